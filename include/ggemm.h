@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ggemm: plain and grouped matrix products, D = act(alpha A B + beta C + bias), on CUDA GPUs and on the CPU.
+ *
+ * This header is the whole public interface and its manual. It is C99 and valid C++.
+ *
+ * Conventions
+ *  - Every call returns a ggemm_status unless said otherwise; on failure nothing is written to D and
+ *    ggemm_last_error() holds this thread's sentence about it.
+ *  - Structs that are passed by pointer begin with struct_size. Set them up with the *_INIT macro or the *_init()
+ *    function. They only ever grow at the end; a field added later means its default when it is zero.
+ *  - Sizes and strides are signed 64-bit and count elements; names that end in `_bytes` or `byte_stride` count bytes;
+ *    times are in the unit that the name gives.
+ *  - "Device memory" is the memory of the context's device: GPU memory for a CUDA context, ordinary memory for a host one.
+ *  - No call changes the calling thread's current CUDA context, prints, or ends the process.
+ */
+#ifndef GGEMM_H
+#define GGEMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GGEMM_API __attribute__((visibility("default")))
+#else
+#define GGEMM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GGEMM_VERSION_MAJOR 0
+#define GGEMM_VERSION_MINOR 1
+#define GGEMM_VERSION_PATCH 0
+/** The version of this header as one number: major * 10000 + minor * 100 + patch. */
+#define GGEMM_VERSION (GGEMM_VERSION_MAJOR * 10000 + GGEMM_VERSION_MINOR * 100 + GGEMM_VERSION_PATCH)
+
+/* ------------------------------------------------------------------------------------------------ status and errors */
+
+/** What a call came to, grouped by what the caller does next. */
+typedef enum ggemm_status {
+  GGEMM_OK = 0,
+  GGEMM_ERROR_ARGUMENT = 1,      /**< an argument is wrong: correct it */
+  GGEMM_ERROR_UNSUPPORTED = 2,   /**< a right request that this device or build cannot serve */
+  GGEMM_ERROR_NOT_PREPARED = 3,  /**< needs a compile or an allocation that is not allowed now (stream capture): prepare first */
+  GGEMM_ERROR_OUT_OF_MEMORY = 4, /**< host or device memory is used up */
+  GGEMM_ERROR_COMPILE = 5,       /**< NVRTC is missing or refused a kernel; the text has its log */
+  GGEMM_ERROR_LAUNCH = 6,        /**< the driver refused a load or a launch */
+  GGEMM_ERROR_DEVICE = 7,        /**< no usable device or driver; the text lists what was tried */
+  GGEMM_ERROR_VERSION = 8,       /**< caller and library are of incompatible versions */
+  GGEMM_ERROR_CANCELLED = 9,     /**< a callback asked to stop */
+  GGEMM_ERROR_INTERNAL = 10,     /**< a defect of ggemm: please report it */
+  GGEMM_STATUS_FORCE32 = 0x7fffffff
+} ggemm_status;
+
+/** The name of a status, such as "GGEMM_ERROR_ARGUMENT"; "unknown status" for other numbers. Static, never NULL. @since 0.1 */
+GGEMM_API const char* ggemm_status_string(ggemm_status status);
+
+/** This thread's text about its last failed call: names the field and the values. "" if none failed yet.
+ *  Lifetime: valid until this thread's next call that fails. @since 0.1 */
+GGEMM_API const char* ggemm_last_error(void);
+
+/** The library's GGEMM_VERSION; compare it with the header's. @since 0.1 */
+GGEMM_API int32_t ggemm_version(void);
+/** The library's version as text, such as "0.1.0". @since 0.1 */
+GGEMM_API const char* ggemm_version_string(void);
+
+/** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
+ *  "grouped", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias". @since 0.1 */
+GGEMM_API int32_t ggemm_has_feature(const char* name);
+
+/* ------------------------------------------------------------------------------------------------------------ dtypes */
+
+/** Element types. The numbers are part of the ABI. */
+typedef enum ggemm_dtype {
+  GGEMM_DTYPE_NONE = 0, /**< not given; C and bias then take D's dtype */
+  GGEMM_F64 = 1,
+  GGEMM_F32 = 2,
+  GGEMM_F16 = 3,  /**< IEEE 754 binary16 */
+  GGEMM_BF16 = 4, /**< the upper half of binary32 */
+  GGEMM_E4M3 = 5, /**< OCP 8-bit float, 4 exponent bits, no infinity, largest 448 */
+  GGEMM_E5M2 = 6, /**< OCP 8-bit float, 5 exponent bits, largest finite 57344 */
+  GGEMM_I8 = 7,
+  GGEMM_I32 = 8, /**< C, D and bias only */
+  GGEMM_DTYPE_FORCE32 = 0x7fffffff
+} ggemm_dtype;
+
+/** "f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8", "i32"; "none" for other numbers. Static, never NULL. @since 0.1 */
+GGEMM_API const char* ggemm_dtype_name(ggemm_dtype dtype);
+/** Bytes of one element; 0 for other numbers. @since 0.1 */
+GGEMM_API size_t ggemm_dtype_size(ggemm_dtype dtype);
+
+/** Converts `count` elements in ordinary memory, as the products convert theirs.
+ *  Rounds to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0 in integers, stays NaN in floats); f16 and bf16 overflow to infinity.
+ *  Memory: host; `source` and `destination` must not overlap. @retval GGEMM_ERROR_ARGUMENT unknown dtype, NULL with count > 0. @since 0.1 */
+GGEMM_API ggemm_status ggemm_convert(ggemm_dtype destination_dtype, void* destination, ggemm_dtype source_dtype, const void* source, size_t count);
+
+/* ----------------------------------------------------------------------------------------------------------- context */
+
+/** One device with its caches and tuning state. Thread-safe. */
+typedef struct ggemm_context ggemm_context;
+/** A problem class bound to a kernel. Immutable and thread-safe. */
+typedef struct ggemm_plan ggemm_plan;
+
+typedef enum ggemm_device_kind {
+  GGEMM_DEVICE_BEST = 0, /**< the CUDA device of the given ordinal if there is a usable one, else the host */
+  GGEMM_DEVICE_CUDA = 1,
+  GGEMM_DEVICE_HOST = 2,
+  GGEMM_DEVICE_FORCE32 = 0x7fffffff
+} ggemm_device_kind;
+
+typedef enum ggemm_log_level {
+  GGEMM_LOG_ERROR = 1,
+  GGEMM_LOG_WARNING = 2, /**< soft failures, such as a cache that cannot be written */
+  GGEMM_LOG_INFO = 3,    /**< compiles, loads, choices of configuration */
+  GGEMM_LOG_DEBUG = 4,   /**< cache hits and misses, candidates passed over */
+  GGEMM_LOG_FORCE32 = 0x7fffffff
+} ggemm_log_level;
+
+/** Receives a line of log, without a line end. Called from any thread that uses the context, never with a lock of the library held. */
+typedef void (*ggemm_log_fn)(void* user, ggemm_log_level level, const char* message);
+/** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". */
+typedef int32_t (*ggemm_allocate_fn)(void* user, size_t bytes, void* stream, void** out_pointer);
+/** Gives back what ggemm_allocate_fn gave. */
+typedef void (*ggemm_deallocate_fn)(void* user, void* pointer, size_t bytes, void* stream);
+
+/** How a context is made. Every field's default is zero or NULL. */
+typedef struct ggemm_context_options {
+  size_t struct_size;
+  ggemm_device_kind device;
+  int32_t ordinal;              /**< CUDA device ordinal */
+  void* cuda_context;           /**< CUcontext to use; NULL: the ordinal's primary context */
+  int32_t threads;              /**< host threads for the host device and for compiling; 0: the cores this process may use */
+  ggemm_log_level log_level;    /**< most verbose level that is delivered; 0 with a log function: GGEMM_LOG_INFO */
+  ggemm_log_fn log;             /**< NULL: no log */
+  void* log_user;
+  ggemm_allocate_fn allocate;   /**< NULL: the driver's stream-ordered allocator. Give both or none */
+  ggemm_deallocate_fn deallocate;
+  void* allocator_user;
+  const char* cache_dir;        /**< NULL: $GGEMM_CACHE_DIR, else $XDG_CACHE_HOME/ggemm, else $HOME/.cache/ggemm; "": memory only */
+  const char* shared_cache_dir; /**< a second folder that is only read; NULL: $GGEMM_SHARED_CACHE_DIR, else none; "": none */
+  uint64_t cache_limit_bytes;   /**< 0: 1 GiB; least recently used entries go first */
+  const char* nvrtc_path;       /**< the NVRTC library's file; NULL: $GGEMM_NVRTC, else searched for */
+  const char* cblas_path;       /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for; "": none, own kernels only */
+} ggemm_context_options;
+#define GGEMM_CONTEXT_OPTIONS_INIT \
+  { sizeof(ggemm_context_options), GGEMM_DEVICE_BEST, 0, NULL, 0, (ggemm_log_level)0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL }
+/** Sets the defaults. @param struct_size sizeof(ggemm_context_options) as the caller knows it. @since 0.1 */
+GGEMM_API ggemm_status ggemm_context_options_init(ggemm_context_options* options, size_t struct_size);
+
+/** Makes a context.
+ *  Memory: host. Threads: any. Lifetime: until ggemm_context_destroy; plans of it must be destroyed first.
+ *  Environment variables are read here only, and not at all in programs that run with raised privileges (AT_SECURE).
+ *  @param options NULL: all defaults, the best device there is.
+ *  @retval GGEMM_ERROR_DEVICE a CUDA device was demanded and there is none; the text lists every library and device tried.
+ *  @since 0.1 */
+GGEMM_API ggemm_status ggemm_context_create(const ggemm_context_options* options, ggemm_context** out_context);
+/** Destroys a context; NULL is allowed. Stream: work that was launched must be complete. @since 0.1 */
+GGEMM_API void ggemm_context_destroy(ggemm_context* context);
+
+/** What a context runs on. Texts end in NUL and are cut to fit. */
+typedef struct ggemm_device_info {
+  size_t struct_size;
+  ggemm_device_kind kind;         /**< CUDA or HOST */
+  int32_t ordinal;
+  char name[128];                 /**< "NVIDIA H200", or the CPU's model */
+  int32_t compute_capability;     /**< major * 10 + minor; 0 on the host */
+  int32_t multiprocessors;        /**< 0 on the host */
+  int32_t threads;                /**< host threads that the context may use */
+  int32_t driver_version;         /**< CUDA driver's, major * 1000 + minor * 10; 0 on the host */
+  int64_t memory_bytes;           /**< device memory in all */
+  int64_t l2_bytes;               /**< 0 on the host */
+  int64_t shared_memory_bytes;    /**< largest per CTA; 0 on the host */
+  char arch[16];                  /**< what kernels are compiled for, such as "sm_90a"; "" on the host */
+  char blas[256];                 /**< CBLAS in use on the host device; "" if none */
+} ggemm_device_info;
+#define GGEMM_DEVICE_INFO_INIT { sizeof(ggemm_device_info), GGEMM_DEVICE_BEST, 0, {0}, 0, 0, 0, 0, 0, 0, 0, {0}, {0} }
+GGEMM_API ggemm_status ggemm_device_info_init(ggemm_device_info* info, size_t struct_size);
+/** Describes the context's device. Threads: any. @since 0.1 */
+GGEMM_API ggemm_status ggemm_context_device(const ggemm_context* context, ggemm_device_info* out_info);
+/** Replaces the log function; NULL stops the log. Threads: any; a line in flight may still reach the former one. @since 0.1 */
+GGEMM_API ggemm_status ggemm_context_set_log(ggemm_context* context, ggemm_log_fn log, void* user, ggemm_log_level level);
+
+/** One finding of ggemm_diagnose. Lifetime: the call of the function that receives it. */
+typedef struct ggemm_finding {
+  const char* component; /**< "driver", "device 0", "nvrtc", "cblas", "cache" ... */
+  int32_t found;         /**< 1 or 0 */
+  int32_t needed;        /**< 1 if something does not work without it */
+  const char* detail;    /**< version and path, or every path that was tried */
+  const char* advice;    /**< what to install or set; "" when nothing is missing */
+} ggemm_finding;
+typedef void (*ggemm_finding_fn)(void* user, const ggemm_finding* finding);
+/** Looks for everything that a context could use and reports each part, found or not. Fails only on wrong arguments. Threads: any. @since 0.1 */
+GGEMM_API ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggemm_finding_fn function, void* user);
+
+/* ----------------------------------------------------------------------------------------------------------- problems */
+
+/** As a row stride: packed row-major, so the number of columns. As a column stride: 1. */
+#define GGEMM_PACKED INT64_MIN
+/** As a size in ggemm_gemm_args: the size that the description gave. */
+#define GGEMM_AS_DESCRIBED (-1)
+
+/** A matrix: element (i, j) is at base + (i * row_stride + j * col_stride) elements. Frozen: held by value in others.
+ *  Strides may be negative, and 0 to repeat (not in D). Any base that is a multiple of the element's size will do; the fast
+ *  path is a unit stride in either direction with bases and rows at multiples of 16 bytes. */
+typedef struct ggemm_matrix {
+  ggemm_dtype dtype;
+  uint32_t reserved0; /**< 0 */
+  int64_t row_stride; /**< GGEMM_PACKED, or elements; packed needs col_stride packed or 1 */
+  int64_t col_stride; /**< GGEMM_PACKED, or elements */
+  int64_t reserved1;  /**< 0 */
+} ggemm_matrix;
+
+/** How A and B are multiplied. */
+typedef enum ggemm_compute {
+  /** f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores. */
+  GGEMM_COMPUTE_DEFAULT = 0,
+  /** f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise. */
+  GGEMM_COMPUTE_TF32 = 1,
+  GGEMM_COMPUTE_FORCE32 = 0x7fffffff
+} ggemm_compute;
+
+typedef enum ggemm_activation {
+  GGEMM_ACTIVATION_NONE = 0,
+  GGEMM_ACTIVATION_RELU = 1,       /**< max(x, 0); NaN stays NaN */
+  GGEMM_ACTIVATION_LEAKY_RELU = 2, /**< x > 0 ? x : p0 x */
+  GGEMM_ACTIVATION_GELU = 3,       /**< x/2 (1 + erf(x / sqrt 2)) */
+  GGEMM_ACTIVATION_GELU_TANH = 4,  /**< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+  GGEMM_ACTIVATION_SILU = 5,       /**< x / (1 + exp(-x)) */
+  GGEMM_ACTIVATION_SIGMOID = 6,    /**< 1 / (1 + exp(-x)) */
+  GGEMM_ACTIVATION_TANH = 7,
+  GGEMM_ACTIVATION_CLAMP = 8,      /**< min(max(x, p0), p1); NaN stays NaN */
+  GGEMM_ACTIVATION_FORCE32 = 0x7fffffff
+} ggemm_activation;
+
+typedef enum ggemm_bias {
+  GGEMM_BIAS_NONE = 0,
+  GGEMM_BIAS_PER_COLUMN = 1, /**< bias[j], n elements */
+  GGEMM_BIAS_PER_ROW = 2,    /**< bias[i], m elements */
+  GGEMM_BIAS_FORCE32 = 0x7fffffff
+} ggemm_bias;
+
+/** What follows the product: D = act(alpha A B + beta C + bias). Frozen: held by value in others. Computed in f64 if the sums are f64, in int32 (wrapping) if the sums and
+ *  D are int32 (C and bias are then i32 and act is none, relu or clamp), else in f32. */
+typedef struct ggemm_epilogue_desc {
+  ggemm_activation activation;
+  ggemm_bias bias;
+  ggemm_dtype bias_dtype;  /**< NONE: D's */
+  uint32_t scalars_on_device; /**< 1: args' alpha and beta point to device memory; 0: to host memory, read before the call returns */
+  double activation_p0;    /**< leaky relu: slope; clamp: low end */
+  double activation_p1;    /**< clamp: high end */
+  int64_t reserved[2];     /**< 0 */
+} ggemm_epilogue_desc;
+
+/** D[m,n] = act(alpha A[m,k] B[k,n] + beta C[m,n] + bias). */
+typedef struct ggemm_gemm_desc {
+  size_t struct_size;
+  int64_t m, n, k;
+  ggemm_matrix a, b, c, d; /**< c.dtype NONE: D's */
+  ggemm_epilogue_desc epilogue;
+  ggemm_compute compute;
+  uint32_t reserved0;
+  const char* config;   /**< force this configuration (a name, see ggemm_config); NULL: chosen */
+  const char* tune_key; /**< the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key */
+} ggemm_gemm_desc;
+#define GGEMM_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED, 0 }
+#define GGEMM_EPILOGUE_INIT_ { GGEMM_ACTIVATION_NONE, GGEMM_BIAS_NONE, GGEMM_DTYPE_NONE, 0, 0.0, 0.0, {0, 0} }
+#define GGEMM_GEMM_DESC_INIT \
+  { sizeof(ggemm_gemm_desc), 0, 0, 0, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, GGEMM_COMPUTE_DEFAULT, 0, NULL, NULL }
+/** Sets the defaults: packed row-major, no dtypes yet. @since 0.1 */
+GGEMM_API ggemm_status ggemm_gemm_desc_init(ggemm_gemm_desc* desc, size_t struct_size);
+
+/** The operands of one call. */
+typedef struct ggemm_gemm_args {
+  size_t struct_size;
+  const void* a;     /**< device memory; may be NULL when m, n or k is 0 */
+  const void* b;
+  const void* c;     /**< NULL if beta is 0; may be d itself, with the same strides and dtype, else must not overlap it */
+  void* d;           /**< must not overlap a or b; may be NULL when m or n is 0 */
+  const void* bias;
+  const void* alpha; /**< f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1 */
+  const void* beta;  /**< likewise; NULL: 0. Where it is 0, C is not read */
+  int64_t m, n, k;   /**< GGEMM_AS_DESCRIBED, or this call's size; packed strides follow */
+} ggemm_gemm_args;
+#define GGEMM_GEMM_ARGS_INIT { sizeof(ggemm_gemm_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED }
+GGEMM_API ggemm_status ggemm_gemm_args_init(ggemm_gemm_args* args, size_t struct_size);
+
+typedef enum ggemm_source_kind {
+  GGEMM_SOURCE_CONST = 0, /**< `value`, for every group */
+  GGEMM_SOURCE_I32 = 1,   /**< group g's is the int32 at data + g * byte_stride */
+  GGEMM_SOURCE_I64 = 2,   /**< likewise int64 */
+  GGEMM_SOURCE_FORCE32 = 0x7fffffff
+} ggemm_source_kind;
+
+/** Where a per-group number comes from. Frozen: held by value in others. */
+typedef struct ggemm_source {
+  const void* data; /**< device memory, aligned to the number's size */
+  int64_t byte_stride;
+  int64_t value;
+  ggemm_source_kind kind;
+  uint32_t reserved0; /**< 0 */
+} ggemm_source;
+/** The same number for every group. @since 0.1 */
+GGEMM_API ggemm_source ggemm_const(int64_t value);
+/** An int32 a group, `byte_stride` bytes apart. @since 0.1 */
+GGEMM_API ggemm_source ggemm_i32_at(const void* data, int64_t byte_stride);
+/** An int64 a group, `byte_stride` bytes apart. @since 0.1 */
+GGEMM_API ggemm_source ggemm_i64_at(const void* data, int64_t byte_stride);
+
+/** A matrix of each group. A stride that is a constant GGEMM_PACKED follows the group's own sizes; one from memory is taken as it is. Frozen. */
+typedef struct ggemm_grouped_matrix {
+  ggemm_dtype dtype;
+  uint32_t reserved0;
+  ggemm_source row_stride, col_stride;
+  int64_t reserved1;
+} ggemm_grouped_matrix;
+
+/** How the operands of the groups are given. */
+typedef enum ggemm_grouped_form {
+  GGEMM_GROUPS_POINTERS = 0, /**< a, b, c, d and bias in the arguments are device arrays of one pointer a group */
+  GGEMM_GROUPED_FORM_FORCE32 = 0x7fffffff
+} ggemm_grouped_form;
+
+/** For each group g: D_g[m_g,n_g] = act(alpha A_g B_g + beta C_g + bias_g), in one launch. A group with m or n <= 0 is empty; k <= 0 counts as 0. */
+typedef struct ggemm_grouped_desc {
+  size_t struct_size;
+  int64_t groups; /**< 0 and up */
+  ggemm_grouped_form form;
+  ggemm_compute compute;
+  ggemm_source m, n, k;
+  ggemm_grouped_matrix a, b, c, d;
+  ggemm_epilogue_desc epilogue;
+  int64_t expected_m, expected_n, expected_k; /**< mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding */
+  const char* config;   /**< as in ggemm_gemm_desc */
+  const char* tune_key; /**< as in ggemm_gemm_desc */
+} ggemm_grouped_desc;
+#define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
+#define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), 0 }
+#define GGEMM_GROUPED_DESC_INIT \
+  { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
+    GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL }
+GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
+
+/** The operands of one grouped call: device arrays of `groups` pointers to device memory, each array aligned to 8 bytes. */
+typedef struct ggemm_grouped_args {
+  size_t struct_size;
+  const void* a;     /**< const void* const[groups] */
+  const void* b;
+  const void* c;     /**< NULL if beta is 0 */
+  const void* d;     /**< void* const[groups]; the matrices it points to are written */
+  const void* bias;
+  const void* alpha; /**< one scalar for all groups, as in ggemm_gemm_args */
+  const void* beta;
+} ggemm_grouped_args;
+#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t struct_size);
+
+/* -------------------------------------------------------------------------------------------------------- one call */
+
+/** D = act(alpha A B + beta C + bias).
+ *  Shapes: A [m,k], B [k,n], C and D [m,n], bias [n] or [m]; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+ *  Memory: operands in device memory; nothing outside D's elements is written, nothing outside an operand's elements is read.
+ *  Stream: asynchronous on `stream` (a CUstream; NULL is the default stream) for CUDA; complete on return for the host, where `stream` is ignored.
+ *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED.
+ *  Threads: any. The first call of a problem class compiles or loads its kernel; later ones are a look-up and a launch.
+ *  @since 0.1 */
+GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
+
+/** For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), in one launch whose sizes, strides and pointers are read on the device when it runs.
+ *  Capture: allowed; a captured call may be replayed with other sizes, strides and pointers in the same arrays.
+ *  Otherwise as ggemm_gemm. @since 0.1 */
+GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc* desc, const ggemm_grouped_args* args, void* stream);
+
+/* ------------------------------------------------------------------------------------------------------------- plans */
+
+/** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. Capture: not during capture of a stream of this thread.
+ *  Lifetime: until ggemm_plan_destroy, which must come before the context's end. @since 0.1 */
+GGEMM_API ggemm_status ggemm_plan_create(ggemm_context* context, const ggemm_gemm_desc* desc, ggemm_plan** out_plan);
+/** Likewise for a grouped problem. @since 0.1 */
+GGEMM_API ggemm_status ggemm_plan_create_grouped(ggemm_context* context, const ggemm_grouped_desc* desc, ggemm_plan** out_plan);
+/** Runs a plain plan as ggemm_gemm would, with the args' sizes if they are given. Never compiles. Capture: allowed. Threads: any. @since 0.1 */
+GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream);
+/** Runs a grouped plan as ggemm_grouped_gemm would. Never compiles. Capture: allowed. Threads: any. @since 0.1 */
+GGEMM_API ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_args* args, void* stream);
+/** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory.
+ *  @param buffer receives at most `size` bytes with the final NUL; may be NULL when size is 0. @param out_size bytes needed with the NUL; may be NULL. @since 0.1 */
+GGEMM_API ggemm_status ggemm_plan_explain(const ggemm_plan* plan, char* buffer, size_t size, size_t* out_size);
+/** Destroys a plan; NULL is allowed. Work that it launched may still run. @since 0.1 */
+GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
+
+/* ---------------------------------------------------------------------------------------------------- configurations */
+
+/** One way to run a problem. The name is unique and readable, such as "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8": kernel family, dtypes of A, B and the
+ *  sums, layout (t: contiguous along k; n: along m or n; first A then B), CTA tile BM x BN x BK, warps, stages of the shared-memory ring, raster group. */
+typedef struct ggemm_config {
+  size_t struct_size;
+  char name[96];
+  char family[16];         /**< "simt", "sm80", "host" */
+  int32_t tile_m, tile_n, tile_k;
+  int32_t warps_m, warps_n;
+  int32_t stages;
+  int32_t raster;          /**< rows of tiles that are walked together, for L2 (Triton's GROUP_SIZE_M) */
+  int32_t reserved0;
+} ggemm_config;
+#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
+GGEMM_API ggemm_status ggemm_config_init(ggemm_config* config, size_t struct_size);
+
+/** Names a problem, plain or grouped: exactly one pointer is set. Frozen. */
+typedef struct ggemm_problem {
+  const ggemm_gemm_desc* gemm;
+  const ggemm_grouped_desc* grouped;
+} ggemm_problem;
+
+/** How many configurations are legal for the problem on the context's device. @since 0.1 */
+GGEMM_API ggemm_status ggemm_config_count(ggemm_context* context, const ggemm_problem* problem, size_t* out_count);
+/** The index-th legal configuration, best estimate first. @retval GGEMM_ERROR_ARGUMENT index is past the end. @since 0.1 */
+GGEMM_API ggemm_status ggemm_config_get(ggemm_context* context, const ggemm_problem* problem, size_t index, ggemm_config* out_config);
+/** Reads a name. Says nothing about whether it is legal for a problem. @since 0.1 */
+GGEMM_API ggemm_status ggemm_config_parse(const char* name, ggemm_config* out_config);
+/** The configuration that a plan is bound to. @since 0.1 */
+GGEMM_API ggemm_status ggemm_plan_config(const ggemm_plan* plan, ggemm_config* out_config);
+
+/* ------------------------------------------------------------------------------------------------- prepare and tune */
+
+/** Progress of a long call: `done` of `total`, what was just finished. Return 0 to go on, anything else to cancel. Called from the calling thread only. */
+typedef int32_t (*ggemm_progress_fn)(void* user, size_t done, size_t total, const char* what);
+
+/** Compiles and loads the kernels of many problems at once, in parallel; runs nothing. @param progress may be NULL.
+ *  @retval GGEMM_ERROR_CANCELLED what was finished by then stays. @since 0.1 */
+GGEMM_API ggemm_status ggemm_prepare(ggemm_context* context, const ggemm_problem* problems, size_t count, ggemm_progress_fn progress, void* user);
+
+/** One candidate of a tuning. Lifetime: the call of the function that receives it. */
+typedef struct ggemm_tune_row {
+  size_t struct_size;
+  size_t index, total;
+  const char* config;
+  double microseconds;   /**< median; 0 if it was not timed */
+  double tflops;         /**< 2 m n k over the time, summed over groups */
+  const char* rejected;  /**< why it cannot win; NULL if it can */
+} ggemm_tune_row;
+/** Receives each candidate as it is finished. Return 0 to go on, anything else to stop with what is known. */
+typedef int32_t (*ggemm_tune_fn)(void* user, const ggemm_tune_row* row);
+
+typedef struct ggemm_tune_options {
+  size_t struct_size;
+  double budget_seconds;           /**< time allowed; 0: 10 s */
+  const char* const* configs;      /**< candidates by name; NULL: the library's own */
+  size_t config_count;
+  const int64_t* sample_sizes;     /**< grouped: m, n, k of each sample group, in host memory; NULL: the expected_* of the description */
+  size_t sample_groups;
+  ggemm_tune_fn function;          /**< may be NULL */
+  void* user;
+} ggemm_tune_options;
+#define GGEMM_TUNE_OPTIONS_INIT { sizeof(ggemm_tune_options), 0.0, NULL, 0, NULL, 0, NULL, NULL }
+GGEMM_API ggemm_status ggemm_tune_options_init(ggemm_tune_options* options, size_t struct_size);
+
+typedef struct ggemm_tune_result {
+  size_t struct_size;
+  ggemm_config best;
+  double microseconds;
+  double tflops;
+  double seconds;      /**< that tuning took, compiles included */
+  size_t timed, rejected;
+} ggemm_tune_result;
+#define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), GGEMM_CONFIG_INIT, 0.0, 0.0, 0.0, 0, 0 }
+GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t struct_size);
+
+/** Measures candidates for a problem on scratch memory with random data, each one verified against the reference before it may win, and records the best: later
+ *  calls of the same class use it, in this process and, through the disk cache, in later ones.
+ *  Stream: the library's own; synchronises it. Capture: GGEMM_ERROR_NOT_PREPARED during capture. @param options NULL: defaults. @param out_result may be NULL.
+ *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason. @since 0.1 */
+GGEMM_API ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, const ggemm_tune_options* options, ggemm_tune_result* out_result);
+
+/* -------------------------------------------------------------------------------------------------------- tile order */
+
+/** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory. */
+typedef struct ggemm_tile_grid {
+  size_t struct_size;
+  int64_t groups;
+  ggemm_source m, n;
+  int32_t tile_m, tile_n;
+  int32_t raster; /**< 1 and up */
+  int32_t reserved0;
+} ggemm_tile_grid;
+#define GGEMM_TILE_GRID_INIT { sizeof(ggemm_tile_grid), 1, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), 0, 0, 1, 0 }
+GGEMM_API ggemm_status ggemm_tile_grid_init(ggemm_tile_grid* grid, size_t struct_size);
+
+typedef struct ggemm_tile {
+  size_t struct_size;
+  int64_t group;
+  int64_t tile_row, tile_col;
+  int64_t row_begin, row_end; /**< half open, cut at m */
+  int64_t col_begin, col_end;
+} ggemm_tile;
+#define GGEMM_TILE_INIT { sizeof(ggemm_tile), 0, 0, 0, 0, 0, 0, 0 }
+GGEMM_API ggemm_status ggemm_tile_init(ggemm_tile* tile, size_t struct_size);
+
+/** How many tiles (Triton's programs) the grid has, all groups together. @since 0.1 */
+GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* out_count);
+/** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
+ *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller. @since 0.1 */
+GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);
+
+/* --------------------------------------------------------------------------------------------------------- disk cache */
+
+/** One entry of the disk cache. Lifetime: the call of the function that receives it. */
+typedef struct ggemm_cache_entry {
+  const char* kind;   /**< "cubin" or "tuning" */
+  const char* name;   /**< kernel or problem */
+  const char* path;
+  const char* nvrtc;  /**< version of the NVRTC that made it; "" for tuning records */
+  uint64_t bytes;
+  int64_t last_used;  /**< seconds since 1970 */
+} ggemm_cache_entry;
+typedef void (*ggemm_cache_fn)(void* user, const ggemm_cache_entry* entry);
+/** Calls the function for each entry of the context's own cache folder; unreadable entries are passed over. @since 0.1 */
+GGEMM_API ggemm_status ggemm_cache_visit(ggemm_context* context, ggemm_cache_fn function, void* user);
+/** Removes entries from the context's own cache folder. @param nvrtc only cubins made by this NVRTC version; NULL: all cubins and tuning records.
+ *  @param out_removed may be NULL. @since 0.1 */
+GGEMM_API ggemm_status ggemm_cache_clear(ggemm_context* context, const char* nvrtc, size_t* out_removed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* GGEMM_H */
