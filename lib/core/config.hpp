@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A configuration: one way to compute a problem, and its readable name.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/problem.hpp"
+
+namespace ggemm::core {
+
+enum class Family : std::uint8_t { host = 0, simt = 1, sm80 = 2 };
+const char* family_name(Family family);
+
+// Bytes and 16-bit numbers only, no padding: hashed and compared as memory. The host family has 0 everywhere.
+struct Config {
+  std::uint16_t tile_m, tile_n, tile_k;  // CTA tile BM x BN x BK
+  std::uint16_t raster;                  // raster group in rows of tiles; a run-time value, not compiled in
+  Family family;
+  std::uint8_t warps_m, warps_n;
+  std::uint8_t stages;
+  bool operator==(const Config&) const = default;
+};
+
+// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8". The dtypes of A, B and the sums (tf32 stands for f32 inputs under that compute mode), then the layout in
+// BLAS letters for column-major matrices: A t is contiguous along k, n along m; B n is contiguous along k, t along n.
+std::string config_name(const ProblemType& type, const Config& config);
+// The kernel that it needs: the name without the raster group, which one binary serves for any value of.
+std::string kernel_name(const ProblemType& type, const Config& config);
+
+// What a name says. `type` has only dtypes, compute, sum and majors set.
+struct ParsedConfig {
+  ProblemType type;
+  Config config;
+};
+// Throws GGEMM_ERROR_ARGUMENT with the part that is wrong.
+ParsedConfig parse_config(std::string_view name);
+
+// What a device offers, as far as selection and compiling need it.
+struct DeviceFacts {
+  bool cuda = false;
+  int compute_capability = 0;  // major * 10 + minor
+  int multiprocessors = 0;
+  std::int64_t shared_per_block = 0, shared_per_multiprocessor = 0;  // bytes, opt-in maximum
+  std::int64_t l2_bytes = 0, memory_bytes = 0;
+  int threads = 1;        // host threads
+  std::string name;       // "NVIDIA H200"
+  std::string arch;       // "sm_90a"
+  int driver_version = 0; // 1000 * major + 10 * minor
+};
+
+}  // namespace ggemm::core

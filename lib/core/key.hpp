@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProblemKey says which configuration is best for a call. (Which binary a kernel is, is jit::cubin_key: the two are different things.)
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/problem.hpp"
+
+namespace ggemm::core {
+
+// Sizes up to 16 stand for themselves, larger ones for the next of 8 steps an octave: the number of waves changes little within one.
+constexpr std::int64_t bucket(std::int64_t size) {
+  if (size <= 16) return size;
+  const int step = std::bit_width(static_cast<std::uint64_t>(size - 1)) - 4;
+  return (((size - 1) >> step) + 1) << step;
+}
+
+// Plain data without padding, made at every call: hashed and compared as memory.
+struct ProblemKey {
+  ProblemType type{};
+  std::uint8_t pad[4]{};
+  std::int64_t groups = 0, m = 0, n = 0, k = 0;  // m, and groups, as buckets; of a grouped problem the expected sizes
+  std::uint64_t config = 0, tune_key = 0;        // hashes of the forced name and of the caller's own key; 0: none
+  bool operator==(const ProblemKey&) const = default;
+};
+static_assert(sizeof(ProblemKey) == 64 && sizeof(ProblemType) == 12);
+
+struct ProblemKeyHash {
+  std::size_t operator()(const ProblemKey& key) const {
+    std::uint64_t words[8], hash = 0x9e3779b97f4a7c15;
+    std::memcpy(words, &key, sizeof words);
+    for (const std::uint64_t word : words) hash = std::rotl((hash ^ word) * 0xff51afd7ed558ccd, 31);
+    return hash ^ hash >> 29;
+  }
+};
+
+// FNV-1a, never 0; of a NULL text 0.
+inline std::uint64_t text_hash(const char* text) {
+  if (!text) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (; *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
+  return hash | 1;
+}
+
+inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, {}, 1, bucket(m), n, k}; }
+inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, {}, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k)}; }
+
+}  // namespace ggemm::core

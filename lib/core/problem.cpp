@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/problem.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace ggemm::core {
+namespace {
+
+using std::int64_t;
+
+struct DtypeInfo {
+  const char* name;
+  std::size_t size;
+  bool input;
+};
+// Indexed by ggemm_dtype.
+constexpr DtypeInfo dtypes[] = {{"none", 0, false}, {"f64", 8, true}, {"f32", 4, true}, {"f16", 2, true}, {"bf16", 2, true}, {"e4m3", 1, true}, {"e5m2", 1, true}, {"i8", 1, true}, {"i32", 4, false}};
+constexpr int dtype_count = sizeof dtypes / sizeof dtypes[0];
+constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "clamp"};
+
+static_assert(static_cast<int>(kernels::Dtype::i32) == GGEMM_I32 && static_cast<int>(kernels::Dtype::f64) == GGEMM_F64 && static_cast<int>(kernels::Dtype::e5m2) == GGEMM_E5M2);
+static_assert(sizeof(kernels::Source) == sizeof(ggemm_source) && kernels::packed_stride == GGEMM_PACKED);
+
+long long ll(int64_t value) { return value; }
+
+// Where a matrix is in a product, for sentences and checks.
+struct Place {
+  const char* name;  // "a"
+  const char* rows;  // "m"
+  const char* cols;
+  bool output;
+};
+constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true};
+
+void check_dtype(int dtype, const char* field, bool input) {
+  if (dtype <= 0 || dtype >= dtype_count) fail(GGEMM_ERROR_ARGUMENT, "%s=%d is not a ggemm_dtype%s", field, dtype, dtype == 0 ? " (it must be given)" : "");
+  if (input && !dtypes[dtype].input) fail(GGEMM_ERROR_ARGUMENT, "%s=%s: A and B take f64, f32, f16, bf16, e4m3, e5m2 and i8", field, dtypes[dtype].name);
+}
+
+void check_reserved(int64_t value, const char* field) {
+  if (value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: reserved words must be 0", field, ll(value));
+}
+
+// Resolves packed_rows to strides and checks them for a matrix of rows x cols.
+void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols) {
+  if (rows <= 0 || cols <= 0) return;
+  const auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
+  if (place.output && row_stride == 0 && rows > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=0 with %s=%lld: rows of D must not coincide", place.name, place.rows, ll(rows));
+  if (place.output && col_stride == 0 && cols > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.col_stride=0 with %s=%lld: columns of D must not coincide", place.name, place.cols, ll(cols));
+  const bool row_major = magnitude(col_stride) == 1, col_major = magnitude(row_stride) == 1;
+  const bool rows_meet = row_major && rows > 1 && row_stride != 0 && magnitude(row_stride) < cols;
+  const bool cols_meet = col_major && cols > 1 && col_stride != 0 && magnitude(col_stride) < rows;
+  // Either reading may be meant; it is wrong only if no reading holds.
+  if (rows_meet && !(col_major && !cols_meet))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=%lld < %s=%lld (%s is row-major): rows overlap", place.name, ll(row_stride), place.cols, ll(cols), place.name);
+  if (cols_meet && !(row_major && !rows_meet))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.col_stride=%lld < %s=%lld (%s is column-major): columns overlap", place.name, ll(col_stride), place.rows, ll(rows), place.name);
+  int64_t down, across, span;
+  if (__builtin_mul_overflow(rows - 1, magnitude(row_stride), &down) || __builtin_mul_overflow(cols - 1, magnitude(col_stride), &across) || __builtin_add_overflow(down, across, &span) ||
+      __builtin_mul_overflow(span, static_cast<int64_t>(dtypes[dtype].size), &span))
+    fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(rows), ll(cols), ll(row_stride), ll(col_stride));
+}
+
+constexpr int64_t min_int64 = INT64_MIN;  // GGEMM_PACKED
+
+MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
+  char field[32];
+  std::snprintf(field, sizeof field, "%s.reserved0", place.name);
+  check_reserved(matrix.reserved0, field);
+  field[std::strlen(field) - 1] = '1';
+  check_reserved(matrix.reserved1, field);
+  MatrixLayout layout{matrix.row_stride, matrix.col_stride == min_int64 ? 1 : matrix.col_stride, matrix.row_stride == min_int64};
+  if (layout.packed_rows && layout.col_stride != 1)
+    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED with %s.col_stride=%lld: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name, place.name, ll(layout.col_stride));
+  if (layout.packed_rows) layout.row_stride = cols;
+  check_strides(place, dtype, layout.row_stride, layout.col_stride, rows, cols);
+  return layout;
+}
+
+Sum sum_type(int a, int b) {
+  if (a == GGEMM_F64 || b == GGEMM_F64) return Sum::f64;
+  return a == GGEMM_I8 && b == GGEMM_I8 ? Sum::i32 : Sum::f32;
+}
+
+void check_int_epilogue(const ProblemType& type, const ggemm_epilogue_desc& e) {
+  if (type.c != GGEMM_I32) fail(GGEMM_ERROR_ARGUMENT, "c.dtype=%s: i8 products stored as i32 take C as i32", dtypes[type.c].name);
+  if (type.bias && type.bias_dtype != GGEMM_I32) fail(GGEMM_ERROR_ARGUMENT, "epilogue.bias_dtype=%s: i8 products stored as i32 take an i32 bias", dtypes[type.bias_dtype].name);
+  if (type.activation != GGEMM_ACTIVATION_NONE && type.activation != GGEMM_ACTIVATION_RELU && type.activation != GGEMM_ACTIVATION_CLAMP)
+    fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation=%s: i8 products stored as i32 take none, relu or clamp", activations[type.activation]);
+  const auto whole = [](double v) { return v >= -2147483648.0 && v <= 2147483647.0 && v == std::rint(v); };
+  if (type.activation == GGEMM_ACTIVATION_CLAMP && (!whole(e.activation_p0) || !whole(e.activation_p1)))
+    fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g: clamping i32 takes integers in its range", e.activation_p0, e.activation_p1);
+}
+
+// Fills what plain and grouped problems share.
+template <class Desc>
+ProblemType check_type(const Desc& desc) {
+  check_dtype(desc.a.dtype, "a.dtype", true);
+  check_dtype(desc.b.dtype, "b.dtype", true);
+  check_dtype(desc.d.dtype, "d.dtype", false);
+  if (desc.c.dtype != GGEMM_DTYPE_NONE) check_dtype(desc.c.dtype, "c.dtype", false);
+  const ggemm_epilogue_desc& e = desc.epilogue;
+  if (static_cast<unsigned>(e.activation) > GGEMM_ACTIVATION_CLAMP) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation=%d is not a ggemm_activation", static_cast<int>(e.activation));
+  if (static_cast<unsigned>(e.bias) > GGEMM_BIAS_PER_ROW) fail(GGEMM_ERROR_ARGUMENT, "epilogue.bias=%d is not a ggemm_bias", static_cast<int>(e.bias));
+  if (e.bias && e.bias_dtype != GGEMM_DTYPE_NONE) check_dtype(e.bias_dtype, "epilogue.bias_dtype", false);
+  if (e.scalars_on_device > 1) fail(GGEMM_ERROR_ARGUMENT, "epilogue.scalars_on_device=%u must be 0 or 1", e.scalars_on_device);
+  check_reserved(e.reserved[0], "epilogue.reserved[0]");
+  check_reserved(e.reserved[1], "epilogue.reserved[1]");
+  if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
+  if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
+    fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
+  if (desc.compute != GGEMM_COMPUTE_DEFAULT && desc.compute != GGEMM_COMPUTE_TF32) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
+  if (desc.compute == GGEMM_COMPUTE_TF32 && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
+    fail(GGEMM_ERROR_ARGUMENT, "compute=tf32 with a.dtype=%s, b.dtype=%s: it takes f32 and f32", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
+  ProblemType type{};
+  type.a = static_cast<std::uint8_t>(desc.a.dtype);
+  type.b = static_cast<std::uint8_t>(desc.b.dtype);
+  type.d = static_cast<std::uint8_t>(desc.d.dtype);
+  type.c = desc.c.dtype ? static_cast<std::uint8_t>(desc.c.dtype) : type.d;
+  type.compute = static_cast<std::uint8_t>(desc.compute);
+  type.sum = sum_type(type.a, type.b);
+  type.activation = static_cast<std::uint8_t>(e.activation);
+  type.bias = static_cast<std::uint8_t>(e.bias);
+  type.bias_dtype = !e.bias ? 0 : e.bias_dtype ? static_cast<std::uint8_t>(e.bias_dtype) : type.d;
+  if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
+  return type;
+}
+
+void check_size(int64_t value, const char* field) {
+  if (value < 0) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: sizes must be 0 or more", field, ll(value));
+}
+
+EpilogueScalars scalars(const ggemm_epilogue_desc& e) { return {e.scalars_on_device != 0, e.activation_p0, e.activation_p1}; }
+
+kernels::Source check_source(const ggemm_source& source, const char* field, int64_t groups, bool size) {
+  if (static_cast<unsigned>(source.kind) > GGEMM_SOURCE_I64) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d is not a ggemm_source_kind", field, static_cast<int>(source.kind));
+  if (source.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", field, source.reserved0);
+  if (source.kind == GGEMM_SOURCE_CONST) {
+    if (size) check_size(source.value, field);
+    return {nullptr, 0, source.value, 0, 0};
+  }
+  const int64_t bytes = source.kind == GGEMM_SOURCE_I32 ? 4 : 8;
+  if (!source.data && groups > 0) fail(GGEMM_ERROR_ARGUMENT, "%s.data is NULL with groups=%lld", field, ll(groups));
+  if (reinterpret_cast<std::uintptr_t>(source.data) % bytes || source.byte_stride % bytes)
+    fail(GGEMM_ERROR_ARGUMENT, "%s.data=%p, byte_stride=%lld must be multiples of %lld bytes", field, source.data, ll(source.byte_stride), ll(bytes));
+  return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), 0};
+}
+
+GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_matrix& matrix, int64_t groups) {
+  char field[32];
+  std::snprintf(field, sizeof field, "%s.reserved0", place.name);
+  check_reserved(matrix.reserved0, field);
+  field[std::strlen(field) - 1] = '1';
+  check_reserved(matrix.reserved1, field);
+  GroupedLayout layout;
+  std::snprintf(field, sizeof field, "%s.row_stride", place.name);
+  layout.row_stride = check_source(matrix.row_stride, field, groups, false);
+  std::snprintf(field, sizeof field, "%s.col_stride", place.name);
+  layout.col_stride = check_source(matrix.col_stride, field, groups, false);
+  const auto constant = [](const kernels::Source& s, int64_t value) { return s.kind == GGEMM_SOURCE_CONST && s.value == value; };
+  if (constant(layout.col_stride, min_int64)) layout.col_stride.value = 1;
+  if (constant(layout.row_stride, min_int64) && !constant(layout.col_stride, 1))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name);
+  if (place.output && (constant(layout.row_stride, 0) || constant(layout.col_stride, 0)))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
+  return layout;
+}
+
+// A scalar as the epilogue of this type computes: f64, i32 or f32.
+kernels::Scalar bind_scalar(const ProblemType& type, const void* pointer, bool on_device, int fallback, const char* field) {
+  const bool f64 = type.sum == Sum::f64, i32 = type.sum == Sum::i32 && type.d == GGEMM_I32;
+  const std::size_t size = f64 ? 8 : 4;
+  kernels::Scalar scalar{nullptr, 0};
+  if (!pointer) {
+    const double d = fallback;
+    const float f = static_cast<float>(fallback);
+    const std::int32_t i = fallback;
+    std::memcpy(&scalar.bits, f64 ? static_cast<const void*>(&d) : i32 ? static_cast<const void*>(&i) : &f, size);
+  } else if (on_device) {
+    if (reinterpret_cast<std::uintptr_t>(pointer) % size) fail(GGEMM_ERROR_ARGUMENT, "%s=%p is not a multiple of %zu bytes", field, pointer, size);
+    scalar.pointer = pointer;
+  } else {
+    std::memcpy(&scalar.bits, pointer, size);
+  }
+  return scalar;
+}
+
+bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
+  if (scalar.pointer) return false;
+  if (type.sum == Sum::f64) {
+    double v;
+    std::memcpy(&v, &scalar.bits, 8);
+    return v == 0;
+  }
+  if (type.sum == Sum::i32 && type.d == GGEMM_I32) return static_cast<std::uint32_t>(scalar.bits) == 0;
+  float v;
+  std::memcpy(&v, &scalar.bits, 4);
+  return v == 0;
+}
+
+// A matrix's address that will be used. What is not used may be NULL.
+void check_pointer(const void* pointer, const char* field, std::size_t align, bool used, const char* why) {
+  if (!used) return;
+  if (!pointer) fail(GGEMM_ERROR_ARGUMENT, "%s is NULL with %s", field, why);
+  if (reinterpret_cast<std::uintptr_t>(pointer) % align) fail(GGEMM_ERROR_ARGUMENT, "%s=%p is not a multiple of its element's %zu bytes", field, pointer, align);
+}
+
+kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueScalars& scalars, const void* alpha, const void* beta) {
+  return {bind_scalar(type, alpha, scalars.on_device, 1, "alpha"), bind_scalar(type, beta, scalars.on_device, 0, "beta"), scalars.activation_p0, scalars.activation_p1};
+}
+
+}  // namespace
+
+std::size_t dtype_size(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].size : 0; }
+const char* dtype_name(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].name : "none"; }
+const char* activation_name(int activation) { return activation >= 0 && activation <= GGEMM_ACTIVATION_CLAMP ? activations[activation] : "none"; }
+const char* sum_name(Sum sum) { return sum == Sum::f64 ? "f64" : sum == Sum::i32 ? "i32" : "f32"; }
+
+Problem check_problem(const ggemm_gemm_desc& desc) {
+  Problem p{};
+  p.type = check_type(desc);
+  check_size(desc.m, "m");
+  check_size(desc.n, "n");
+  check_size(desc.k, "k");
+  check_reserved(desc.reserved0, "reserved0");
+  p.m = desc.m, p.n = desc.n, p.k = desc.k;
+  p.a = check_matrix(place_a, desc.a, p.type.a, p.m, p.k);
+  p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
+  p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
+  p.d = check_matrix(place_d, desc.d, p.type.d, p.m, p.n);
+  p.scalars = scalars(desc.epilogue);
+  // A packed row stride is not a unit stride even when there is one column: the class must not depend on sizes.
+  p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
+  p.type.major_b = (p.b.row_stride != 1 || p.b.packed_rows) && p.b.col_stride == 1 ? Major::mn : Major::k;
+  return p;
+}
+
+GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
+  GroupedProblem p{};
+  p.type = check_type(desc);
+  p.type.grouped = 1;
+  check_size(desc.groups, "groups");
+  if (desc.groups > INT32_MAX - 32) fail(GGEMM_ERROR_ARGUMENT, "groups=%lld is more than %d", ll(desc.groups), INT32_MAX - 32);
+  if (desc.form != GGEMM_GROUPS_POINTERS) fail(GGEMM_ERROR_ARGUMENT, "form=%d is not a ggemm_grouped_form", static_cast<int>(desc.form));
+  check_size(desc.expected_m, "expected_m");
+  check_size(desc.expected_n, "expected_n");
+  check_size(desc.expected_k, "expected_k");
+  p.groups = desc.groups;
+  p.m = check_source(desc.m, "m", p.groups, true);
+  p.n = check_source(desc.n, "n", p.groups, true);
+  p.k = check_source(desc.k, "k", p.groups, true);
+  p.a = check_grouped_matrix(place_a, desc.a, p.groups);
+  p.b = check_grouped_matrix(place_b, desc.b, p.groups);
+  p.c = check_grouped_matrix(place_c, desc.c, p.groups);
+  p.d = check_grouped_matrix(place_d, desc.d, p.groups);
+  p.scalars = scalars(desc.epilogue);
+  const auto expected = [](int64_t hint, const kernels::Source& source) { return hint ? hint : source.kind == GGEMM_SOURCE_CONST ? source.value : 0; };
+  p.expected_m = expected(desc.expected_m, p.m);
+  p.expected_n = expected(desc.expected_n, p.n);
+  p.expected_k = expected(desc.expected_k, p.k);
+  const auto unit = [](const kernels::Source& s) { return s.kind == GGEMM_SOURCE_CONST && s.value == 1; };
+  p.type.major_a = !unit(p.a.col_stride) && unit(p.a.row_stride) ? Major::mn : Major::k;
+  p.type.major_b = !unit(p.b.row_stride) && unit(p.b.col_stride) ? Major::mn : Major::k;
+  return p;
+}
+
+kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
+  const auto size = [](int64_t given, int64_t described, const char* field) {
+    if (given == GGEMM_AS_DESCRIBED) return described;
+    check_size(given, field);
+    return given;
+  };
+  kernels::GemmParams p{};
+  p.m = size(args.m, problem.m, "args.m");
+  p.n = size(args.n, problem.n, "args.n");
+  p.k = size(args.k, problem.k, "args.k");
+  const bool other = p.m != problem.m || p.n != problem.n || p.k != problem.k;
+  const auto matrix = [&](const Place& place, const MatrixLayout& layout, int dtype, const void* data, int64_t rows, int64_t cols) {
+    const int64_t row_stride = layout.packed_rows ? cols : layout.row_stride;
+    if (other) check_strides(place, dtype, row_stride, layout.col_stride, rows, cols);
+    return kernels::Matrix{data, row_stride, layout.col_stride};
+  };
+  p.a = matrix(place_a, problem.a, problem.type.a, args.a, p.m, p.k);
+  p.b = matrix(place_b, problem.b, problem.type.b, args.b, p.k, p.n);
+  p.c = matrix(place_c, problem.c, problem.type.c, args.c, p.m, p.n);
+  p.d = matrix(place_d, problem.d, problem.type.d, args.d, p.m, p.n);
+  p.bias = args.bias;
+  p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
+  p.raster = 1;
+  const bool output = p.m > 0 && p.n > 0, product = output && p.k > 0;
+  const bool reads_c = output && !is_zero(problem.type, p.epilogue.beta);
+  check_pointer(args.a, "a", dtype_size(problem.type.a), product, "m, n and k above 0");
+  check_pointer(args.b, "b", dtype_size(problem.type.b), product, "m, n and k above 0");
+  check_pointer(args.d, "d", dtype_size(problem.type.d), output, "m and n above 0");
+  check_pointer(args.c, "c", dtype_size(problem.type.c), reads_c, "beta other than 0");
+  if (problem.type.bias) check_pointer(args.bias, "bias", dtype_size(problem.type.bias_dtype), output, "epilogue.bias set");
+  if (product && (args.d == args.a || args.d == args.b)) fail(GGEMM_ERROR_ARGUMENT, "d=%p is %s: D must not overlap A or B", args.d, args.d == args.a ? "a" : "b");
+  if (reads_c && args.c == args.d && (problem.type.c != problem.type.d || (p.m > 1 && p.c.row_stride != p.d.row_stride) || (p.n > 1 && p.c.col_stride != p.d.col_stride)))
+    fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
+         ll(p.d.row_stride), ll(p.d.col_stride));
+  if (!reads_c) p.c.data = nullptr;
+  return p;
+}
+
+kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
+  kernels::GroupedParams p{};
+  p.groups = problem.groups;
+  p.m = problem.m, p.n = problem.n, p.k = problem.k;
+  const auto matrix = [](const GroupedLayout& layout, const void* data) { return kernels::SourceMatrix{static_cast<const void* const*>(data), layout.row_stride, layout.col_stride}; };
+  p.a = matrix(problem.a, args.a);
+  p.b = matrix(problem.b, args.b);
+  p.c = matrix(problem.c, args.c);
+  p.d = matrix(problem.d, args.d);
+  p.bias = static_cast<const void* const*>(args.bias);
+  p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
+  p.raster = 1;
+  const bool any = p.groups > 0, reads_c = any && !is_zero(problem.type, p.epilogue.beta);
+  check_pointer(args.a, "a", 8, any, "groups above 0");
+  check_pointer(args.b, "b", 8, any, "groups above 0");
+  check_pointer(args.d, "d", 8, any, "groups above 0");
+  check_pointer(args.c, "c", 8, reads_c, "beta other than 0");
+  if (problem.type.bias) check_pointer(args.bias, "bias", 8, any, "epilogue.bias set");
+  if (!reads_c) p.c.data = nullptr;
+  return p;
+}
+
+}  // namespace ggemm::core

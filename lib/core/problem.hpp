@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A validated problem. Everything that a user can get wrong in a description or in arguments is checked here and nowhere else.
+#pragma once
+#include <cstdint>
+
+#include "ggemm.h"
+#include "params.cuh"
+
+namespace ggemm::core {
+
+// The type that products are summed in.
+enum class Sum : std::uint8_t { f32 = 0, f64 = 1, i32 = 2 };
+// Along which index an operand is contiguous: k, or its other one (m for A, n for B). An operand with no unit stride counts as k.
+enum class Major : std::uint8_t { k = 0, mn = 1 };
+
+// What a kernel is compiled for, besides its configuration. Bytes only, so that it can be hashed and compared as memory.
+struct ProblemType {
+  std::uint8_t a, b, c, d, bias_dtype;  // ggemm_dtype; c and bias_dtype are resolved; bias_dtype is 0 without a bias
+  std::uint8_t compute;                 // ggemm_compute
+  Sum sum;
+  Major major_a, major_b;
+  std::uint8_t activation;  // ggemm_activation
+  std::uint8_t bias;        // ggemm_bias
+  std::uint8_t grouped;     // 0 or 1
+  bool operator==(const ProblemType&) const = default;
+};
+
+// A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings.
+struct MatrixLayout {
+  std::int64_t row_stride, col_stride;
+  bool packed_rows;
+};
+
+struct EpilogueScalars {
+  bool on_device;
+  double activation_p0, activation_p1;
+};
+
+// One plain product.
+struct Problem {
+  ProblemType type;
+  std::int64_t m, n, k;
+  MatrixLayout a, b, c, d;
+  EpilogueScalars scalars;
+};
+
+struct GroupedLayout {
+  kernels::Source row_stride, col_stride;
+};
+
+struct GroupedProblem {
+  ProblemType type;
+  std::int64_t groups;
+  kernels::Source m, n, k;
+  GroupedLayout a, b, c, d;
+  EpilogueScalars scalars;
+  std::int64_t expected_m, expected_n, expected_k;  // 0: not known
+};
+
+// Throw Error with GGEMM_ERROR_ARGUMENT or _UNSUPPORTED and a sentence that names the field and the values.
+Problem check_problem(const ggemm_gemm_desc& desc);
+GroupedProblem check_problem(const ggemm_grouped_desc& desc);
+
+// Joins a problem with the arguments of one call: sizes and packed strides resolved, pointers checked. `raster` is left 1.
+// In the result m and n may be 0 (nothing to do), k may be 0.
+kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args);
+kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args);
+
+// One group of a grouped call whose sources and pointer arrays can be read here (host memory, or on the device): m, n, k cut at 0, packed strides
+// resolved. Shared by the host device and, through kernels/scheduler, by the GPU.
+// See kernels::group_params in scheduler/group_params.cuh.
+
+// Bytes of an element; text of an enum. The names of ggemm.h.
+std::size_t dtype_size(int dtype);
+const char* dtype_name(int dtype);
+const char* activation_name(int activation);
+const char* sum_name(Sum sum);
+
+}  // namespace ggemm::core
