@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a tile's sums to D: through shared memory, so that whatever a mainloop's threads hold, neighbouring threads write neighbouring elements of D.
+#pragma once
+#include "ptx/memory.cuh"
+#include "traits.cuh"
+
+namespace ggemm::kernels {
+
+template <class T>
+class StoreEpilogue {
+  using Sum = typename T::Sum;
+  using Value = typename T::Value;
+  using C = typename T::C;
+  using D = typename T::D;
+  using Bias = typename T::Bias;
+  // 8 words beyond a multiple of 32 banks: a warp's pairs of sums (8 rows, 4 pairs) then meet no conflict.
+  static constexpr int PITCH = T::BN + 32 / static_cast<int>(sizeof(Sum));
+  static constexpr int VECTOR = 16 / sizeof(D);  // elements of D in 16 bytes
+
+ public:
+  static constexpr int SHARED_BYTES = T::BM * PITCH * static_cast<int>(sizeof(Sum));
+
+  // All threads of the CTA; shared memory must be free, and is free again after the next barrier, which the caller brings.
+  template <class Mainloop>
+  GG_DEVICE static void run(const Mainloop& mainloop, const GemmParams& p, i64 row, i64 column, char* shared) {
+    Sum* const sums = reinterpret_cast<Sum*>(shared);
+    mainloop.each_sum([&](int i, int j, Sum sum) { sums[i * PITCH + j] = sum; });
+    __syncthreads();
+    const EpilogueScalars<Value> scalars(p.epilogue);
+    const int rows = static_cast<int>(min_of(p.m - row, T::BM)), columns = static_cast<int>(min_of(p.n - column, T::BN));
+    const Matrix c{static_cast<const C*>(p.c.data) + row * p.c.row_stride + column * p.c.col_stride, p.c.row_stride, p.c.col_stride};
+    const Matrix d{static_cast<const D*>(p.d.data) + row * p.d.row_stride + column * p.d.col_stride, p.d.row_stride, p.d.col_stride};
+    const Bias* bias = static_cast<const Bias*>(p.bias) + (T::BIAS == 1 ? column : T::BIAS == 2 ? row : 0);
+    Output{c, d, bias, scalars, sums, rows, columns}.store();
+  }
+
+ private:
+  // One tile of D. c, d and bias begin at the tile's first element.
+  struct Output {
+    Matrix c, d;
+    const Bias* bias;
+    const EpilogueScalars<Value>& s;
+    const Sum* sums;
+    int rows, columns;
+
+    GG_DEVICE void store() const {
+      const bool add_c = s.beta != Value(0);
+      if (vectors(d, sizeof(D)) && !add_c) store_vectors<false>();
+      else if (vectors(d, sizeof(D)) && sizeof(C) == sizeof(D) && vectors(c, sizeof(C))) store_vectors<true>();
+      else if (d.col_stride == 1 || d.row_stride != 1) store_lines<false>();
+      else store_lines<true>();
+    }
+
+    GG_DEVICE D* d_at(int i, int j) const { return static_cast<D*>(const_cast<void*>(d.data)) + i * d.row_stride + j * d.col_stride; }
+    GG_DEVICE const C* c_at(int i, int j) const { return static_cast<const C*>(c.data) + i * c.row_stride + j * c.col_stride; }
+
+    GG_DEVICE Value addend(int i, int j) const {
+      if constexpr (T::BIAS == 0) return Value(0);
+      else return to_sum<Value>(bias[T::BIAS == 1 ? j : i]);
+    }
+    GG_DEVICE D value(Sum sum, Value addend) const { return Store<D>::from(epilogue_value<T::ACTIVATION>(static_cast<Value>(sum), addend, s)); }
+    GG_DEVICE void store_one(int i, int j) const {
+      Value add = addend(i, j);
+      if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
+      *d_at(i, j) = value(sums[i * PITCH + j], add);
+    }
+
+    // Rows lie at multiples of 16 bytes.
+    GG_DEVICE static bool vectors(const Matrix& m, int size) { return m.col_stride == 1 && ((reinterpret_cast<u64>(m.data) | static_cast<u64>(m.row_stride * size)) & 15) == 0; }
+
+    template <bool ADD_C>
+    GG_DEVICE void store_vectors() const {
+      constexpr int ACROSS = T::BN / VECTOR, SUMS = VECTOR * static_cast<int>(sizeof(Sum)) / 16;  // sums come in 16-byte pieces
+      const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 2
+      for (int index = thread; index < rows * ACROSS; index += T::THREADS) {
+        const int i = index / ACROSS, j = index % ACROSS * VECTOR;
+        if (j + VECTOR > columns) {
+          for (int v = j; v < columns; ++v) store_one(i, v);
+          continue;
+        }
+        union { ptx::Vector16 vector[SUMS]; Sum element[VECTOR]; } sum;
+        union { ptx::Vector16 vector; C element[16 / sizeof(C)]; } in;
+        union { ptx::Vector16 vector; D element[VECTOR]; } out;
+#pragma unroll
+        for (int v = 0; v < SUMS; ++v) sum.vector[v] = reinterpret_cast<const ptx::Vector16*>(sums + i * PITCH + j)[v];
+        if constexpr (ADD_C && sizeof(C) == sizeof(D)) in.vector = ptx::load_vector(c_at(i, j));
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) {
+          Value add = addend(i, j + v);
+          if constexpr (ADD_C && sizeof(C) == sizeof(D)) add = multiply_add(s.beta, to_sum<Value>(in.element[v]), add);
+          out.element[v] = value(sum.element[v], add);
+        }
+        ptx::store_vector(d_at(i, j), out.vector);
+      }
+    }
+
+    // One element at a time: a warp takes a row of the tile (a column, if D is contiguous along columns), its lanes neighbouring elements.
+    template <bool BY_COLUMNS>
+    GG_DEVICE void store_lines() const {
+      constexpr int WARPS = T::THREADS / 32;
+      const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+      const int lines = BY_COLUMNS ? columns : rows, length = BY_COLUMNS ? rows : columns;
+#pragma unroll 1
+      for (int line = warp; line < lines; line += WARPS)
+#pragma unroll 2
+        for (int at = lane; at < length; at += 32) store_one(BY_COLUMNS ? at : line, BY_COLUMNS ? line : at);
+    }
+  };
+};
+
+}  // namespace ggemm::kernels

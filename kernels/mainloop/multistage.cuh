@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor-core mainloop of sm_80: a ring of STAGES tiles in shared memory, filled by cp.async STAGES - 1 tiles ahead, read by ldmatrix one k step ahead of the mma.
+#pragma once
+#include "pipeline/copy.cuh"
+#include "tile/fragment.cuh"
+#include "traits.cuh"
+
+namespace ggemm::kernels {
+
+template <class A, class Sum> struct AtomOf;
+template <> struct AtomOf<F16, float> { using type = WideAtom<ptx::F16Mma, F16, float, false>; };
+template <> struct AtomOf<Bf16, float> { using type = WideAtom<ptx::Bf16Mma, Bf16, float, false>; };
+template <> struct AtomOf<float, float> { using type = WideAtom<ptx::Tf32Mma, float, float, true>; };
+template <> struct AtomOf<i8, i32> { using type = WideAtom<ptx::I8Mma, i8, i32, false>; };
+template <> struct AtomOf<double, double> { using type = F64Atom; };
+
+template <class T>
+class MultistageMainloop {
+  using Atom = typename AtomOf<typename T::A, typename T::Sum>::type;
+  static constexpr int SIZE = sizeof(typename T::A);
+  static constexpr int WM = T::BM / T::WARPS_M, WN = T::BN / T::WARPS_N;  // a warp's part of the tile
+  static constexpr int MT = WM / Atom::M, NT = WN / Atom::N, KS = T::BK / Atom::K;
+  static_assert(KS >= 2, "fragments are loaded one k step ahead, within a tile");
+  using TileA = If<T::A_MN_MAJOR, SharedTile<T::BK, T::BM, SIZE>, SharedTile<T::BM, T::BK, SIZE>>;
+  using TileB = If<T::B_MN_MAJOR, SharedTile<T::BK, T::BN, SIZE>, SharedTile<T::BN, T::BK, SIZE>>;
+  using OperandA = typename Atom::template Operand<TileA, T::A_MN_MAJOR, WM, true>;
+  using OperandB = typename Atom::template Operand<TileB, T::B_MN_MAJOR, WN, false>;
+  static constexpr int STAGE_BYTES = TileA::BYTES + TileB::BYTES;
+
+ public:
+  using Sum = typename T::Sum;
+  static constexpr int SHARED_BYTES = T::STAGES * STAGE_BYTES;
+
+  // Sums of the tile whose first row is `row` and first column `column`. All threads of the CTA; begins and ends with shared memory free.
+  GG_DEVICE void run(const GemmParams& p, i64 row, i64 column, char* shared) {
+#pragma unroll
+    for (int i = 0; i < MT; ++i)
+#pragma unroll
+      for (int j = 0; j < NT; ++j)
+#pragma unroll
+        for (int s = 0; s < Atom::SUMS; ++s) sums_[i][j][s] = 0;
+    if (p.k == 0) return;
+
+    // A tile's copies are spread over the k steps before its barrier, between the products.
+    constexpr int PARTS = KS - 1;
+    TileCopy<TileA, T::A_MN_MAJOR, T::THREADS, PARTS> copy_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
+    TileCopy<TileB, T::B_MN_MAJOR, T::THREADS, PARTS> copy_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+    i32 tiles = static_cast<i32>(ceil_div(p.k, T::BK));  // left to multiply; k is below 2^31 BK
+    const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);  // depth of the last one
+    // left: tiles that are not copied yet, this one included.
+    const auto copy_part = [&](char* slot, int part, i32 left) {
+      if (left > 0) {
+        const i32 depth = left == 1 ? last : T::BK;
+        copy_a.issue(slot, depth, part);
+        copy_b.issue(slot + TileA::BYTES, depth, part);
+      }
+      if (part == PARTS - 1) {
+        copy_a.advance();
+        copy_b.advance();
+        ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
+      }
+    };
+#pragma unroll 1
+    for (int s = 0; s < T::STAGES - 1; ++s)
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) copy_part(shared + s * STAGE_BYTES, part, tiles - s);
+
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const OperandA operand_a(warp / T::WARPS_N * WM);
+    const OperandB operand_b(warp % T::WARPS_N * WN);
+    typename Atom::template Registers<WM> a[2];
+    typename Atom::template Registers<WN> b[2];
+    char* const end = shared + SHARED_BYTES;
+    char* read = shared;
+    char* write = shared + (T::STAGES - 1) * STAGE_BYTES;
+    ptx::cp_async_wait<T::STAGES - 2>();
+    __syncthreads();
+    operand_a.load(a[0], read, 0);
+    operand_b.load(b[0], read + TileA::BYTES, 0);
+#pragma unroll 1
+    for (; tiles > 0; --tiles) {
+#pragma unroll
+      for (int ks = 0; ks < KS; ++ks) {
+        if (ks == KS - 1) {
+          // The next tile has arrived for all threads, and all have read this one's last fragments: its slot may be overwritten.
+          ptx::cp_async_wait<T::STAGES - 2>();
+          __syncthreads();
+          read = read + STAGE_BYTES == end ? shared : read + STAGE_BYTES;
+          write = write + STAGE_BYTES == end ? shared : write + STAGE_BYTES;
+        }
+        operand_a.load(a[(ks + 1) % 2], read, (ks + 1) % KS);
+        operand_b.load(b[(ks + 1) % 2], read + TileA::BYTES, (ks + 1) % KS);
+        if (ks < PARTS) copy_part(write, ks, tiles - (T::STAGES - 1));
+#pragma unroll
+        for (int i = 0; i < MT; ++i)
+#pragma unroll
+          for (int j = 0; j < NT; ++j) Atom::mma(sums_[i][j], a[ks % 2], i, b[ks % 2], j);
+      }
+    }
+    ptx::cp_async_wait<0>();
+    __syncthreads();
+  }
+
+  // Hands each of this thread's sums to put(row in the tile, column in the tile, sum).
+  template <class Put>
+  GG_DEVICE void each_sum(Put put) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32, row0 = warp / T::WARPS_N * WM, column0 = warp % T::WARPS_N * WN;
+#pragma unroll
+    for (int i = 0; i < MT; ++i)
+#pragma unroll
+      for (int j = 0; j < NT; ++j)
+#pragma unroll
+        for (int s = 0; s < Atom::SUMS; ++s) put(row0 + i * Atom::M + Atom::row(s), column0 + j * Atom::N + Atom::column(s), sums_[i][j][s]);
+  }
+
+ private:
+  Sum sums_[MT][NT][Atom::SUMS];
+};
+
+}  // namespace ggemm::kernels

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operand's way from global memory into the shared-memory ring, a tile of BK at a time, by the threads of one CTA.
+//
+// The operand is seen as `outer` rows of `inner` contiguous elements: for an operand that is contiguous along k, outer is m (or n) and inner is k; else outer is k.
+// Elements outside the operand are never read; zeros take their place. How a tile is brought is decided for each, so that one binary serves every alignment:
+//   chunks    rows at multiples of 16 bytes: 16-byte cp.async
+//   words     rows at multiples of 4 bytes (8 for f64): cp.async of that much
+//   halves    16-bit elements in rows at odd multiples of 2 bytes: through registers, 16 bytes at a time
+//   elements  anything else, one by one through registers
+#pragma once
+#include "params.cuh"
+#include "ptx/async.cuh"
+#include "ptx/memory.cuh"
+#include "tile/shared_tile.cuh"
+
+namespace ggemm::kernels {
+
+enum class CopyWay : i32 { chunks, words, halves, elements };
+
+template <int SIZE> struct UnsignedOf;
+template <> struct UnsignedOf<1> { using type = u8; };
+template <> struct UnsignedOf<2> { using type = u16; };
+template <> struct UnsignedOf<4> { using type = u32; };
+template <> struct UnsignedOf<8> { using type = u64; };
+
+// Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
+template <class Tile, bool K_OUTER, int THREADS, int PARTS>
+class TileCopy {
+  static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
+  static constexpr int ROW_STEP = THREADS / CHUNKS;  // rows between a thread's successive chunks
+  static_assert(Tile::OUTER * CHUNKS % THREADS == 0 && THREADS % CHUNKS == 0, "every thread moves the same number of chunks, all in one column");
+  static constexpr bool EVEN_STEP = ROW_STEP % Tile::PERIOD == 0;  // the swizzle repeats from chunk to chunk
+  using Unsigned = typename UnsignedOf<SIZE>::type;
+  using Word = typename UnsignedOf<WORD>::type;
+
+ public:
+  // data: the tile's first element at k = 0. mn_left: rows (or columns) of the operand from there, in elements.
+  GG_DEVICE TileCopy(const void* data, i64 mn_stride, i64 k_stride, i64 mn_left) {
+    outer_stride_ = (K_OUTER ? k_stride : mn_stride) * SIZE;
+    inner_stride_ = (K_OUTER ? mn_stride : k_stride) * SIZE;
+    mn_left_ = static_cast<i32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER));
+    const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
+    way_ = inner_stride_ != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : low % WORD == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner_stride_;
+    chunk_offset_ = Tile::offset(chunk_row(), chunk_byte());
+  }
+
+  // Starts part `part` of the copy of the next BK of k into the ring's slot at `slot`. k_left: how much of k is left, from 1 to BK.
+  GG_DEVICE void issue(char* slot, i32 k_left, int part) const {
+    if (way_ == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
+    else if (part == 0) issue_slowly(slot, k_left);
+  }
+  // Moves on to the next BK of k.
+  GG_DEVICE void advance() { source_ += K_OUTER ? Tile::OUTER * outer_stride_ : Tile::INNER * inner_stride_; }
+
+ private:
+  GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
+  GG_DEVICE static int chunk_row() { return thread() / CHUNKS; }
+  GG_DEVICE static int chunk_byte() { return thread() % CHUNKS * 16; }
+  GG_DEVICE static int clamp_bytes(i32 elements, int byte, int most) {
+    const int bytes = elements * SIZE - byte;
+    return bytes < 0 ? 0 : bytes > most ? most : bytes;
+  }
+  GG_DEVICE i32 outer_left(i32 k_left) const { return K_OUTER ? k_left : mn_left_; }
+  GG_DEVICE i32 inner_left(i32 k_left) const { return K_OUTER ? mn_left_ : k_left; }
+  // No chunk of the tile is cut by the operand's end.
+  GG_DEVICE bool whole_chunks(i32 k_left) const { return inner_left(k_left) * SIZE % 16 == 0; }
+  GG_DEVICE static int chunk_offset(int i) { return Tile::offset(chunk_row() + i * ROW_STEP, chunk_byte()); }
+  // Rows from this thread's first chunk on; none if its column is past the end.
+  GG_DEVICE int chunk_rows(i32 k_left) const { return chunk_byte() < inner_left(k_left) * SIZE ? outer_left(k_left) - chunk_row() : 0; }
+
+  // A copy that is switched off may name any address.
+  GG_DEVICE void issue_chunks(char* slot, i32 k_left, int part) const {
+    int rows = chunk_rows(k_left);
+    asm volatile("" : "+r"(rows));  // compare anew each time: a predicate a row, kept through the mainloop, would spill
+    const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? chunk_offset_ : 0);
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i)
+      if (i * PARTS / COUNT == part) ptx::cp_async_16(target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i)), source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
+  }
+
+  GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
+    if (SIZE == 2 && way_ == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
+    constexpr int WORDS = Tile::ROW_BYTES / WORD, PER_THREAD = Tile::OUTER * WORDS / THREADS, BATCH = PER_THREAD < 4 ? PER_THREAD : 4;
+    static_assert(PER_THREAD % BATCH == 0, "whole batches");
+    const char* const first = source_ - chunk_row() * outer_stride_ - chunk_byte() / SIZE * inner_stride_;  // the tile's first element
+    const bool async = way_ == CopyWay::chunks || way_ == CopyWay::words;
+#pragma unroll 1
+    for (int batch = 0; batch < PER_THREAD; batch += BATCH) {
+      if (async) {
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+          const int word = (batch + i) * THREADS + thread(), row = word / WORDS, byte = word % WORDS * WORD;
+          const int valid = row < outer_left(k_left) ? clamp_bytes(inner_left(k_left), byte, WORD) : 0;
+          ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, byte), first + row * outer_stride_ + byte, valid);
+        }
+      } else {
+        Word words[BATCH];  // all loads before the first store, so that they overlap
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) words[i] = gather(first, (batch + i) * THREADS + thread(), k_left);
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+          const int word = (batch + i) * THREADS + thread();
+          *reinterpret_cast<Word*>(slot + Tile::offset(word / WORDS, word % WORDS * WORD)) = words[i];
+        }
+      }
+    }
+  }
+
+  // 16 bytes at `source`, a multiple of 2: three aligned words from the first multiple of 4 on, and what is left in two halves. No byte outside is read.
+  GG_DEVICE static ptx::Vector16 load_halves(const char* source) {
+    const bool odd = reinterpret_cast<u64>(source) & 2;
+    const auto* middle = reinterpret_cast<const u32*>(source + (odd ? 2 : 0));
+    const u32 m0 = ptx::load_constant(middle), m1 = ptx::load_constant(middle + 1), m2 = ptx::load_constant(middle + 2);
+    const u32 h0 = ptx::load_constant(reinterpret_cast<const u16*>(source + (odd ? 0 : 12))), h1 = ptx::load_constant(reinterpret_cast<const u16*>(source + 14));
+    if (odd) return {{h0 | m0 << 16, m0 >> 16 | m1 << 16, m1 >> 16 | m2 << 16, m2 >> 16 | h1 << 16}};
+    return {{m0, m1, m2, h0 | h1 << 16}};
+  }
+  GG_DEVICE void issue_halves(char* slot, i32 k_left) const {
+    constexpr int BATCH = COUNT < 4 ? COUNT : 4;
+    static_assert(COUNT % BATCH == 0, "whole batches");
+    const int rows = chunk_rows(k_left);
+    const char* source = source_;
+#pragma unroll 1
+    for (int batch = 0; batch < COUNT; batch += BATCH) {
+      ptx::Vector16 chunks[BATCH];
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) {
+        chunks[i] = (batch + i) * ROW_STEP < rows ? load_halves(source) : ptx::Vector16{};
+        source += ROW_STEP * outer_stride_;
+      }
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) *reinterpret_cast<ptx::Vector16*>(slot + chunk_offset(batch + i)) = chunks[i];
+    }
+  }
+
+  // The elements of one word of the tile.
+  GG_DEVICE Word gather(const char* first, int word, i32 k_left) const {
+    constexpr int WORDS = Tile::ROW_BYTES / WORD, ELEMENTS = WORD / SIZE;
+    const int row = word / WORDS, column = word % WORDS * ELEMENTS;
+    const char* source = first + row * outer_stride_ + column * inner_stride_;
+    Word out = 0;
+#pragma unroll
+    for (int e = 0; e < ELEMENTS; ++e) {
+      if (row < outer_left(k_left) && column + e < inner_left(k_left)) out |= static_cast<Word>(ptx::load_constant(reinterpret_cast<const Unsigned*>(source))) << (e * SIZE * 8 % (WORD * 8));
+      source += inner_stride_;
+    }
+    return out;
+  }
+
+  const char* source_;  // this thread's first chunk at the current k
+  i64 outer_stride_, inner_stride_;  // bytes
+  i32 mn_left_;
+  i32 chunk_offset_;
+  CopyWay way_;
+};
+
+}  // namespace ggemm::kernels

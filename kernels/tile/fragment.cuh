@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warp fragments of tensor-core products: from a tile in shared memory to the registers that ptx/mma.cuh names.
+#pragma once
+#include "ptx/async.cuh"
+#include "ptx/mma.cuh"
+#include "tile/numeric.cuh"
+#include "tile/shared_tile.cuh"
+
+namespace ggemm::kernels {
+
+GG_DEVICE int lane_id() { return static_cast<int>(threadIdx.x) % 32; }
+
+// An atom is one mma instruction: its shape, how a warp's part of an operand becomes registers, and the product of two of them.
+//   M, N, K            its shape
+//   SUMS               sums a lane holds
+//   row(i), column(i)  where sum i of this lane lies
+//   Operand<Tile, MN_MAJOR, SPAN, IS_A>  loads the warp's SPAN rows (A) or columns (B) at a k step into Registers
+//   mma(sums, a, i, b, j)  adds the product of A's i-th block of M rows and B's j-th block of N columns; the whole warp together
+
+// The atoms whose k spans 32 bytes: 16 rows, 8 columns. Element: what lies in shared memory.
+template <class Mma, class Element, class Sum, bool TF32>
+struct WideAtom {
+  static constexpr int M = 16, N = 8, SIZE = sizeof(Element), K = 32 / SIZE, SUMS = 4;
+
+  GG_DEVICE static int row(int i) { return lane_id() / 4 + i / 2 * 8; }
+  GG_DEVICE static int column(int i) { return lane_id() % 4 * 2 + i % 2; }
+
+  // 16 rows of A, or twice 8 columns of B, a block of four registers.
+  template <int SPAN>
+  struct Registers {
+    u32 word[SPAN / 16][4];
+  };
+  template <int SPAN_A, int SPAN_B>
+  GG_DEVICE static void mma(Sum (&sums)[4], const Registers<SPAN_A>& a, int i, const Registers<SPAN_B>& b, int j) {
+    const u32 pair[2] = {b.word[j / 2][j % 2 * 2], b.word[j / 2][j % 2 * 2 + 1]};
+    Mma::mma(sums, a.word[i], pair);
+  }
+
+  template <class Tile, bool MN_MAJOR, int SPAN, bool IS_A>
+  class Operand {
+    // 16-bit operands that are contiguous along m or n are transposed by ldmatrix; wider and narrower ones are gathered.
+    static constexpr bool TRANSPOSED = MN_MAJOR && SIZE == 2, GATHERED = MN_MAJOR && SIZE != 2;
+    static_assert(SPAN % 16 == 0 && (SPAN & (SPAN - 1)) == 0, "a warp's part begins where the bits of a step are 0");
+
+   public:
+    // first: of the tile's rows (or columns), the warp's first.
+    GG_DEVICE explicit Operand(int first) : first_(first) {
+      const int lane = lane_id(), row8 = lane % 8, matrix = lane / 8;
+      // Of an ldmatrix's four matrices A takes the second half of its rows before the second half of k, B after.
+      const int mn = (IS_A ? matrix % 2 : matrix / 2) * 8, k = IS_A ? matrix / 2 : matrix % 2;
+      if constexpr (MN_MAJOR) offset_ = Tile::offset(k * 8 + row8, (first + mn) * SIZE);
+      else offset_ = Tile::offset(first + mn + row8, k * 16);
+    }
+
+    GG_DEVICE void load(Registers<SPAN>& out, const char* slot, int ks) const {
+      const u32 address = ptx::shared_address(slot);
+#pragma unroll
+      for (int i = 0; i < SPAN / 16; ++i) {
+        if constexpr (GATHERED) {
+#pragma unroll
+          for (int r = 0; r < 4; ++r) out.word[i][r] = gather(slot, i, r, ks);
+        } else if constexpr (TRANSPOSED) {
+          static_assert(Tile::PERIOD <= 16, "steps of 16 rows keep the swizzle's phase");
+          ptx::ldmatrix_transposed(out.word[i], address + Tile::step(offset_, 16 * ks, 32 * i));
+        } else {
+          static_assert(Tile::PERIOD <= 16, "steps of 16 rows keep the swizzle's phase");
+          ptx::ldmatrix(out.word[i], address + Tile::step(offset_, 16 * i, 32 * ks));
+        }
+        if constexpr (TF32)
+#pragma unroll
+          for (int r = 0; r < 4; ++r) out.word[i][r] = bit_cast<u32>(round_tf32(bit_cast<float>(out.word[i][r])));
+      }
+    }
+
+   private:
+    GG_DEVICE u32 gather(const char* slot, int i, int r, int ks) const {
+      const int group = lane_id() / 4, word = lane_id() % 4;
+      const bool upper_mn = IS_A ? r % 2 : r / 2, upper_k = IS_A ? r / 2 : r % 2;
+      const int mn = first_ + 16 * i + (upper_mn ? 8 : 0) + group, k = ks * K + (word + (upper_k ? 4 : 0)) * (4 / SIZE);
+      if constexpr (SIZE == 4) return *reinterpret_cast<const u32*>(slot + Tile::offset(k, mn * 4));
+      u32 out = 0;
+#pragma unroll
+      for (int e = 0; e < 4 / SIZE; ++e) out |= static_cast<u32>(*reinterpret_cast<const u8*>(slot + Tile::offset(k + e, mn))) << (8 * e);
+      return out;
+    }
+
+    int offset_;  // of this lane's ldmatrix row in a slot, for block 0 and k step 0
+    int first_;
+  };
+};
+
+// f64: 8 rows, 8 columns, 4 of k.
+struct F64Atom {
+  static constexpr int M = 8, N = 8, K = 4, SUMS = 2;
+
+  GG_DEVICE static int row(int) { return lane_id() / 4; }
+  GG_DEVICE static int column(int i) { return lane_id() % 4 * 2 + i; }
+
+  template <int SPAN>
+  struct Registers {
+    double value[SPAN / 8];
+  };
+  template <int SPAN_A, int SPAN_B>
+  GG_DEVICE static void mma(double (&sums)[2], const Registers<SPAN_A>& a, int i, const Registers<SPAN_B>& b, int j) {
+    ptx::F64Mma::mma(sums, a.value[i], b.value[j]);
+  }
+
+  template <class Tile, bool MN_MAJOR, int SPAN, bool IS_A>
+  class Operand {
+   public:
+    GG_DEVICE explicit Operand(int first) : first_(first) {}
+    GG_DEVICE void load(Registers<SPAN>& out, const char* slot, int ks) const {
+      const int group = lane_id() / 4, k = ks * K + lane_id() % 4;
+#pragma unroll
+      for (int i = 0; i < SPAN / 8; ++i) {
+        const int mn = first_ + 8 * i + group;
+        out.value[i] = *reinterpret_cast<const double*>(slot + (MN_MAJOR ? Tile::offset(k, mn * 8) : Tile::offset(mn, k * 8)));
+      }
+    }
+
+   private:
+    int first_;
+  };
+};
+
+}  // namespace ggemm::kernels

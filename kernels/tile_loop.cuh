@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GEMM in three verbs: the scheduler names a tile, the mainloop sums it, the epilogue stores it.
+#pragma once
+#include "epilogue/store.cuh"
+#include "scheduler/scheduler.cuh"
+#include "traits.cuh"
+
+namespace ggemm::kernels {
+
+template <class T>
+using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN>, PlainScheduler<T::BM, T::BN>>;
+
+// Shared memory of a kernel: the mainloop's ring and the epilogue's staging take turns in it. lib/select/shared_memory.hpp counts the same.
+template <class T, class Mainloop>
+GG_DEVICE void tile_loop(const typename SchedulerOf<T>::Params& params) {
+  extern __shared__ __align__(1024) char shared[];
+  SchedulerOf<T> scheduler(params);
+  Work work;
+  while (scheduler.next(work)) {
+    Mainloop mainloop;
+    const auto row = [&] { return i64(work.tile_row) * T::BM; };
+    const auto column = [&] { return i64(work.tile_column) * T::BN; };
+    mainloop.run(scheduler.problem(work), row(), column(), shared);
+    StoreEpilogue<T>::run(mainloop, scheduler.problem(work), row(), column(), shared);
+    __syncthreads();
+  }
+}
+
+}  // namespace ggemm::kernels

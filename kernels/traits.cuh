@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this compilation is of: the defines that lib/jit/render.cpp writes, as types and constants.
+#pragma once
+#include "epilogue/value.cuh"
+#include "params.cuh"
+
+namespace ggemm::kernels {
+
+template <int DTYPE> struct ElementOf;  // ggemm_dtype -> storage type
+template <> struct ElementOf<1> { using type = double; };
+template <> struct ElementOf<2> { using type = float; };
+template <> struct ElementOf<3> { using type = F16; };
+template <> struct ElementOf<4> { using type = Bf16; };
+template <> struct ElementOf<5> { using type = E4m3; };
+template <> struct ElementOf<6> { using type = E5m2; };
+template <> struct ElementOf<7> { using type = i8; };
+template <> struct ElementOf<8> { using type = i32; };
+template <int SUM> struct SumOf { using type = float; };  // core::Sum -> type
+template <> struct SumOf<1> { using type = double; };
+template <> struct SumOf<2> { using type = i32; };
+
+struct Traits {
+  using A = ElementOf<GG_A>::type;
+  using B = ElementOf<GG_B>::type;
+  using C = ElementOf<GG_C>::type;
+  using D = ElementOf<GG_D>::type;
+  using Bias = ElementOf<GG_BIAS_DTYPE ? GG_BIAS_DTYPE : GG_D>::type;
+  using Sum = SumOf<GG_SUM>::type;
+  using Value = EpilogueType<Sum, D>::type;
+  static constexpr bool TF32 = GG_COMPUTE == 1;
+  static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
+  static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row
+  static constexpr int BM = GG_BM, BN = GG_BN, BK = GG_BK;
+  static constexpr int WARPS_M = GG_WARPS_M, WARPS_N = GG_WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
+  static constexpr int STAGES = GG_STAGES;
+  static constexpr bool GROUPED = GG_GROUPED == 1;
+};
+
+}  // namespace ggemm::kernels
