@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a problem's type and a configuration to what NVRTC is asked for.
+#pragma once
+#include "core/config.hpp"
+#include "jit/jit.hpp"
+
+namespace ggemm::jit {
+
+// min_ctas: CTAs a multiprocessor should hold, the bound that registers are allotted by.
+Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, const std::string& arch);
+
+}  // namespace ggemm::jit
