@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CBLAS library found at run time, for f32 and f64 products.
+//
+// A library's own threads are process-global state that belongs to the program: they are never set here, so CBLAS uses as many as it was told to use,
+// whatever the context's number is.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "host/blocking.hpp"
+
+namespace ggemm::host {
+
+// Row-major product as CBLAS takes it: D[m,n] = A B.
+struct BlasCall {
+  std::int64_t m, n, k;
+  const void *a, *b;
+  bool a_turned, b_turned;  // stored column by column
+  std::int64_t lda, ldb;
+};
+
+// Whether CBLAS can take the operands of a product, and is worth calling. The types must be f32 or f64 throughout, compute default.
+std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::GemmParams& params);
+
+class Blas {
+ public:
+  // path: a file, "" for none, or nullptr to search. Nothing is opened before the first question: a BLAS starts threads when it is loaded.
+  explicit Blas(const char* path);
+  bool found();
+  std::string path();   // "" if none
+  std::string tried();  // a line for each path that failed
+
+  // A rectangle of the product to d, rows ldd elements apart. found() must be true.
+  void multiply(core::Sum sum, const BlasCall& call, const Block& block, void* d, std::int64_t ldd);
+
+ private:
+  // 64-bit integers on purpose: see blas.cpp.
+  template <class T>
+  using Gemm = void (*)(int order, int turn_a, int turn_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a, std::int64_t lda,
+                        const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc);
+  void find();
+  bool take(const std::string& path);
+
+  const bool search_;
+  const std::string given_;
+  std::once_flag once_;
+  std::string path_;
+  std::vector<std::string> tried_;
+  Gemm<float> sgemm_ = nullptr;
+  Gemm<double> dgemm_ = nullptr;
+};
+
+}  // namespace ggemm::host

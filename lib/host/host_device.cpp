@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/host_device.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <fstream>
+#include <new>
+#include <vector>
+
+#include "core/error.hpp"
+#include "host/blas.hpp"
+#include "host/groups.hpp"
+#include "host/pool.hpp"
+#include "host/product.hpp"
+
+namespace ggemm::host {
+namespace {
+
+constexpr double worth_threads = 1 << 20;  // multiply-adds; waking workers costs about as much as half of these
+
+// The caller's rounding mode and flush-to-zero must not reach the results: workers have the default environment.
+class DefaultFloatEnvironment {
+ public:
+  DefaultFloatEnvironment() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatEnvironment() { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_;
+};
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+core::DeviceFacts host_facts(int threads) {
+  core::DeviceFacts facts;
+  facts.threads = threads;
+  facts.name = cpu_name();
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0) facts.memory_bytes = static_cast<std::int64_t>(pages) * page;
+  return facts;
+}
+
+}  // namespace
+
+struct HostDevice::Impl {
+  Impl(int threads, const char* cblas_path)
+      : facts(host_facts(threads)), isa(*usable_isas().front()), blas(cblas_path), pool(threads, scratch_bytes) {}
+
+  template <class T, class V> void run(const core::ProblemType& type, const kernels::GemmParams& params);
+  template <class T, class V> void run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call);
+  template <class T, class V> void run_groups(const core::ProblemType& type, const std::vector<kernels::GemmParams>& groups);
+  template <class Compute> void share(i64 tiles, double work, const Compute& compute);
+
+  const core::DeviceFacts facts;
+  const Isa& isa;
+  Blas blas;
+  PoolHolder pool;
+};
+
+// compute(tile, scratch) for every tile, in ascending order of their starts.
+template <class Compute>
+void HostDevice::Impl::share(i64 tiles, double work, const Compute& compute) {
+  if (tiles == 0) return;
+  const int participants = work < worth_threads ? 1 : static_cast<int>(std::min<i64>(facts.threads, tiles));
+  std::atomic<i64> next{0};
+  pool.get().run(participants, [&](Scratch& scratch) {
+    for (i64 tile; (tile = next.fetch_add(1, std::memory_order_relaxed)) < tiles;) compute(tile, scratch);
+  });
+}
+
+template <class T, class V>
+void HostDevice::Impl::run(const core::ProblemType& given_type, const kernels::GemmParams& given) {
+  core::ProblemType type = given_type;
+  const kernels::GemmParams params = turned_if_better(type, given, isa.kernels<T>().b.width);
+  if constexpr (!std::is_same_v<T, i32>) {
+    const auto call = blas_call(type, params);
+    if (call && blas.found()) return run_blas<T, V>(type, params, *call);
+  }
+  const Product<T, V> product(isa, type, params, facts.threads);
+  share(product.tiles(), product.work(), [&](i64 tile, Scratch& scratch) { product.compute(tile, scratch); });
+}
+
+// CBLAS writes D itself where nothing follows the sums; else a panel of sums, which the epilogue takes from there.
+template <class T, class V>
+void HostDevice::Impl::run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call) {
+  constexpr int own = std::is_same_v<T, double> ? GGEMM_F64 : GGEMM_F32;
+  constexpr i64 panel_elements = i64(1) << 22, panel_columns = i64(1) << 14;
+  const Epilogue<V> epilogue(isa, type, params);
+  const i64 ldd = params.d.row_stride;
+  if (type.d == own && epilogue.trivial() && params.d.col_stride == 1 && ldd >= params.n && ldd <= INT32_MAX && ldd * params.m <= INT32_MAX)
+    return blas.multiply(type.sum, call, {0, 0, params.m, params.n}, const_cast<void*>(params.d.data), ldd);
+  const i64 columns = std::min(params.n, panel_columns), rows = std::min(params.m, panel_elements / columns);
+  const std::unique_ptr<T[]> panel(new (std::nothrow) T[static_cast<std::size_t>(rows * columns)]);
+  if (!panel) core::fail(GGEMM_ERROR_OUT_OF_MEMORY, "no %lld bytes of memory for a panel of sums", rows * columns * static_cast<i64>(sizeof(T)));
+  for (i64 row = 0; row < params.m; row += rows) {
+    for (i64 column = 0; column < params.n; column += columns) {
+      const i64 height = std::min(rows, params.m - row), width = std::min(columns, params.n - column);
+      blas.multiply(type.sum, call, {row, column, height, width}, panel.get(), width);
+      const i64 across = kernels::ceil_div(width, max_columns<T>), down = kernels::ceil_div(height, max_rows<T>);
+      share(across * down, 16.0 * static_cast<double>(height) * static_cast<double>(width), [&](i64 tile, Scratch& scratch) {
+        const i64 r = tile / across * max_rows<T>, c = tile % across * max_columns<T>;
+        const Block block{row + r, column + c, std::min(max_rows<T>, height - r), std::min(max_columns<T>, width - c)};
+        epilogue.finish(panel.get() + r * width + c, width, block, Workspace<T, V>(scratch.data()));
+      });
+    }
+  }
+}
+
+// All groups' tiles are one list, so that a large group keeps every thread busy and small ones cost no wake-up each.
+template <class T, class V>
+void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const std::vector<kernels::GemmParams>& groups) {
+  std::vector<Product<T, V>> products;
+  std::vector<i64> ends;  // tiles of this group and all before it
+  products.reserve(groups.size());
+  ends.reserve(groups.size());
+  double work = 0;
+  for (const kernels::GemmParams& given : groups) {
+    core::ProblemType type = given_type;
+    const kernels::GemmParams params = turned_if_better(type, given, isa.kernels<T>().b.width);
+    // A lone group is cut for all threads; many share them.
+    products.emplace_back(isa, type, params, std::max(1, facts.threads / static_cast<int>(std::min<std::size_t>(groups.size(), 1 << 16))));
+    i64 end;
+    if (__builtin_add_overflow(ends.empty() ? 0 : ends.back(), products.back().tiles(), &end))
+      core::fail(GGEMM_ERROR_ARGUMENT, "the groups have more than 2^63 tiles in all");
+    ends.push_back(end);
+    work += products.back().work();
+  }
+  share(ends.empty() ? 0 : ends.back(), work, [&](i64 tile, Scratch& scratch) {
+    const std::size_t g = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), tile) - ends.begin());
+    products[g].compute(tile - (g == 0 ? 0 : ends[g - 1]), scratch);
+  });
+}
+
+HostDevice::HostDevice(int threads, const char* cblas_path) : impl_(std::make_unique<Impl>(std::max(1, threads), cblas_path)) {}
+HostDevice::~HostDevice() = default;
+
+const core::DeviceFacts& HostDevice::facts() const { return impl_->facts; }
+std::string HostDevice::blas() const { return impl_->blas.path(); }
+std::string HostDevice::blas_tried() const { return impl_->blas.tried(); }
+
+void HostDevice::run(const core::ProblemType& type, const kernels::GemmParams& params) const {
+  if (params.m <= 0 || params.n <= 0) return;
+  check_c(type, params);
+  const DefaultFloatEnvironment environment;
+  switch (type.sum) {
+    case core::Sum::f32: return impl_->run<float, float>(type, params);
+    case core::Sum::f64: return impl_->run<double, double>(type, params);
+    case core::Sum::i32: return type.d == GGEMM_I32 ? impl_->run<i32, i32>(type, params) : impl_->run<i32, float>(type, params);
+  }
+}
+
+void HostDevice::run(const core::ProblemType& type, const kernels::GroupedParams& params) const {
+  const std::vector<kernels::GemmParams> groups = check_groups(type, params);
+  const DefaultFloatEnvironment environment;
+  switch (type.sum) {
+    case core::Sum::f32: return impl_->run_groups<float, float>(type, groups);
+    case core::Sum::f64: return impl_->run_groups<double, double>(type, groups);
+    case core::Sum::i32: return type.d == GGEMM_I32 ? impl_->run_groups<i32, i32>(type, groups) : impl_->run_groups<i32, float>(type, groups);
+  }
+}
+
+}  // namespace ggemm::host

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/pool.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cfenv>
+#include <cstdlib>
+#include <system_error>
+
+#include "core/error.hpp"
+
+namespace ggemm::host {
+namespace {
+
+constexpr std::size_t scratch_alignment = 64;  // a cache line, and the widest vector
+
+std::atomic<unsigned> fork_generation{0};
+
+// Counted by the child after each fork.
+void watch_forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { fork_generation.fetch_add(1, std::memory_order_relaxed); });
+  if (registered != 0) core::fail(GGEMM_ERROR_OUT_OF_MEMORY, "pthread_atfork failed with code %d", registered);
+}
+
+// While it lives, new threads start with every signal blocked: handlers belong on the program's own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Scratch::Scratch(std::size_t bytes) {
+  const std::size_t rounded = (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+  data_ = static_cast<char*>(std::aligned_alloc(scratch_alignment, rounded));
+  if (!data_) core::fail(GGEMM_ERROR_OUT_OF_MEMORY, "no %zu bytes of memory for packed panels", rounded);
+}
+
+Scratch::~Scratch() { std::free(data_); }
+
+Pool::Pool(int threads, std::size_t scratch_bytes) : threads_(threads), scratch_bytes_(scratch_bytes) {
+  free_scratch_.reserve(static_cast<std::size_t>(threads));
+}
+
+Pool::~Pool() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+// With the mutex held. Where the system gives fewer threads than wanted, those it gave do the work.
+void Pool::start_workers() {
+  started_ = true;
+  const SignalsBlocked blocked;
+  try {
+    workers_.reserve(static_cast<std::size_t>(threads_ - 1));
+    while (static_cast<int>(workers_.size()) < threads_ - 1) workers_.emplace_back([this] { serve(); });
+  } catch (const std::system_error&) {
+  }
+}
+
+void Pool::serve() {
+  std::fesetenv(FE_DFL_ENV);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    Job& job = *jobs_.front();
+    Scratch& scratch = *job.scratch[job.joined++];
+    ++job.working;
+    if (job.joined == job.scratch.size()) jobs_.pop_front();
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      (*job.work)(scratch);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error && !job.error) job.error = error;
+    if (--job.working == 0) job.done.notify_one();  // under the lock: the job lives on its caller's stack
+  }
+}
+
+void Pool::take_scratch(Job& job, int count) {
+  {
+    std::lock_guard lock(mutex_);
+    while (static_cast<int>(job.scratch.size()) < count && !free_scratch_.empty()) {
+      job.scratch.push_back(std::move(free_scratch_.back()));
+      free_scratch_.pop_back();
+    }
+  }
+  while (static_cast<int>(job.scratch.size()) < count) job.scratch.push_back(std::make_unique<Scratch>(scratch_bytes_));
+}
+
+void Pool::run(int participants, const std::function<void(Scratch&)>& work) {
+  if (participants > threads_) participants = threads_;
+  Job job;
+  job.work = &work;
+  job.scratch.reserve(static_cast<std::size_t>(participants));
+  take_scratch(job, participants);
+  if (participants > 1) {
+    std::lock_guard lock(mutex_);
+    if (!started_) start_workers();
+    jobs_.push_back(&job);
+  }
+  for (int i = 1; i < participants; ++i) wake_.notify_one();
+  std::exception_ptr error;
+  try {
+    work(*job.scratch.front());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  std::erase(jobs_, &job);
+  job.done.wait(lock, [&job] { return job.working == 0; });
+  if (!error) error = job.error;
+  for (auto& scratch : job.scratch) {
+    if (static_cast<int>(free_scratch_.size()) < threads_) free_scratch_.push_back(std::move(scratch));
+  }
+  lock.unlock();
+  if (error) std::rethrow_exception(error);
+}
+
+PoolHolder::PoolHolder(int threads, std::size_t scratch_bytes) : threads_(threads), scratch_bytes_(scratch_bytes) { watch_forks(); }
+
+PoolHolder::~PoolHolder() {
+  Owned* owned = owned_.load();
+  if (owned && owned->generation == fork_generation.load()) delete owned;
+}
+
+Pool& PoolHolder::get() {
+  Owned* owned = owned_.load(std::memory_order_acquire);
+  for (;;) {
+    const unsigned generation = fork_generation.load(std::memory_order_relaxed);
+    if (owned && owned->generation == generation) return owned->pool;
+    std::unique_ptr<Owned> fresh(new Owned{generation, {threads_, scratch_bytes_}});
+    if (owned_.compare_exchange_strong(owned, fresh.get(), std::memory_order_acq_rel)) return fresh.release()->pool;
+  }
+}
+
+}  // namespace ggemm::host

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/product.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "core/error.hpp"
+#include "scheduler/raster.cuh"
+
+namespace ggemm::host {
+namespace {
+
+constexpr i32 raster_rows = 4;       // tiles that are walked together share packed columns of B in a common L3
+constexpr int tiles_per_thread = 3;  // so that the last tiles leave few threads idle
+
+i64 round_up(i64 value, i64 multiple) { return kernels::ceil_div(value, multiple) * multiple; }
+
+kernels::Matrix turned(const kernels::Matrix& matrix) { return {matrix.data, matrix.col_stride, matrix.row_stride}; }
+
+}  // namespace
+
+kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::GemmParams& params, int vector_columns) {
+  const bool narrow = params.n * 2 <= vector_columns && params.m > params.n;
+  const bool wide = params.m * 2 <= vector_columns && params.n > params.m;
+  const bool column_major = params.d.row_stride == 1 && params.d.col_stride != 1;
+  if (!narrow && (wide || !column_major)) return params;
+  kernels::GemmParams out = params;
+  std::swap(out.m, out.n);
+  out.a = turned(params.b);
+  out.b = turned(params.a);
+  out.c = turned(params.c);
+  out.d = turned(params.d);
+  std::swap(type.a, type.b);
+  std::swap(type.major_a, type.major_b);
+  if (type.bias == GGEMM_BIAS_PER_COLUMN)
+    type.bias = GGEMM_BIAS_PER_ROW;
+  else if (type.bias == GGEMM_BIAS_PER_ROW)
+    type.bias = GGEMM_BIAS_PER_COLUMN;
+  return out;
+}
+
+template <class T, class V>
+typename Product<T, V>::Operand Product<T, V>::operand(const kernels::Matrix& matrix, int dtype, i64 row_stride, i64 k_stride, bool tf32) const {
+  const bool as_is = !tf32 && ((std::is_same_v<T, float> && dtype == GGEMM_F32) || (std::is_same_v<T, double> && dtype == GGEMM_F64));
+  const LoadRow<T> load = kernels_->load[tf32 ? load_tf32 : dtype];
+  return {static_cast<const char*>(matrix.data), row_stride, k_stride, static_cast<i64>(core::dtype_size(dtype)), load, as_is};
+}
+
+template <class T, class V>
+Product<T, V>::Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads)
+    : kernels_(&isa.kernels<T>()), m_(params.m), n_(params.n), k_(params.k), epilogue_(isa, type, params) {
+  const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
+  a_ = operand(params.a, type.a, params.a.row_stride, params.a.col_stride, tf32);
+  b_ = operand(params.b, type.b, params.b.col_stride, params.b.row_stride, tf32);
+  cut(threads);
+}
+
+// The largest blocks that the caches hold, cut finer while there are fewer tiles than threads want.
+template <class T, class V>
+void Product<T, V>::cut(int threads) {
+  const i64 mr = kernels_->a.width, nr = kernels_->b.width;
+  tiles_m_ = kernels::ceil_div(m_, max_rows<T>);
+  tiles_n_ = kernels::ceil_div(n_, max_columns<T>);
+  block_rows_ = block_columns_ = 0;
+  if (m_ == 0 || n_ == 0) return;
+  i64 tiles;
+  if (__builtin_mul_overflow(tiles_m_, tiles_n_, &tiles) || tiles >> 62)
+    core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld and n=%lld: too many tiles for any machine", m_, n_);
+  const auto evenly = [](i64 size, i64 parts, i64 multiple) { return round_up(kernels::ceil_div(size, parts), multiple); };
+  block_rows_ = std::min(evenly(m_, tiles_m_, mr), max_rows<T> / mr * mr);
+  block_columns_ = std::min(evenly(n_, tiles_n_, nr), max_columns<T> / nr * nr);
+  const auto count = [&] {
+    tiles_m_ = kernels::ceil_div(m_, block_rows_);
+    tiles_n_ = kernels::ceil_div(n_, block_columns_);
+    return tiles_m_ * tiles_n_;
+  };
+  while (count() < static_cast<i64>(threads) * tiles_per_thread && threads > 1) {
+    if (block_rows_ > mr && (block_rows_ >= block_columns_ || block_columns_ <= nr))
+      block_rows_ = round_up(block_rows_ / 2, mr);
+    else if (block_columns_ > nr)
+      block_columns_ = round_up(block_columns_ / 2, nr);
+    else
+      break;
+  }
+}
+
+template <class T, class V>
+double Product<T, V>::work() const {
+  constexpr double of_an_element = 16;  // an element of D costs about as much as this many multiply-adds
+  return static_cast<double>(m_) * static_cast<double>(n_) * (static_cast<double>(k_) + of_an_element);
+}
+
+// Converts rows [row, row + rows) and k [k, k + depth) of an operand into panels. It goes along whichever direction is contiguous.
+template <class T, class V>
+void Product<T, V>::pack(const Operand& from, const PanelWriter<T>& writer, T* panels, i64 row, i64 rows, i64 k, i64 depth, T* run) const {
+  const char* base = from.data + (row * from.row_stride + k * from.k_stride) * from.size;
+  if (from.row_stride == 1 && from.k_stride != 1) {
+    for (i64 i = 0; i < depth; ++i) {
+      const char* slice = base + i * from.k_stride * from.size;
+      if (!from.as_is) from.load(run, slice, 1, rows);
+      writer.from_slice(panels, from.as_is ? reinterpret_cast<const T*>(slice) : run, rows, depth, i);
+    }
+    return;
+  }
+  const bool in_place = from.as_is && from.k_stride == 1;
+  for (i64 r = 0; r < rows; r += writer.width, panels += writer.width * depth) {
+    const i64 count = std::min<i64>(writer.width, rows - r);
+    const char* first = base + r * from.row_stride * from.size;
+    if (!in_place) {
+      for (i64 i = 0; i < count; ++i) from.load(run + i * depth, first + i * from.row_stride * from.size, from.k_stride, depth);
+    }
+    writer.from_rows(panels, in_place ? reinterpret_cast<const T*>(first) : run, in_place ? from.row_stride : depth, count, depth);
+  }
+}
+
+// The loops around the microkernel, as in BLIS: blocks of k, panels of B, panels of A. The sums of the whole tile stay in memory of this thread.
+template <class T, class V>
+void Product<T, V>::compute(i64 tile, Scratch& scratch) const {
+  const Workspace<T, V> work(scratch.data());
+  const kernels::TileCoord at = kernels::raster_tile(tile, tiles_m_, tiles_n_, raster_rows);
+  const i64 row = at.row * block_rows_, column = at.col * block_columns_;
+  const Block block{row, column, std::min(block_rows_, m_ - row), std::min(block_columns_, n_ - column)};
+  const i64 mr = kernels_->a.width, nr = kernels_->b.width, ld = round_up(block.columns, nr);
+  if (k_ == 0) std::fill(work.sums, work.sums + block.rows * ld, T(0));
+  for (i64 k = 0; k < k_; k += block_k) {
+    const i64 depth = std::min(block_k, k_ - k);
+    pack(a_, kernels_->a, work.a, block.row, block.rows, k, depth, work.run);
+    pack(b_, kernels_->b, work.b, block.column, block.columns, k, depth, work.run);
+    for (i64 j = 0; j < block.columns; j += nr) {
+      for (i64 i = 0; i < block.rows; i += mr) {
+        const i64 rows = std::min(mr, block.rows - i);
+        kernels_->tile[rows - 1](depth, work.a + i * depth, work.b + j * depth, work.sums + i * ld + j, ld, k == 0);
+      }
+    }
+  }
+  epilogue_.finish(work.sums, ld, block, work);
+}
+
+template class Product<float, float>;
+template class Product<double, double>;
+template class Product<i32, i32>;
+template class Product<i32, float>;
+
+}  // namespace ggemm::host
