@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/space.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace ggemm::select {
+namespace {
+
+using core::Config;
+using core::Family;
+using core::Major;
+using core::ProblemType;
+using core::Sum;
+
+// A row of the table. depth_bytes: the tile along k in bytes of an operand's row for the tensor-core kernels, in elements for the others.
+struct Row {
+  Family family;
+  int tile_m, tile_n, depth;
+  int warps_m, warps_n, stages;
+};
+constexpr Row rows[] = {
+    // Large tiles, one CTA a multiprocessor.
+    {Family::sm80, 128, 256, 128, 2, 4, 3},
+    {Family::sm80, 256, 128, 128, 4, 2, 3},
+    {Family::sm80, 128, 256, 64, 2, 4, 4},
+    {Family::sm80, 256, 128, 64, 4, 2, 4},
+    // Two CTAs a multiprocessor: one computes while the other fills or stores.
+    {Family::sm80, 128, 128, 128, 2, 2, 3},
+    {Family::sm80, 128, 128, 64, 2, 2, 4},
+    {Family::sm80, 128, 128, 128, 2, 4, 3},
+    // Small problems, wave tails, groups of few rows.
+    {Family::sm80, 128, 64, 128, 2, 2, 4},
+    {Family::sm80, 64, 128, 128, 2, 2, 4},
+    {Family::sm80, 64, 256, 128, 1, 4, 3},
+    {Family::sm80, 64, 64, 128, 2, 2, 4},
+    {Family::sm80, 64, 64, 64, 2, 2, 4},
+    {Family::sm80, 32, 128, 128, 1, 4, 4},
+    {Family::sm80, 16, 128, 128, 1, 4, 5},
+    {Family::sm80, 128, 16, 128, 4, 1, 5},
+    // CUDA cores: any dtype, any stride.
+    {Family::simt, 128, 128, 16, 4, 2, 2},
+    {Family::simt, 64, 64, 16, 2, 2, 2},
+    {Family::simt, 32, 32, 16, 2, 1, 2},
+    {Family::host, 0, 0, 0, 0, 0, 0},
+};
+
+int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
+int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(type.a)); }
+
+bool wide_atom(const ProblemType& type) { return type.a != GGEMM_F64; }
+// Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers.
+bool gathered(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
+int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, threads(c)); }
+
+struct Query {
+  const ProblemType& type;
+  const Config& config;
+  const core::DeviceFacts& facts;
+};
+// What must hold for a family's configurations, and the sentence that says so when it does not.
+struct Rule {
+  bool (*holds)(const Query&);
+  const char* reason;
+};
+
+constexpr Rule any_cuda[] = {
+    {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
+    {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
+    {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
+    {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= 128; }, "a thread's sums must fit in 128 registers"},
+    {[](const Query& q) { return shared_bytes(q.type, q.config) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
+};
+
+constexpr Rule simt_rules[] = {
+    {[](const Query& q) { return q.facts.compute_capability >= 75; }, "needs compute capability 7.5 or newer"},
+    {[](const Query& q) { return q.config.stages == 2; }, "the CUDA-core kernel has 2 stages"},
+    {[](const Query& q) { return q.config.tile_m % (4 * q.config.warps_m) == 0 && q.config.tile_n % (8 * q.config.warps_n) == 0; }, "a warp is 4 x 8 threads, and threads must cover the tile evenly"},
+    {[](const Query& q) {
+       const int down = q.config.tile_m / (4 * q.config.warps_m), across = q.config.tile_n / (8 * q.config.warps_n);
+       return (down < 4 || down % 4 == 0) && (across < 4 || across % 4 == 0) && down <= 16 && across <= 16;
+     },
+     "a thread's part must be 1 to 3 or a multiple of 4 wide, and 16 at most"},
+    {[](const Query& q) { return q.config.tile_m * q.config.tile_k % threads(q.config) == 0 && q.config.tile_n * q.config.tile_k % threads(q.config) == 0 && q.config.tile_k <= 64; },
+     "threads must load the tiles evenly, at most 64 deep"},
+    {[](const Query& q) { return (q.config.tile_m + q.config.tile_n) * q.config.tile_k / threads(q.config) <= 32; }, "a thread must load 32 elements or fewer"},
+};
+
+// One operand's tile in shared memory: kernels/tile/shared_tile.cuh and pipeline/copy.cuh.
+bool tile_fits(const Query& q, int span, Major major) {
+  const int size = size_a(q.type), inner = major == Major::k ? q.config.tile_k : span, outer = major == Major::k ? span : q.config.tile_k;
+  const int row = inner * size, chunks = row / 16;
+  const bool power = (std::min(row, 128) & (std::min(row, 128) - 1)) == 0;
+  return row % 16 == 0 && power && row % std::min(row, 128) == 0 && row >= 64 && outer * row % 1024 == 0 && chunks > 0 && threads(q.config) % chunks == 0 && outer * chunks % threads(q.config) == 0;
+}
+// A warp's rows or columns: whole atoms, a power of two.
+bool warp_part(const Query& q, int span, int warps) {
+  const int part = span / std::max(1, warps);
+  return part * warps == span && (part & (part - 1)) == 0 && part >= (wide_atom(q.type) ? 16 : 8);
+}
+
+constexpr Rule sm80_rules[] = {
+    {[](const Query& q) { return q.facts.compute_capability >= 80; }, "needs compute capability 8.0 or newer"},
+    {[](const Query& q) { return q.type.a == q.type.b; }, "A and B must have one dtype"},
+    {[](const Query& q) {
+       const int a = q.type.a;
+       return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32);
+     },
+     "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+    {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
+    {[](const Query& q) { return warp_part(q, q.config.tile_m, q.config.warps_m) && warp_part(q, q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 (f64: 8) rows and columns or more"},
+    {[](const Query& q) { return q.config.tile_k * size_a(q.type) % 32 == 0 && q.config.tile_k * size_a(q.type) >= 64; }, "the tile must be 2 or more k steps of 32 bytes deep"},
+    {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
+    {[](const Query& q) { return !gathered(q.type) || sums_a_thread(q.config) <= 32; }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread"},
+};
+
+template <std::size_t N>
+const char* broken(const Rule (&rules)[N], const Query& query) {
+  for (const Rule& rule : rules)
+    if (!rule.holds(query)) return rule.reason;
+  return nullptr;
+}
+
+}  // namespace
+
+std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
+  const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
+  const std::int64_t ring = c.family == Family::simt ? std::int64_t(2) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
+  return c.family == Family::host ? 0 : std::max(staging, ring);
+}
+
+int min_ctas(const Config& config) { return threads(config) <= 128 ? 2 : 1; }
+
+std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
+  const Query query{type, config, facts};
+  const char* reason = nullptr;
+  if (config.family == Family::host) reason = facts.cuda ? "needs the host device" : nullptr;
+  else if (!(reason = broken(any_cuda, query))) reason = config.family == Family::simt ? broken(simt_rules, query) : broken(sm80_rules, query);
+  return reason ? std::optional<std::string>(reason) : std::nullopt;
+}
+
+std::vector<Config> table(const ProblemType& type) {
+  std::vector<Config> out;
+  for (const Row& row : rows) {
+    Config c{};
+    c.family = row.family;
+    c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
+    c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 ? row.depth / size_a(type) : row.depth);
+    c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
+    c.stages = static_cast<std::uint8_t>(row.stages);
+    c.raster = row.family == Family::host ? 0 : 1;
+    out.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace ggemm::select

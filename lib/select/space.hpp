@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The space of configurations: a table of tiles for each kernel family, and the rules that say which of them a problem and a device allow.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config.hpp"
+
+namespace ggemm::select {
+
+// Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh).
+std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);
+// CTAs that a multiprocessor should hold, for the kernel's register bound (GG_MIN_CTAS).
+int min_ctas(const core::Config& config);
+inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n; }
+
+// The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
+std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
+
+// Every configuration of the table for this problem, legal or not, with raster 1. Tiles along k are given in the operand's elements.
+std::vector<core::Config> table(const core::ProblemType& type);
+
+}  // namespace ggemm::select

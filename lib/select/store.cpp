@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/store.hpp"
+
+#include <charconv>
+#include <sstream>
+
+#include "core/error.hpp"
+
+namespace ggemm::select {
+
+std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts) {
+  const core::ProblemType& t = key.type;
+  const std::string sizes = tune_key ? std::string("own key ") + tune_key
+                                     : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
+  return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
+                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.grouped ? "grouped" : "plain",
+                    sizes.c_str());
+}
+
+std::string format(const Record& record) {
+  std::string out = "ggemm-tuning 1\nbest " + record.best + "\n";
+  for (const Measured& m : record.measured) out += m.config + core::text(" %.3f\n", m.microseconds);
+  return out;
+}
+
+std::optional<Record> parse(const std::string& text) {
+  std::istringstream in(text);
+  std::string line, word;
+  Record record;
+  if (!std::getline(in, line) || line != "ggemm-tuning 1") return std::nullopt;
+  if (!std::getline(in, line) || line.rfind("best ", 0) != 0) return std::nullopt;
+  record.best = line.substr(5);
+  while (std::getline(in, line)) {
+    const std::size_t space = line.find(' ');
+    double microseconds = 0;
+    if (space == std::string::npos) return std::nullopt;
+    const auto [end, error] = std::from_chars(line.data() + space + 1, line.data() + line.size(), microseconds);
+    if (error != std::errc() || end != line.data() + line.size()) return std::nullopt;
+    record.measured.push_back({line.substr(0, space), microseconds});
+  }
+  return record;
+}
+
+std::optional<Record> Store::find(const std::string& key) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = records_.find(key); found != records_.end()) return found->second;
+  }
+  std::optional<Record> record;
+  if (const auto entry = disk_.read("tuning", key)) record = parse(entry->body);
+  std::lock_guard lock(mutex_);
+  return records_.emplace(key, record).first->second;
+}
+
+void Store::keep(const std::string& key, const Record& record) {
+  {
+    std::lock_guard lock(mutex_);
+    records_[key] = record;
+  }
+  disk_.write("tuning", key, format(record), "");
+}
+
+void Store::clear() {
+  std::lock_guard lock(mutex_);
+  records_.clear();
+}
+
+}  // namespace ggemm::select

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuning records: which configuration was fastest for a problem on a device, with what was measured. In memory, and one small text file each on disk.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/config.hpp"
+#include "core/disk.hpp"
+#include "core/key.hpp"
+
+namespace ggemm::select {
+
+struct Measured {
+  std::string config;
+  double microseconds;
+};
+struct Record {
+  std::string best;
+  std::vector<Measured> measured;
+};
+
+// The text that a record is kept under. With a key of the caller's own it has no sizes.
+std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts);
+
+// The text form: "ggemm-tuning 1", "best <config>", then "<config> <microseconds>" a line. parse gives nothing for anything else.
+std::string format(const Record& record);
+std::optional<Record> parse(const std::string& text);
+
+// Thread-safe.
+class Store {
+ public:
+  explicit Store(const core::Disk& disk) : disk_(disk) {}
+  // Looks on disk once for each key.
+  std::optional<Record> find(const std::string& key);
+  void keep(const std::string& key, const Record& record);
+  void clear();
+
+ private:
+  const core::Disk& disk_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::optional<Record>> records_;
+};
+
+}  // namespace ggemm::select
