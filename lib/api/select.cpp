@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations, prepare, tune.
+#include <cstdio>
+
+#include "api/guard.hpp"
+
+namespace ggemm::api {
+namespace {
+
+select::TuneProgress tune_progress(const ggemm_tune_options& options, const core::ProblemType& type, const double& flops) {
+  if (!options.function) return nullptr;
+  return [&options, &type, &flops](std::size_t index, std::size_t total, const select::TuneRow& row) {
+    const std::string name = core::config_name(type, row.config);
+    const ggemm_tune_row out{sizeof(ggemm_tune_row), index, total, name.c_str(), row.microseconds, row.microseconds > 0 ? flops / row.microseconds * 1e-6 : 0, row.rejected.empty() ? nullptr : row.rejected.c_str()};
+    return options.function(options.user, &out) == 0;
+  };
+}
+
+std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
+  std::vector<select::Sizes> out;
+  if (options.sample_sizes) {
+    for (std::size_t i = 0; i < options.sample_groups; ++i) {
+      const int64_t* s = options.sample_sizes + 3 * i;
+      for (int j = 0; j < 3; ++j)
+        if (s[j] < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld: sizes must be 0 or more", i, j, static_cast<long long>(s[j]));
+      out.push_back({1, s[0], s[1], s[2]});
+    }
+  } else if (p.expected_m > 0 && p.expected_n > 0 && p.expected_k > 0) {
+    constexpr int64_t most = 256;  // of identical groups; more say nothing new
+    out.assign(static_cast<std::size_t>(std::min(p.groups, most)), {1, p.expected_m, p.expected_n, p.expected_k});
+  }
+  if (out.empty()) core::fail(GGEMM_ERROR_ARGUMENT, "tuning a grouped problem needs groups=%lld above 0 and options.sample_sizes, or desc.expected_m, expected_n and expected_k", static_cast<long long>(p.groups));
+  return out;
+}
+
+}  // namespace
+
+ggemm_config to_public(const core::ProblemType& type, const core::Config& config) {
+  ggemm_config out = GGEMM_CONFIG_INIT;
+  std::snprintf(out.name, sizeof out.name, "%s", core::config_name(type, config).c_str());
+  std::snprintf(out.family, sizeof out.family, "%s", core::family_name(config.family));
+  out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.tile_k = config.tile_k;
+  out.warps_m = config.warps_m, out.warps_n = config.warps_n;
+  out.stages = config.stages;
+  out.raster = config.raster;
+  return out;
+}
+
+}  // namespace ggemm::api
+
+using namespace ggemm;
+
+extern "C" {
+
+ggemm_status ggemm_config_count(ggemm_context* context, const ggemm_problem* problem, size_t* out_count) {
+  return api::guard([&] {
+    const api::ImportedProblem p = api::import_problem(problem);
+    api::required(out_count, "out_count") = api::required(context, "context").engine.rank(p.request).legal.size();
+  });
+}
+
+ggemm_status ggemm_config_get(ggemm_context* context, const ggemm_problem* problem, size_t index, ggemm_config* out_config) {
+  return api::guard([&] {
+    const api::ImportedProblem p = api::import_problem(problem);
+    const select::Ranking ranking = api::required(context, "context").engine.rank(p.request);
+    if (index >= ranking.legal.size()) core::fail(GGEMM_ERROR_ARGUMENT, "index=%zu with %zu legal configurations", index, ranking.legal.size());
+    api::put(out_config, api::to_public(p.request.key.type, ranking.legal[index].config), "out_config");
+  });
+}
+
+ggemm_status ggemm_config_parse(const char* name, ggemm_config* out_config) {
+  return api::guard([&] {
+    const core::ParsedConfig parsed = core::parse_config(&api::required(name, "name"));
+    api::put(out_config, api::to_public(parsed.type, parsed.config), "out_config");
+  });
+}
+
+ggemm_status ggemm_prepare(ggemm_context* context, const ggemm_problem* problems, size_t count, ggemm_progress_fn progress, void* user) {
+  return api::guard([&] {
+    Engine& engine = api::required(context, "context").engine;
+    if (count) api::required(problems, "problems");
+    std::vector<Request> requests;
+    for (size_t i = 0; i < count; ++i) requests.push_back(api::import_problem(problems + i).request);
+    engine.prepare(requests, progress ? [&](size_t done, size_t total, const std::string& what) { return progress(user, done, total, what.c_str()) == 0; }
+                                      : std::function<bool(size_t, size_t, const std::string&)>());
+  });
+}
+
+ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, const ggemm_tune_options* options, ggemm_tune_result* out_result) {
+  return api::guard([&] {
+    Engine& engine = api::required(context, "context").engine;
+    const api::ImportedProblem p = api::import_problem(problem);
+    const ggemm_tune_options o = options ? api::import(options, "options") : ggemm_tune_options GGEMM_TUNE_OPTIONS_INIT;
+    if (!(o.budget_seconds >= 0)) core::fail(GGEMM_ERROR_ARGUMENT, "options.budget_seconds=%g must be 0 or more", o.budget_seconds);
+    if (o.config_count && !o.configs) core::fail(GGEMM_ERROR_ARGUMENT, "options.configs is NULL with config_count=%zu", o.config_count);
+    const core::ProblemType& type = p.request.key.type;
+    const auto* plain = std::get_if<core::Problem>(&p.problem);
+    const auto* grouped = std::get_if<core::GroupedProblem>(&p.problem);
+    TuneRequest tuning{o.budget_seconds > 0 ? o.budget_seconds : 10.0, {}, {}, nullptr};
+    for (size_t i = 0; i < o.config_count; ++i) tuning.candidates.push_back(engine.forced_config(type, &api::required(o.configs[i], "options.configs[i]")));
+    if (plain && (plain->m == 0 || plain->n == 0)) core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld, n=%lld: there is nothing to tune", static_cast<long long>(plain->m), static_cast<long long>(plain->n));
+    if (grouped) tuning.sample = api::sample_sizes(o, *grouped);
+    double flops = 0;
+    for (const auto& s : tuning.sample) flops += 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+    if (plain) flops = 2.0 * static_cast<double>(plain->m) * static_cast<double>(plain->n) * static_cast<double>(plain->k);
+    tuning.progress = api::tune_progress(o, type, flops);
+    const TuneReport report = engine.tune(p.request, plain, grouped, tuning);
+    if (!out_result) return;
+    const select::TuneRow& best = report.outcome.rows[static_cast<size_t>(report.outcome.best)];
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    result.best = api::to_public(type, best.config);
+    result.microseconds = best.microseconds;
+    result.tflops = best.microseconds > 0 ? flops / best.microseconds * 1e-6 : 0;
+    result.seconds = report.seconds;
+    for (const auto& row : report.outcome.rows) ++(row.microseconds > 0 ? result.timed : result.rejected);
+    api::put(out_result, result, "out_result");
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//   desc -> Problem (validated, core) -> ProblemKey -> Config (caller's override > store > cost model; measured when asked)
+//        -> cubin key -> Kernel (memory > disk > NVRTC) -> launch on the caller's stream
+// A warm call makes a key, looks it up and launches: it formats no text, touches no file and allocates nothing.
+#include "engine.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/library.hpp"
+#include "jit/render.hpp"
+#include "select/space.hpp"
+
+namespace ggemm {
+namespace {
+
+using core::fail;
+
+std::string or_environment(const char* given, const char* variable) { return given ? given : core::environment(variable); }
+
+core::DiskOptions disk_options(const ggemm_context_options& o) {
+  core::DiskOptions options;
+  options.folder = o.cache_dir ? o.cache_dir : core::default_cache_folder();
+  options.shared_folder = or_environment(o.shared_cache_dir, "GGEMM_SHARED_CACHE_DIR");
+  if (o.cache_limit_bytes) options.limit_bytes = o.cache_limit_bytes;
+  return options;
+}
+
+// Runs on the GPU only what differs from nothing: an empty D needs no kernel.
+bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
+bool empty(const kernels::GroupedParams& p) { return p.groups == 0; }
+
+constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
+
+}  // namespace
+
+Request request_for(const core::Problem& p, const char* config, const char* tune_key) {
+  Request r{core::problem_key(p, p.m, p.n, p.k), {}, config, tune_key};
+  r.key.config = core::text_hash(config);
+  r.key.tune_key = core::text_hash(tune_key);
+  r.sizes = {1, r.key.m, r.key.n, r.key.k};
+  return r;
+}
+
+Request request_for(const core::GroupedProblem& p, const char* config, const char* tune_key) {
+  Request r{core::problem_key(p), {}, config, tune_key};
+  r.key.config = core::text_hash(config);
+  r.key.tune_key = core::text_hash(tune_key);
+  r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k};
+  return r;
+}
+
+Engine::Engine(const ggemm_context_options& o)
+    : log_(o.log, o.log_user, o.log_level), disk_(std::make_shared<core::Disk>(disk_options(o), log_)), store_(*disk_), threads_(o.threads > 0 ? o.threads : core::allowed_threads()) {
+  if ((o.allocate == nullptr) != (o.deallocate == nullptr)) fail(GGEMM_ERROR_ARGUMENT, "allocate=%p, deallocate=%p: give both or none", reinterpret_cast<void*>(o.allocate), reinterpret_cast<void*>(o.deallocate));
+  if (o.device != GGEMM_DEVICE_HOST) {
+    try {
+      device_.emplace(o.ordinal, o.cuda_context, cuda::Allocator{o.allocate, o.deallocate, o.allocator_user});
+      jit_.emplace(jit::Options{or_environment(o.nvrtc_path, "GGEMM_NVRTC"), facts().driver_version, false}, disk_, log_);
+    } catch (const core::Error& error) {
+      if (o.device == GGEMM_DEVICE_CUDA || o.cuda_context || error.status() != GGEMM_ERROR_DEVICE) throw;
+      log_.write(GGEMM_LOG_INFO, "no CUDA device, so the host is used: %s", error.what());
+    }
+  }
+  if (device_) return;
+  const std::string cblas = or_environment(o.cblas_path, "GGEMM_CBLAS");
+  host_.emplace(threads_, o.cblas_path || !cblas.empty() ? cblas.c_str() : nullptr);
+}
+
+Engine::~Engine() = default;
+
+core::Config Engine::forced_config(const core::ProblemType& type, const char* name) const {
+  const core::ParsedConfig parsed = core::parse_config(name);
+  const std::string expected = core::config_name(type, parsed.config);
+  if (expected != name) fail(GGEMM_ERROR_ARGUMENT, "config=\"%s\" is for another problem: for this one the tile's name is %s", name, expected.c_str());
+  if (const auto reason = select::illegal(type, parsed.config, facts())) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
+  return parsed.config;
+}
+
+std::shared_ptr<const cuda::Kernel> Engine::kernel(const core::ProblemType& type, const core::Config& config, bool may_load) {
+  if (config.family == core::Family::host) return nullptr;
+  const jit::Request request = jit::render(type, config, select::min_ctas(config), facts().arch);
+  const std::string key = jit::cubin_key(request);
+  if (!may_load) {
+    auto found = kernels_.find(key);
+    if (!found) fail(GGEMM_ERROR_NOT_PREPARED, "%s is not loaded, and nothing may be compiled while the stream is captured: call ggemm_prepare or run it once before", request.name.c_str());
+    return found;
+  }
+  return kernels_.get(key, [&] {
+    const jit::Cubin cubin = jit_->get(request);
+    cuda::Kernel loaded = device_->load({cubin.bytes.data(), cubin.bytes.size()}, request.name, select::threads(config), static_cast<int>(select::shared_bytes(type, config)));
+    log_.write(GGEMM_LOG_INFO, "%s %s in %.0f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), cubin.seconds * 1e3, loaded.registers,
+               loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
+    if (loaded.local_bytes) log_.write(GGEMM_LOG_WARNING, "%s uses %d bytes of local memory a thread", request.name.c_str(), loaded.local_bytes);
+    return loaded;
+  });
+}
+
+ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
+  const core::ProblemType& type = request.key.type;
+  const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(Choice{config, origin, kernel(type, config, may_load)}); };
+  if (request.config) return chosen(forced_config(type, request.config), "forced");
+  if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts()))) {
+    try {
+      return chosen(forced_config(type, record->best.c_str()), "tuned");
+    } catch (const core::Error& error) {
+      if (error.status() == GGEMM_ERROR_NOT_PREPARED) throw;
+      log_.write(GGEMM_LOG_WARNING, "a tuning record is passed over: %s", error.what());
+    }
+  }
+  const select::Ranking ranking = rank(request);
+  if (ranking.legal.empty()) {
+    std::string reasons;
+    for (const auto& r : ranking.rejected) reasons += "\n  " + core::config_name(type, r.config) + ": " + r.reason;
+    fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s:%s", facts().name.c_str(), reasons.c_str());
+  }
+  // A kernel that a compiler or driver refuses must not stop a problem that another one serves.
+  constexpr std::size_t tries = 3;
+  for (std::size_t i = 0;; ++i) {
+    try {
+      return chosen(ranking.legal[i].config, "model");
+    } catch (const core::Error& error) {
+      const bool kernel_failed = error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH;
+      if (!kernel_failed || i + 1 >= std::min(tries, ranking.legal.size())) throw;
+      log_.write(GGEMM_LOG_WARNING, "%s is passed over: %s", core::config_name(type, ranking.legal[i].config).c_str(), error.what());
+    }
+  }
+}
+
+ChoicePointer Engine::choose(const Request& request, bool may_load) {
+  constexpr std::size_t most_choices = 4096;  // a caller whose sizes never repeat must not fill memory
+  if (!may_load) {
+    if (auto found = choices_.find(request.key)) return found;
+    return make_choice(request, false);  // not kept: a later call may load a better one
+  }
+  if (choices_.size() > most_choices) choices_.clear();
+  return choices_.get(request.key, [&] { return make_choice(request, true); });
+}
+
+ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
+  if (auto found = choices_.find(request.key)) return found;
+  return choose(request, !(device_ && device_->capturing(stream)));
+}
+
+void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const {
+  if (empty(params)) return;
+  if (host_) return host_->run(type, params);
+  const core::Config& c = choice.config;
+  const std::int64_t tiles_m = kernels::ceil_div(params.m, c.tile_m), tiles_n = kernels::ceil_div(params.n, c.tile_n);
+  if (tiles_m > most_tiles / tiles_n || params.k > most_tiles * c.tile_k)
+    fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
+  params.raster = c.raster;
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
+}
+
+void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
+  if (empty(params)) return;
+  if (host_) return host_->run(type, params);
+  params.raster = choice.config.raster;
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, static_cast<unsigned>(facts().multiprocessors * std::max(1, choice.kernel->ctas_per_multiprocessor)), stream, arguments);
+}
+
+void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {
+  struct Finished {
+    std::string what;
+    std::exception_ptr error;
+  };
+  std::mutex mutex;
+  std::condition_variable ready;
+  std::deque<Finished> finished;
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stop = false;
+  const auto work = [&] {
+    for (std::size_t i; !stop && (i = next++) < requests.size();) {
+      Finished one;
+      try {
+        one.what = core::config_name(requests[i].key.type, choose(requests[i], true)->config);
+      } catch (...) {
+        one.error = std::current_exception();
+      }
+      std::lock_guard lock(mutex);
+      finished.push_back(std::move(one));
+      ready.notify_one();
+    }
+  };
+  std::vector<std::jthread> pool;
+  const std::size_t workers = std::min<std::size_t>(static_cast<std::size_t>(threads_), requests.size());
+  for (std::size_t i = 0; i < workers; ++i) pool.emplace_back(work);
+  std::exception_ptr first;
+  for (std::size_t done = 1; done <= requests.size() && !stop; ++done) {
+    std::unique_lock lock(mutex);
+    ready.wait(lock, [&] { return !finished.empty(); });
+    const Finished one = std::move(finished.front());
+    finished.pop_front();
+    lock.unlock();
+    if (one.error && !first) first = one.error;
+    if (progress && !progress(done, requests.size(), one.what) && done < requests.size()) stop = true;
+  }
+  pool.clear();
+  if (stop) fail(GGEMM_ERROR_CANCELLED, "the progress function asked to stop");
+  if (first) std::rethrow_exception(first);
+}
+
+std::size_t Engine::clear_cache(const char* nvrtc) {
+  const std::size_t removed = disk_->clear(nvrtc ? std::optional<std::string_view>(nvrtc) : std::nullopt);
+  if (!nvrtc) {
+    store_.clear();
+    choices_.clear();
+  }
+  return removed;
+}
+
+}  // namespace ggemm

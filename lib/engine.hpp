@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a description to a launch. See engine.cpp for the whole on one page.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config.hpp"
+#include "core/disk.hpp"
+#include "core/key.hpp"
+#include "core/log.hpp"
+#include "core/problem.hpp"
+#include "core/single_flight.hpp"
+#include "cuda/device.hpp"
+#include "host/host_device.hpp"
+#include "jit/jit.hpp"
+#include "select/model.hpp"
+#include "select/store.hpp"
+#include "select/tuner.hpp"
+
+namespace ggemm {
+
+// What was chosen for a key: immutable, shared by all calls of it.
+struct Choice {
+  core::Config config{};
+  const char* origin = "";                     // "forced", "tuned", "model"
+  std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
+};
+using ChoicePointer = std::shared_ptr<const Choice>;
+
+// What a description asks for besides the problem.
+struct Request {
+  core::ProblemKey key;      // with the hashes of the two texts
+  select::Sizes sizes;       // that the choice is made for; those of the key
+  const char* config = nullptr;
+  const char* tune_key = nullptr;
+};
+Request request_for(const core::Problem& problem, const char* config, const char* tune_key);
+Request request_for(const core::GroupedProblem& problem, const char* config, const char* tune_key);
+
+struct TuneRequest {
+  double budget_seconds;
+  std::vector<core::Config> candidates;       // empty: the ranked table
+  std::vector<select::Sizes> sample;          // grouped: the groups' sizes
+  select::TuneProgress progress;
+};
+struct TuneReport {
+  select::TuneOutcome outcome;
+  double flops = 0;
+  double seconds = 0;
+};
+
+class Engine {
+ public:
+  explicit Engine(const ggemm_context_options& options);
+  ~Engine();
+
+  const core::DeviceFacts& facts() const { return device_ ? device_->facts() : host_->facts(); }
+  const cuda::Device* device() const { return device_ ? &*device_ : nullptr; }
+  const host::HostDevice* host() const { return host_ ? &*host_ : nullptr; }
+  core::Log& log() { return log_; }
+  core::Disk& disk() { return *disk_; }
+  const core::Disk& disk() const { return *disk_; }
+  int threads() const { return threads_; }
+
+  // The configuration and kernel for a request. may_load false: only what is in memory, else GGEMM_ERROR_NOT_PREPARED.
+  ChoicePointer choose(const Request& request, bool may_load);
+  // As choose, for a call on `stream`: loads unless that stream is being captured. The warm path is one look-up.
+  ChoicePointer choose_for_call(const Request& request, void* stream);
+  void run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const;
+  void run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const;
+
+  // progress(done, total, name of what was finished) returns false to cancel.
+  void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
+  select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts()); }
+  // A configuration by name, checked against the problem and the device.
+  core::Config forced_config(const core::ProblemType& type, const char* name) const;
+  // Exactly one of the problems is given.
+  TuneReport tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning);
+  std::size_t clear_cache(const char* nvrtc);
+
+  std::shared_ptr<const cuda::Kernel> kernel(const core::ProblemType& type, const core::Config& config, bool may_load);
+
+ private:
+  ChoicePointer make_choice(const Request& request, bool may_load);
+
+  core::Log log_;
+  std::shared_ptr<core::Disk> disk_;
+  std::optional<cuda::Device> device_;
+  std::optional<host::HostDevice> host_;
+  std::optional<jit::Jit> jit_;
+  select::Store store_;
+  int threads_ = 1;
+  core::SingleFlight<std::string, cuda::Kernel> kernels_;  // by cubin key
+  core::SingleFlight<core::ProblemKey, Choice, core::ProblemKeyHash> choices_;
+};
+
+}  // namespace ggemm

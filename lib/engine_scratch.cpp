@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine_scratch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "core/element.hpp"
+#include "epilogue/activation.cuh"
+
+namespace ggemm {
+namespace {
+
+using core::fail;
+
+// Elements of the repeated block: a prime, so that no row length falls in step with it.
+constexpr std::int64_t block_elements = 1048573;
+
+// Normal(0,1), never zeros: a GPU's power, and so its clock, depends on the data. i8 takes its whole range.
+std::vector<char> random_block(int dtype, unsigned seed) {
+  std::vector<char> block(static_cast<std::size_t>(block_elements) * core::dtype_size(dtype));
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  std::uniform_int_distribution<int> whole(-127, 127);
+  core::with_element(dtype, "dtype", [&](auto element) {
+    using Element = decltype(element);
+    auto* out = reinterpret_cast<Element*>(block.data());
+    for (std::int64_t i = 0; i < block_elements; ++i) out[i] = kernels::Store<Element>::from(dtype == GGEMM_I8 ? static_cast<double>(whole(generator)) : static_cast<double>(normal(generator)));
+  });
+  return block;
+}
+
+double element_value(int dtype, const char* data) {
+  double value = 0;
+  core::with_element(dtype, "dtype", [&](auto element) {
+    std::memcpy(&element, data, sizeof element);
+    value = kernels::to_sum<double>(element);
+  });
+  return value;
+}
+
+double activate(int activation, double x, double p0, double p1) {
+  switch (activation) {
+    case 1: return kernels::activate<1>(x, p0, p1);
+    case 2: return kernels::activate<2>(x, p0, p1);
+    case 3: return kernels::activate<3>(x, p0, p1);
+    case 4: return kernels::activate<4>(x, p0, p1);
+    case 5: return kernels::activate<5>(x, p0, p1);
+    case 6: return kernels::activate<6>(x, p0, p1);
+    case 7: return kernels::activate<7>(x, p0, p1);
+    case 8: return kernels::activate<8>(x, p0, p1);
+    default: return x;
+  }
+}
+
+// Relative rounding of an output dtype, half a unit in the last place.
+double output_rounding(int dtype) {
+  switch (dtype) {
+    case GGEMM_F64: return 0x1p-53;
+    case GGEMM_F32: return 0x1p-24;
+    case GGEMM_F16: return 0x1p-11;
+    case GGEMM_BF16: return 0x1p-8;
+    case GGEMM_E4M3: return 0x1p-4;
+    case GGEMM_E5M2: return 0x1p-3;
+    default: return 0;
+  }
+}
+// Absolute rounding: half the smallest step, or half an integer.
+double output_step(int dtype) {
+  switch (dtype) {
+    case GGEMM_F16: return 0x1p-25;
+    case GGEMM_E4M3: return 0x1p-10;
+    case GGEMM_E5M2: return 0x1p-17;
+    case GGEMM_I8:
+    case GGEMM_I32: return 0.5;
+    default: return 0x1p-133;
+  }
+}
+double largest(int dtype) {
+  switch (dtype) {
+    case GGEMM_F16: return 65504;
+    case GGEMM_E4M3: return 448;
+    case GGEMM_E5M2: return 57344;
+    case GGEMM_I8: return 127;
+    case GGEMM_I32: return 2147483647.0;
+    default: return INFINITY;
+  }
+}
+
+}  // namespace
+
+ScratchDevice::ScratchDevice(const Engine& engine) : device_(engine.device()) {
+  if (!device_) return;
+  stream_ = device_->create_stream();
+  try {
+    begin_ = device_->create_event();
+    end_ = device_->create_event();
+  } catch (...) {
+    if (begin_) device_->destroy_event(begin_);
+    device_->destroy_stream(stream_);
+    throw;
+  }
+}
+
+ScratchDevice::~ScratchDevice() {
+  if (!device_) return;
+  try {
+    device_->synchronize(stream_);
+  } catch (const core::Error&) {
+    // The memory is given back all the same.
+  }
+  buffers_.clear();
+  device_->destroy_event(begin_);
+  device_->destroy_event(end_);
+  device_->destroy_stream(stream_);
+}
+
+void* ScratchDevice::allocate(std::size_t bytes) {
+  bytes = std::max<std::size_t>(bytes, 16);
+  if (device_) return buffers_.emplace_back(*device_, bytes, stream_).data();
+  return host_buffers_.emplace_back(new char[bytes]).get();
+}
+void ScratchDevice::upload(void* destination, const void* source, std::size_t bytes) {
+  if (device_) device_->copy_to_device(destination, source, bytes, stream_);
+  else std::memcpy(destination, source, bytes);
+}
+void ScratchDevice::download(void* destination, const void* source, std::size_t bytes) {
+  if (device_) device_->copy_to_host(destination, source, bytes, stream_);
+  else std::memcpy(destination, source, bytes);
+}
+void ScratchDevice::fill(void* destination, unsigned char value, std::size_t bytes) {
+  if (device_) device_->fill(destination, value, bytes, stream_);
+  else std::memset(destination, value, bytes);
+}
+
+double ScratchDevice::seconds_of(const std::function<void()>& launch, int launches) {
+  if (!device_) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < launches; ++i) launch();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  device_->record(begin_, stream_);
+  for (int i = 0; i < launches; ++i) launch();
+  device_->record(end_, stream_);
+  return device_->milliseconds(begin_, end_) * 1e-3;
+}
+
+double ScratchDevice::time(const std::function<void()>& launch, int samples) {
+  const double once = seconds_of(launch, 1);
+  const int launches = static_cast<int>(std::clamp(0.5e-3 / std::max(once, 1e-7), 1.0, 100.0));
+  std::vector<double> times;
+  for (int i = 0; i < samples; ++i) times.push_back(seconds_of(launch, launches) / launches);
+  std::nth_element(times.begin(), times.begin() + samples / 2, times.end());
+  return times[static_cast<std::size_t>(samples / 2)] * 1e6;
+}
+
+ScratchProblem::ScratchProblem(const Engine& engine, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample)
+    : type_(plain ? plain->type : grouped->type), engine_(engine), device_(engine), block_a_(random_block(type_.a, 1)), block_b_(random_block(type_.b, 2)) {
+  if (type_.bias) block_bias_ = random_block(type_.bias_dtype, 3);
+  if (plain) make_plain(*plain);
+  else {
+    make_groups(sample);
+    make_grouped(*grouped);
+  }
+  for (const Group& g : groups_) flops_ += 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+}
+
+ScratchProblem::Operand ScratchProblem::operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const std::vector<char>* block) {
+  Operand out;
+  const std::int64_t size = static_cast<std::int64_t>(core::dtype_size(dtype)), down = std::max<std::int64_t>(rows - 1, 0) * row_stride, across = std::max<std::int64_t>(cols - 1, 0) * col_stride;
+  out.first = -(std::min<std::int64_t>(down, 0) + std::min<std::int64_t>(across, 0));
+  out.bytes = static_cast<std::size_t>((std::abs(down) + std::abs(across) + 1) * size);
+  out.row_stride = row_stride, out.col_stride = col_stride;
+  out.buffer = device_.allocate(out.bytes);
+  out.base = static_cast<char*>(out.buffer) + out.first * size;
+  for (std::size_t at = 0; block && at < out.bytes; at += block->size()) device_.upload(static_cast<char*>(out.buffer) + at, block->data(), std::min(block->size(), out.bytes - at));
+  return out;
+}
+
+void* ScratchProblem::bias(std::int64_t count) {
+  if (!type_.bias) return nullptr;
+  const std::size_t bytes = static_cast<std::size_t>(count) * core::dtype_size(type_.bias_dtype);
+  if (bytes > block_bias_.size()) fail(GGEMM_ERROR_UNSUPPORTED, "tuning with a bias of %lld elements: at most %lld", static_cast<long long>(count), static_cast<long long>(block_elements));
+  void* out = device_.allocate(bytes);
+  device_.upload(out, block_bias_.data(), bytes);
+  return out;
+}
+
+void ScratchProblem::make_plain(const core::Problem& p) {
+  groups_.push_back({p.m, p.n, p.k, {}, {}, {}, nullptr});
+  Group& g = groups_.back();
+  g.a = operand(type_.a, p.m, p.k, p.a.row_stride, p.a.col_stride, &block_a_);
+  g.b = operand(type_.b, p.k, p.n, p.b.row_stride, p.b.col_stride, &block_b_);
+  g.d = operand(type_.d, p.m, p.n, p.d.row_stride, p.d.col_stride, nullptr);
+  g.bias = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? p.n : p.m);
+  ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
+  args.a = g.a.base, args.b = g.b.base, args.d = g.d.base, args.bias = g.bias;
+  core::Problem problem = p;
+  problem.scalars.on_device = false;
+  plain_ = core::bind(problem, args);
+}
+
+void ScratchProblem::make_groups(const std::vector<select::Sizes>& sample) {
+  for (const select::Sizes& s : sample) {
+    groups_.push_back({s.m, s.n, s.k, {}, {}, {}, nullptr});
+    Group& g = groups_.back();
+    const bool a_k = type_.major_a == core::Major::k, b_k = type_.major_b == core::Major::k;
+    g.a = operand(type_.a, s.m, s.k, a_k ? s.k : 1, a_k ? 1 : s.m, &block_a_);
+    g.b = operand(type_.b, s.k, s.n, b_k ? 1 : s.n, b_k ? s.k : 1, &block_b_);
+    g.d = operand(type_.d, s.m, s.n, s.n, 1, nullptr);
+    g.bias = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? s.n : s.m);
+  }
+}
+
+void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
+  const std::size_t count = groups_.size();
+  // One row a group: m, n, k, then row and column strides of A, B, D; and four pointers.
+  std::vector<std::int64_t> numbers;
+  std::vector<const void*> pointers[4];
+  for (const Group& g : groups_) {
+    for (const std::int64_t v : {g.m, g.n, g.k, g.a.row_stride, g.a.col_stride, g.b.row_stride, g.b.col_stride, g.d.row_stride, g.d.col_stride}) numbers.push_back(v);
+    pointers[0].push_back(g.a.base), pointers[1].push_back(g.b.base), pointers[2].push_back(g.d.base), pointers[3].push_back(g.bias);
+  }
+  constexpr std::int64_t row = 9 * 8;
+  auto* table = static_cast<char*>(device_.allocate(count * row));
+  device_.upload(table, numbers.data(), count * row);
+  const auto source = [&](int column) { return kernels::Source{table + column * 8, row, 0, GGEMM_SOURCE_I64, 0}; };
+  const void* arrays[4];
+  for (int i = 0; i < 4; ++i) {
+    void* array = device_.allocate(count * 8);
+    device_.upload(array, pointers[i].data(), count * 8);
+    arrays[i] = array;
+  }
+  core::GroupedProblem p = problem;
+  p.groups = static_cast<std::int64_t>(count);
+  p.m = source(0), p.n = source(1), p.k = source(2);
+  p.a = {source(3), source(4)}, p.b = {source(5), source(6)}, p.d = {source(7), source(8)};
+  p.scalars.on_device = false;
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = arrays[0], args.b = arrays[1], args.d = arrays[2], args.bias = arrays[3];
+  grouped_ = core::bind(p, args);
+}
+
+void ScratchProblem::launch(const Choice& choice) {
+  if (type_.grouped) engine_.run(choice, type_, grouped_, device_.stream());
+  else engine_.run(choice, type_, plain_, device_.stream());
+}
+
+std::string ScratchProblem::verify(const Choice& choice) {
+  for (const Group& g : groups_) device_.fill(g.d.buffer, 0xff, g.d.bytes);
+  launch(choice);
+  std::mt19937_64 generator(4);
+  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n)); };
+  // Corners and a random sample of every 1/16th of the groups.
+  const std::size_t step = std::max<std::size_t>(1, groups_.size() / 16);
+  for (std::size_t index = 0; index < groups_.size(); index += step) {
+    const Group& g = groups_[index];
+    if (g.m == 0 || g.n == 0) continue;
+    const int samples = static_cast<int>(std::clamp<std::size_t>(256 / groups_.size(), 16, 256));
+    for (int s = -4; s < samples; ++s) {
+      const std::int64_t i = s < 0 ? (s & 1 ? g.m - 1 : 0) : below(g.m), j = s < 0 ? (s & 2 ? g.n - 1 : 0) : below(g.n);
+      if (std::string wrong = check(g, i, j); !wrong.empty()) return type_.grouped ? core::text("group %zu: ", index) + wrong : wrong;
+    }
+  }
+  return "";
+}
+
+std::string ScratchProblem::check(const Group& g, std::int64_t i, std::int64_t j) {
+  const auto value = [](int dtype, const std::vector<char>& block, std::int64_t element) { return element_value(dtype, block.data() + element % block_elements * static_cast<std::int64_t>(core::dtype_size(dtype))); };
+  const bool tf32 = type_.compute == GGEMM_COMPUTE_TF32;
+  double sum = 0, size = 0;
+  for (std::int64_t k = 0; k < g.k; ++k) {
+    const double a = value(type_.a, block_a_, g.a.first + i * g.a.row_stride + k * g.a.col_stride), b = value(type_.b, block_b_, g.b.first + k * g.b.row_stride + j * g.b.col_stride);
+    sum += a * b;
+    size += std::abs(a * b);
+  }
+  const double k = static_cast<double>(g.k), unit = type_.sum == core::Sum::f64 ? 0x1p-52 : type_.sum == core::Sum::i32 ? 0 : 0x1p-23;
+  double bound = (k + 4) * unit * size + (tf32 ? 0x1p-9 * size : 0);
+  if (type_.bias) sum += value(type_.bias_dtype, block_bias_, type_.bias == GGEMM_BIAS_PER_COLUMN ? j : i);
+  const double p0 = type_.grouped ? grouped_.epilogue.activation_p0 : plain_.epilogue.activation_p0, p1 = type_.grouped ? grouped_.epilogue.activation_p1 : plain_.epilogue.activation_p1;
+  const double reference = std::clamp(activate(type_.activation, sum, p0, p1), -largest(type_.d) - (type_.d == GGEMM_I8 || type_.d == GGEMM_I32 ? 1 : 0), largest(type_.d));
+  // No activation is steeper than max(1.2, |p0|); f32 arithmetic in it and in the epilogue adds a little.
+  bound = bound * std::max(1.2, std::abs(p0)) + 8 * 0x1p-23 * std::abs(sum) + 2 * output_rounding(type_.d) * std::abs(reference) + output_step(type_.d);
+  char element[8];
+  device_.download(element, g.d.base + (i * g.d.row_stride + j * g.d.col_stride) * static_cast<std::int64_t>(core::dtype_size(type_.d)), core::dtype_size(type_.d));
+  const double got = element_value(type_.d, element);
+  if (std::abs(got - reference) <= bound || (std::isinf(got) && std::abs(sum) > largest(type_.d))) return "";
+  return core::text("wrong result: D(%lld, %lld) = %.9g, not %.9g +- %.3g", static_cast<long long>(i), static_cast<long long>(j), got, reference, bound);
+}
+
+}  // namespace ggemm

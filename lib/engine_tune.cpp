@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's side of tuning: candidates compile in parallel while they are measured one after the other on scratch memory.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "core/error.hpp"
+#include "engine_scratch.hpp"
+
+namespace ggemm {
+namespace {
+
+class EngineRunner final : public select::Runner {
+ public:
+  EngineRunner(Engine& engine, const core::ProblemType& type, ScratchProblem& scratch) : engine_(engine), type_(type), scratch_(scratch) {}
+  void load(const core::Config& config) override { choice(config); }
+  std::string verify(const core::Config& config) override { return scratch_.verify(choice(config)); }
+  double time(const core::Config& config) override { return scratch_.time(choice(config)); }
+
+ private:
+  Choice choice(const core::Config& config) { return {config, "tuning", engine_.kernel(type_, config, true)}; }
+
+  Engine& engine_;
+  core::ProblemType type_;
+  ScratchProblem& scratch_;
+};
+
+// The ranked table, and of the best few also the neighbouring raster groups: they share a kernel.
+std::vector<core::Config> own_candidates(const select::Ranking& ranking) {
+  constexpr std::size_t most = 14, with_rasters = 3;
+  std::vector<core::Config> out;
+  for (std::size_t i = 0; i < ranking.legal.size() && i < most; ++i) {
+    core::Config config = ranking.legal[i].config;
+    out.push_back(config);
+    if (i >= with_rasters || config.raster == 0) continue;
+    const int raster = config.raster;
+    for (const int other : {raster / 2, raster * 2}) {
+      config.raster = static_cast<std::uint16_t>(other);
+      if (other >= 1 && other <= 32) out.push_back(config);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TuneReport Engine::tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning) {
+  const auto start = std::chrono::steady_clock::now();
+  const core::ProblemType& type = request.key.type;
+  const std::vector<core::Config> candidates = tuning.candidates.empty() ? own_candidates(rank(request)) : tuning.candidates;
+  if (candidates.empty()) core::fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s", facts().name.c_str());
+  ScratchProblem scratch(*this, plain, grouped, tuning.sample);
+  TuneReport report;
+  {
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::jthread> compilers;
+    const auto compile = [&](std::stop_token stop) {
+      for (std::size_t i; !stop.stop_requested() && (i = next++) < candidates.size();) try {
+          kernel(type, candidates[i], true);
+        } catch (...) {
+          // The tuner meets the same error when it comes to this candidate.
+        }
+    };
+    if (device_)
+      for (int i = 0; i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
+    EngineRunner runner(*this, type, scratch);
+    report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
+  }
+  report.flops = scratch.flops();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (report.outcome.best < 0) {
+    std::string reasons;
+    for (const auto& row : report.outcome.rows) reasons += "\n  " + core::config_name(type, row.config) + ": " + row.rejected;
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "no candidate is legal and right on %s:%s", facts().name.c_str(), reasons.c_str());
+  }
+  select::Record record;
+  record.best = core::config_name(type, report.outcome.rows[static_cast<std::size_t>(report.outcome.best)].config);
+  for (const auto& row : report.outcome.rows)
+    if (row.microseconds > 0) record.measured.push_back({core::config_name(type, row.config), row.microseconds});
+  store_.keep(select::record_key(request.key, request.tune_key, facts()), record);
+  choices_.clear();  // choices made before the record stay valid for plans that hold them
+  log_.write(GGEMM_LOG_INFO, "tuned in %.2f s: %s", report.seconds, record.best.c_str());
+  return report;
+}
+
+}  // namespace ggemm
