@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# The installed tree holds no absolute path: it may be moved.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ggemm)
+install(TARGETS ggemm EXPORT ggemm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/ggemm.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT ggemm NAMESPACE ggemm:: FILE ggemmConfig.cmake DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ggemmConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ggemmConfigVersion.cmake DESTINATION ${package_dir})
+
+# How to come from the .pc file's folder to the prefix; longer than ../.. where libraries lie in lib/<architecture>.
+file(RELATIVE_PATH GGEMM_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" GGEMM_PC_PREFIX "${GGEMM_PC_PREFIX}")
+configure_file(ggemm.pc.in ${PROJECT_BINARY_DIR}/ggemm.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ggemm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(GGEMM_BUILD_TOOLS)
+  file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(ggemm_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  install(TARGETS ggemm_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES docs/ggemm.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
