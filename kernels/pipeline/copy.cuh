@@ -24,7 +24,8 @@ template <> struct UnsignedOf<4> { using type = u32; };
 template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
-template <class Tile, bool K_OUTER, int THREADS, int PARTS>
+// HELD: chunks that a thread may hold in registers on the slow ways.
+template <class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD>
 class TileCopy {
   static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
   static constexpr int ROW_STEP = THREADS / CHUNKS;  // rows between a thread's successive chunks
@@ -108,16 +109,16 @@ class TileCopy {
   }
 
   // 16 bytes at `source`, a multiple of 2: three aligned words from the first multiple of 4 on, and what is left in two halves. No byte outside is read.
-  GG_DEVICE static ptx::Vector16 load_halves(const char* source) {
+  GG_DEVICE static ptx::Vector16 load_halves(const char* source, bool on) {
     const bool odd = reinterpret_cast<u64>(source) & 2;
     const auto* middle = reinterpret_cast<const u32*>(source + (odd ? 2 : 0));
-    const u32 m0 = ptx::load_constant(middle), m1 = ptx::load_constant(middle + 1), m2 = ptx::load_constant(middle + 2);
-    const u32 h0 = ptx::load_constant(reinterpret_cast<const u16*>(source + (odd ? 0 : 12))), h1 = ptx::load_constant(reinterpret_cast<const u16*>(source + 14));
-    if (odd) return {{h0 | m0 << 16, m0 >> 16 | m1 << 16, m1 >> 16 | m2 << 16, m2 >> 16 | h1 << 16}};
-    return {{m0, m1, m2, h0 | h1 << 16}};
+    const u32 m0 = ptx::load_constant(middle, on), m1 = ptx::load_constant(middle + 1, on), m2 = ptx::load_constant(middle + 2, on);
+    const u32 h0 = ptx::load_constant(reinterpret_cast<const u16*>(source + (odd ? 0 : 12)), on), h1 = ptx::load_constant(reinterpret_cast<const u16*>(source + 14), on);
+    const u32 shift = odd ? 16 : 32, end = odd ? h1 : h0 | h1 << 16;
+    return {{ptx::funnel_right(h0 << 16, m0, shift), ptx::funnel_right(m0, m1, shift), ptx::funnel_right(m1, m2, shift), ptx::funnel_right(m2, end, shift)}};
   }
   GG_DEVICE void issue_halves(char* slot, i32 k_left) const {
-    constexpr int BATCH = COUNT < 4 ? COUNT : 4;
+    constexpr int BATCH = COUNT < HELD ? COUNT : HELD;
     static_assert(COUNT % BATCH == 0, "whole batches");
     const int rows = chunk_rows(k_left);
     const char* source = source_;
@@ -126,7 +127,7 @@ class TileCopy {
       ptx::Vector16 chunks[BATCH];
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        chunks[i] = (batch + i) * ROW_STEP < rows ? load_halves(source) : ptx::Vector16{};
+        chunks[i] = load_halves(source, (batch + i) * ROW_STEP < rows);
         source += ROW_STEP * outer_stride_;
       }
 #pragma unroll
@@ -142,7 +143,8 @@ class TileCopy {
     Word out = 0;
 #pragma unroll
     for (int e = 0; e < ELEMENTS; ++e) {
-      if (row < outer_left(k_left) && column + e < inner_left(k_left)) out |= static_cast<Word>(ptx::load_constant(reinterpret_cast<const Unsigned*>(source))) << (e * SIZE * 8 % (WORD * 8));
+      const bool on = row < outer_left(k_left) && column + e < inner_left(k_left);
+      out |= static_cast<Word>(ptx::load_constant(reinterpret_cast<const Unsigned*>(source), on)) << (e * SIZE * 8 % (WORD * 8));
       source += inner_stride_;
     }
     return out;

@@ -7,11 +7,30 @@ namespace ggemm::kernels::ptx {
 
 struct alignas(16) Vector16 { u32 word[4]; };
 
-// Reads global memory that nobody writes while the kernel runs (A, B); may be moved by the compiler. Any thread. PTX ISA, "ld.global.nc".
-GG_DEVICE u64 load_constant(const u64* p) { u64 v; asm("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(p)); return v; }
-GG_DEVICE u32 load_constant(const u32* p) { u32 v; asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
-GG_DEVICE u32 load_constant(const u16* p) { u16 v; asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(p)); return v; }
-GG_DEVICE u32 load_constant(const u8* p) { u32 v; asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(p)); return v; }
+// Reads global memory that nobody writes while the kernel runs (A, B), or gives 0 and reads nothing if `on` is false. Without a branch, and free to be moved by the
+// compiler, so that many are under way at once. Any thread. PTX ISA, "ld.global.nc".
+#define GG_LOAD_CONSTANT(TYPE, RESULT, CODE, REGISTER)                                                                                      \
+  GG_DEVICE RESULT load_constant(const TYPE* p, bool on) {                                                                                  \
+    RESULT v;                                                                                                                               \
+    asm("{ .reg .pred on; setp.ne.s32 on, %2, 0; mov.b" #CODE " %0, 0; @on ld.global.nc.b" #CODE " %0, [%1]; }" : "=" REGISTER(v) : "l"(p), "r"(static_cast<i32>(on))); \
+    return v;                                                                                                                               \
+  }
+GG_LOAD_CONSTANT(u64, u64, 64, "l")
+GG_LOAD_CONSTANT(u32, u32, 32, "r")
+GG_LOAD_CONSTANT(u16, u16, 16, "h")
+#undef GG_LOAD_CONSTANT
+GG_DEVICE u32 load_constant(const u8* p, bool on) {
+  u32 v;
+  asm("{ .reg .pred on; setp.ne.s32 on, %2, 0; mov.b32 %0, 0; @on ld.global.nc.u8 %0, [%1]; }" : "=r"(v) : "l"(p), "r"(static_cast<i32>(on)));
+  return v;
+}
+
+// The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).
+GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
+  u32 v;
+  asm("shf.r.clamp.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(shift));
+  return v;
+}
 
 // 16 aligned bytes of global memory that this thread alone uses: C and D. Any thread.
 GG_DEVICE Vector16 load_vector(const void* p) {

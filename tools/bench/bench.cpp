@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// `ggemm bench`: the project's benchmark.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <new>
+
+#include "bench/commit.hpp"
+#include "bench/report.hpp"
+#include "bench/results.hpp"
+#include "bench/runner.hpp"
+#include "bench/suites.hpp"
+#include "commands.hpp"
+#include "common/context.hpp"
+#include "common/failure.hpp"
+#include "common/table.hpp"
+#include "core/error.hpp"
+#include "core/library.hpp"
+
+namespace ggemm::bench {
+namespace {
+
+struct Options {
+  tools::DeviceOptions device;
+  std::string suite = "quick";
+  std::vector<std::string> shapes;
+  Selection selection;
+  std::string shard;
+  RunOptions run;
+  double rest_s = -1;  // below 0: by the device
+  bool no_peers = false, list = false;
+  std::string jsonl, plot, commit;
+  bool keep_any = false;
+  double limit_s = 0;
+  Format format = Format::table;
+};
+
+constexpr double host_rest_s = 0.01;  // a CPU's clock has no such memory as a GPU's power limit
+
+std::string utc_date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+std::vector<Case> chosen_cases(const Options& options, bool cuda) {
+  Selection selection = options.selection;
+  if (!options.shard.empty()) parse_shard(options.shard, selection);
+  if (options.shapes.empty()) return select(!cuda && options.suite == "quick" ? host_quick_cases() : suite_cases(options.suite), selection);
+  // The user's own sizes, in each dtype and layout named.
+  const std::vector<std::string> dtypes = selection.dtypes.empty() ? std::vector<std::string>{cuda ? "bf16" : "f32"} : selection.dtypes;
+  const std::vector<std::string> layouts = selection.layouts.empty() ? std::vector<std::string>{"nt"} : selection.layouts;
+  std::vector<Case> cases;
+  for (const std::string& shape : options.shapes)
+    for (const std::string& dtype : dtypes)
+      for (const std::string& layout : layouts) cases.push_back(single_case("shape", dtype, layout, parse_size(shape)));
+  return select(cases, selection);
+}
+
+void print_list(const std::vector<Case>& cases) {
+  tools::Table table({"category", "case", "dtype", "layout", "size"});
+  for (const Case& one : cases) table.add({one.category, one.name, one.dtype, one.layout, one.grouped() ? one.generator : size_name(one.size)});
+  std::fputs(table.text().c_str(), stdout);
+}
+
+class Run {
+ public:
+  Run(const Options& options, ggemm_context* context, const ggemm_device_info& info)
+      : options_(options),
+        provenance_{options.commit.empty() ? built_commit() : options.commit, info.name, options.run.config, options.keep_any},
+        file_(options.jsonl) {
+    RunOptions run = options.run;
+    const bool cuda = info.kind == GGEMM_DEVICE_CUDA;
+    if (run.graph && !cuda) tools::fail_usage("--graph needs a GPU");
+    run.protocol.rest_s = options.rest_s >= 0 ? options.rest_s : cuda ? run.protocol.rest_s : host_rest_s;
+    run.peers = !options.no_peers;
+    run.nvrtc = options.device.nvrtc.empty() ? core::environment("GGEMM_NVRTC") : options.device.nvrtc;
+    run.note = say;
+    if (file_.bad_lines() > 0) say(tools::format("%s: %d lines are no results and are dropped", options.jsonl.c_str(), file_.bad_lines()));
+    runner_ = cuda ? make_cuda_runner(context, info, run) : make_host_runner(context, info, run);
+  }
+
+  void cases(const std::vector<Case>& cases) {
+    Deadline deadline(options_.limit_s);
+    size_t left = 0;
+    for (size_t i = 0; i < cases.size(); i++) {
+      const Case& one = cases[i];
+      const std::string what =
+          tools::format("[%zu/%zu] %s/%s %s %s", i + 1, cases.size(), one.category.c_str(), one.name.c_str(), one.dtype.c_str(), one.layout.c_str());
+      const double begin = elapsed();
+      if (file_.has(wanted(one), provenance_)) {
+        say(what + ": there already");
+      } else if (!deadline.allows_another(begin)) {
+        left++;
+      } else {
+        say(what);
+        measure(one);
+        deadline.finished(elapsed() - begin);
+      }
+    }
+    if (left > 0) say(tools::format("--limit %g: %zu cases are left for a later run", options_.limit_s, left));
+    for (const Case& one : cases) add_entry(wanted(one), one.flops());
+  }
+
+  void host_suite() {
+    for (Row& row : runner_->host_costs()) {
+      keep(row);
+      add_entry(row, 0);
+    }
+  }
+
+  void finish() {
+    if (!options_.jsonl.empty()) file_.compact();
+    if (const std::string machine = runner_->machine(); !machine.empty()) say(machine);
+    std::fputs(report(entries_, options_.format).c_str(), stdout);
+    if (!options_.plot.empty()) {
+      std::ofstream out(options_.plot);
+      out << plot_svg(entries_, provenance_.device + ", suite " + options_.suite + ", " + provenance_.commit);
+      out.close();
+      if (!out) tools::fail_file("%s: cannot be written", options_.plot.c_str());
+    }
+    if (failed_ > 0) tools::fail("%d cases failed; their reasons are above", failed_);
+  }
+
+ private:
+  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+  Row wanted(const Case& one) const {
+    Row row = row_for(one);
+    if (options_.run.graph) row.suite += "-graph";
+    return row;
+  }
+
+  // A case that cannot be computed does not end the run: the others still count.
+  void measure(const Case& one) {
+    try {
+      Row row = runner_->run(one);
+      keep(row);
+    } catch (const tools::Failure& failure) {
+      note_failure(failure.what());
+      if (failure.code() == tools::exit_file) throw;
+    } catch (const core::Error& error) {
+      note_failure(error.text());
+      if (error.status() != GGEMM_ERROR_OUT_OF_MEMORY) throw;  // after a failed launch nothing on the device works any more
+    } catch (const std::bad_alloc&) {
+      note_failure("memory is used up");
+    }
+  }
+
+  void note_failure(const std::string& text) {
+    failed_++;
+    say("  failed: " + text);
+  }
+
+  void keep(Row& row) {
+    row.device = provenance_.device;
+    row.commit = provenance_.commit;
+    row.date = utc_date();
+    file_.append(row);
+    const std::string ratio = row.ratio ? tools::format(", ratio %.3f", *row.ratio) : "";
+    say(tools::format("  %s: %.2f us%s", row.name.c_str(), row.ours_us, ratio.c_str()));
+  }
+
+  // The latest row of what is wanted, if there is one.
+  void add_entry(const Row& row, double flops) {
+    const std::string key = row_key(row);
+    const auto found = std::find_if(file_.rows().rbegin(), file_.rows().rend(), [&](const Row& there) { return row_key(there) == key; });
+    if (found != file_.rows().rend()) entries_.push_back({*found, flops});
+  }
+
+  const Options& options_;
+  Provenance provenance_;
+  ResultFile file_;
+  std::unique_ptr<Runner> runner_;
+  std::vector<Entry> entries_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int failed_ = 0;
+};
+
+void run_bench(const Options& options) {
+  const tools::Context context = options.device.create();
+  const ggemm_device_info info = tools::device_info(context.get());
+  const bool host_suite = options.suite == "host" && options.shapes.empty();
+  const std::vector<Case> cases = host_suite ? std::vector<Case>() : chosen_cases(options, info.kind == GGEMM_DEVICE_CUDA);
+  if (options.list) return print_list(cases);
+  if (!host_suite && cases.empty()) tools::fail_usage("no case of suite %s is selected", options.suite.c_str());
+  say(tools::describe(info));
+  Run run(options, context.get(), info);
+  if (host_suite)
+    run.host_suite();
+  else
+    run.cases(cases);
+  run.finish();
+}
+
+void add_selection(CLI::App& command, Options& o) {
+  const std::string group = "Cases";
+  std::vector<std::string> dtypes;
+  for (const Type& type : types()) dtypes.push_back(type.name);
+  command.add_option("--suite", o.suite, "plain, grouped, host (what calls cost the CPU) or quick (about a minute)")
+      ->check(CLI::IsMember({"plain", "grouped", "host", "quick"}).description(""))
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--shape", o.shapes, "own sizes instead of a suite")->type_name("MxNxK")->delimiter(',')->group(group);
+  command.add_option("--dtype", o.selection.dtypes, "only these: bf16, f16, e4m3, i8, tf32, f32, f64")
+      ->check(CLI::IsMember(dtypes).description(""))
+      ->type_name("TYPE")
+      ->delimiter(',')
+      ->group(group);
+  command.add_option("--layout", o.selection.layouts, "only these: nn, nt, tn, tt; nt is A as [m,k], B as [n,k], both row-major")
+      ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}).description(""))
+      ->type_name("LAYOUT")
+      ->delimiter(',')
+      ->group(group);
+  command.add_option("--filter", o.selection.filter, "only cases whose category/name contains this, or matches it with * and ?")
+      ->type_name("TEXT")
+      ->group(group);
+  command.add_option("--shard", o.shard, "the i-th of n parts, i from 1")->type_name("i/n")->group(group);
+  command.add_flag("--list", o.list, "name the cases and measure nothing")->group(group);
+}
+
+void add_measuring(CLI::App& command, Options& o) {
+  const std::string group = "Measuring";
+  command.add_option("--samples", o.run.protocol.samples, "launches of each provider at least")
+      ->check(CLI::Range(4, 100000).description(""))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--rest", o.rest_s, "seconds before each turn; 0.1 on a GPU")
+      ->check(CLI::Range(0.0, 60.0).description(""))
+      ->type_name("SECONDS")
+      ->group(group);
+  command.add_flag("--tune", o.run.tune, "tune each case before it is timed")->group(group);
+  command.add_option("--tune-budget", o.run.tune_budget_s, "seconds for it")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--config", o.run.config, "force this configuration")->type_name("NAME")->group(group);
+  command.add_flag("--graph", o.run.graph, "launches back to back in a CUDA graph, L2 warm; rows go to suite NAME-graph")->group(group);
+  command.add_flag("--no-peers", o.no_peers, "ggemm alone")->group(group);
+  command.add_option("--cublaslt", o.run.cublaslt, "cuBLASLt library to compare with")->type_name("FILE")->group(group);
+  command.add_option("--limit", o.limit_s, "start no case that would end later than this; 0: no limit")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->type_name("SECONDS")
+      ->group(group);
+}
+
+void add_output(CLI::App& command, Options& o) {
+  static const std::map<std::string, Format> formats{
+      {"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"markdown", Format::markdown}};
+  const std::string group = "Results";
+  command.add_option("--jsonl", o.jsonl, "file of results, a row a line: each is added as it is measured, and what is there is not measured again")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_flag("--keep-any", o.keep_any, "rows of other commits and devices count as there")->group(group);
+  command.add_option("--commit", o.commit, "what the rows say; the one that this was built from if not given")->type_name("TEXT")->group(group);
+  command.add_option("--format", o.format, "table, csv, json or markdown")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("FORMAT")
+      ->default_str("table")
+      ->group(group);
+  command.add_option("--plot", o.plot, "picture of TFLOP/s over size (SVG)")->type_name("FILE")->group(group);
+}
+
+}  // namespace
+}  // namespace ggemm::bench
+
+void ggemm::tools::add_bench(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Measure ggemm against cuBLASLt, cuBLAS or CBLAS and against the limit of the machine");
+  auto options = std::make_shared<bench::Options>();
+  bench::add_selection(*command, *options);
+  bench::add_measuring(*command, *options);
+  bench::add_output(*command, *options);
+  options->device.add_to(*command);
+  command->callback([options] { bench::run_bench(*options); });
+}

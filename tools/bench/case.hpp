@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// One problem of a suite.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ggemm.h"
+
+namespace ggemm::bench {
+
+// What is multiplied, by the name that the results use. tf32 is f32 data in the tf32 compute mode.
+struct Type {
+  const char* name;
+  ggemm_dtype input, output;
+  ggemm_compute compute;
+};
+const std::vector<Type>& types();
+// Throws tools::Failure with the names there are.
+const Type& type_named(const std::string& name);
+
+struct Size {
+  std::int64_t m, n, k;
+  bool operator==(const Size&) const = default;
+};
+
+struct Case {
+  std::string suite, category;
+  std::string name;          // with dtype and layout, unique in its suite
+  std::string dtype;         // of types()
+  std::string layout;        // nn, nt, tn, tt: "n" is A as [m,k] and B as [k,n], "t" A as [k,m] and B as [n,k]; all row-major
+  Size size{};               // plain
+  std::int64_t padding = 0;  // elements added to each leading dimension
+  std::int64_t offset = 0;   // elements that each base is moved up from an aligned address
+  std::vector<Size> groups;  // grouped: not empty, and `size` is not used
+  std::string generator;     // grouped: how the groups are made, in words
+
+  bool grouped() const { return !groups.empty(); }
+  double flops() const;
+  // Every operand moved once; groups without rows or columns move nothing.
+  double bytes() const;
+};
+
+// Which mark of the project a plain or grouped case counts towards. `odd` and `longk` cases say so themselves.
+std::string plain_category(const std::string& dtype, const std::string& layout, const Size& size);
+std::string grouped_category(const std::string& dtype, const std::vector<Size>& groups);
+
+// "1024x768x512"
+std::string size_name(const Size& size);
+
+}  // namespace ggemm::bench

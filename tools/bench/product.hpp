@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case in device memory, and ggemm's description of it.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/case.hpp"
+#include "bench/data.hpp"
+#include "common/context.hpp"
+#include "common/device_memory.hpp"
+
+namespace ggemm::bench {
+
+// Writes `elements` elements of the block, repeated, from `destination` on.
+using Filler = std::function<void(void* destination, std::int64_t elements, const Block& block)>;
+
+// The operands, filled; two memories for D, ours and the peers'.
+class Operands {
+ public:
+  Operands(const Case& one, tools::DeviceMemory& memory, const Filler& fill);
+
+  const Layout& layout() const { return layout_; }
+  void* a(size_t group = 0) const { return a_.data() + layout_.a[group].base * in_size_; }
+  void* b(size_t group = 0) const { return b_.data() + layout_.b[group].base * in_size_; }
+  void* d(size_t group = 0) const { return d_.data() + layout_.d[group].base * out_size_; }
+  void* d_peer(size_t group = 0) const { return d_peer_.data() + layout_.d[group].base * out_size_; }
+  // Sets every byte of D to 0xff, which is NaN in floating point.
+  void poison(bool peer);
+  // "" if sampled elements are right.
+  std::string check(bool peer) const;
+
+  // Grouped: arrays in device memory, an entry a group.
+  const void* pointers(char operand) const;                                                           // 'a', 'b', 'd', or 'p' for the peers' D
+  const std::int32_t* sizes() const { return reinterpret_cast<const std::int32_t*>(sizes_.data()); }  // [groups][3]: m, n, k
+  const std::int32_t* lds() const { return reinterpret_cast<const std::int32_t*>(lds_.data()); }      // [groups][3]: A, B, D
+
+ private:
+  const Case case_;
+  tools::DeviceMemory& memory_;
+  Layout layout_;
+  size_t in_size_, out_size_;
+  tools::DeviceBlock a_, b_, d_, d_peer_;
+  tools::DeviceBlock pointers_, sizes_, lds_;
+};
+
+// The case as ggemm computes it: a plan, and the one call.
+class Product {
+ public:
+  // Compiles or loads the kernel. config "": chosen.
+  Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config);
+  Product(const Product&) = delete;  // the descriptions hold pointers into this object
+  Product& operator=(const Product&) = delete;
+  void run(void* stream) const;
+  void one_call(void* stream) const;
+  std::string config() const { return tools::config_of(plan_.get()); }
+  double prepare_seconds() const { return prepare_seconds_; }
+  // Measures candidates and takes the best from then on; gives the seconds that it took.
+  double tune(double budget_seconds);
+
+ private:
+  void describe(const Case& one, const Operands& operands);
+  void make_plan();
+  ggemm_context* context_;
+  std::string forced_;
+  std::vector<std::int64_t> sample_sizes_;
+  ggemm_gemm_desc gemm_ = GGEMM_GEMM_DESC_INIT;
+  ggemm_gemm_args gemm_args_ = GGEMM_GEMM_ARGS_INIT;
+  ggemm_grouped_desc grouped_ = GGEMM_GROUPED_DESC_INIT;
+  ggemm_grouped_args grouped_args_ = GGEMM_GROUPED_ARGS_INIT;
+  bool is_grouped_;
+  tools::Plan plan_;
+  double prepare_seconds_ = 0;
+};
+
+}  // namespace ggemm::bench

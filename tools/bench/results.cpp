@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/results.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "common/failure.hpp"
+
+namespace ggemm::bench {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// Times with four digits after the point: a tenth of a nanosecond is far below what can be measured.
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+std::optional<double> number_or_null(const json& value) { return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>()); }
+
+void write_line(std::FILE* file, const Row& row, const std::string& path) {
+  const std::string line = to_json(row).dump() + "\n";
+  if (std::fwrite(line.data(), 1, line.size(), file) != line.size()) tools::fail_file("cannot write %s: %s", path.c_str(), std::strerror(errno));
+}
+
+void close_file(std::FILE* file, const std::string& path) {
+  const bool flushed = std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  const int reason = errno;
+  if (std::fclose(file) != 0 || !flushed) tools::fail_file("cannot write %s: %s", path.c_str(), std::strerror(reason));
+}
+
+}  // namespace
+
+Row row_for(const Case& one) {
+  Row row;
+  row.suite = one.suite;
+  row.category = one.category;
+  row.name = one.name;
+  row.dtype = one.dtype;
+  row.layout = one.layout;
+  row.size = one.size;
+  row.groups = one.generator;
+  return row;
+}
+
+ordered_json to_json(const Row& row) {
+  ordered_json out;
+  out["suite"] = row.suite;
+  out["category"] = row.category;
+  out["case"] = row.name;
+  out["dtype"] = row.dtype;
+  out["layout"] = row.layout;
+  if (row.groups.empty()) {
+    out["m"] = row.size.m;
+    out["n"] = row.size.n;
+    out["k"] = row.size.k;
+  } else {
+    out["groups"] = row.groups;
+  }
+  out["config"] = row.config;
+  out["ours_us"] = rounded(row.ours_us);
+  out["limit_us"] = row.limit_us ? ordered_json(rounded(*row.limit_us)) : ordered_json(nullptr);
+  out["peers"] = ordered_json::object();
+  for (const auto& [name, us] : row.peers) out["peers"][name] = rounded(us);
+  out["ratio"] = row.ratio ? ordered_json(rounded(*row.ratio)) : ordered_json(nullptr);
+  out["sm_mhz"] = or_null(row.sm_mhz);
+  out["device"] = row.device;
+  out["date"] = row.date;
+  out["commit"] = row.commit;
+  return out;
+}
+
+Row from_json(const json& in) {
+  Row row;
+  row.suite = in.at("suite");
+  row.category = in.at("category");
+  row.name = in.at("case");
+  row.dtype = in.at("dtype");
+  row.layout = in.at("layout");
+  if (in.contains("groups"))
+    row.groups = in.at("groups").is_string() ? in.at("groups").get<std::string>() : in.at("groups").dump();
+  else
+    row.size = {in.at("m"), in.at("n"), in.at("k")};
+  row.config = in.at("config");
+  row.ours_us = in.at("ours_us");
+  row.limit_us = number_or_null(in.at("limit_us"));
+  for (const auto& [name, us] : in.at("peers").items()) row.peers[name] = us;
+  row.ratio = number_or_null(in.at("ratio"));
+  if (!in.at("sm_mhz").is_null()) row.sm_mhz = in.at("sm_mhz").get<int>();
+  row.device = in.at("device");
+  row.date = in.at("date");
+  row.commit = in.at("commit");
+  return row;
+}
+
+std::string row_key(const Row& row) {
+  const std::string size = row.groups.empty() ? size_name(row.size) : row.groups;
+  return row.suite + "|" + row.name + "|" + row.dtype + "|" + row.layout + "|" + size;
+}
+
+ResultFile::ResultFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  std::ifstream file(path_);
+  std::string line;
+  while (std::getline(file, line)) {
+    torn_ = file.eof();
+    if (line.empty()) continue;
+    try {
+      rows_.push_back(from_json(json::parse(line)));
+    } catch (const json::exception&) {
+      bad_lines_++;
+    }
+  }
+}
+
+bool ResultFile::has(const Row& wanted, const Provenance& provenance) const {
+  const std::string key = row_key(wanted);
+  for (const Row& row : rows_) {
+    if (row_key(row) != key) continue;
+    if (!provenance.config.empty() && row.config != provenance.config) continue;
+    if (provenance.keep_any || (row.commit == provenance.commit && row.device == provenance.device)) return true;
+  }
+  return false;
+}
+
+void ResultFile::append(const Row& row) {
+  rows_.push_back(row);
+  if (path_.empty()) return;
+  std::FILE* file = std::fopen(path_.c_str(), "a");
+  if (!file) tools::fail_file("cannot write %s: %s", path_.c_str(), std::strerror(errno));
+  if (torn_) std::fputc('\n', file);
+  torn_ = false;
+  write_line(file, row, path_);
+  close_file(file, path_);
+}
+
+void ResultFile::compact() {
+  std::vector<Row> latest;
+  std::map<std::string, size_t> place;
+  for (const Row& row : rows_) {
+    const auto [found, is_new] = place.try_emplace(row_key(row), latest.size());
+    if (is_new)
+      latest.push_back(row);
+    else
+      latest[found->second] = row;
+  }
+  rows_ = std::move(latest);
+  if (path_.empty()) return;
+  const std::string temporary = path_ + ".new";
+  std::FILE* file = std::fopen(temporary.c_str(), "w");
+  if (!file) tools::fail_file("cannot write %s: %s", temporary.c_str(), std::strerror(errno));
+  for (const Row& row : rows_) write_line(file, row, temporary);
+  close_file(file, temporary);
+  if (std::rename(temporary.c_str(), path_.c_str()) != 0) tools::fail_file("cannot replace %s: %s", path_.c_str(), std::strerror(errno));
+  torn_ = false;
+}
+
+}  // namespace ggemm::bench

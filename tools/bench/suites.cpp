@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/suites.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "bench/mersenne.hpp"
+#include "common/failure.hpp"
+
+namespace ggemm::bench {
+namespace {
+
+const std::array<const char*, 4> all_layouts{"nt", "nn", "tn", "tt"};
+const std::array<std::int64_t, 14> token_counts{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+
+struct Layer {
+  std::int64_t n, k;
+};
+const std::array<Layer, 4> llama_layers{{{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}}};
+const std::array<Layer, 6> deepseek_layers{{{2112, 7168}, {24576, 1536}, {32768, 512}, {7168, 16384}, {4096, 7168}, {7168, 2048}}};
+
+void add(std::vector<Case>& cases, const char* name, const char* dtype, const char* layout, const Size& size) {
+  Case one = single_case("plain", dtype, layout, size);
+  one.name = std::string(name) + "_" + size_name(size);
+  cases.push_back(std::move(one));
+}
+
+void add_squares(std::vector<Case>& cases) {
+  for (const std::int64_t s : {256, 512, 1024, 2048, 4096, 8192, 16384})
+    for (const char* layout : all_layouts) {
+      const bool nt = std::string(layout) == "nt";
+      add(cases, "square", "bf16", layout, {s, s, s});
+      if (nt || s == 4096 || s == 8192) add(cases, "square", "f16", layout, {s, s, s});
+      if (nt || (s >= 2048 && s <= 8192)) {
+        add(cases, "square", "e4m3", layout, {s, s, s});
+        add(cases, "square", "i8", layout, {s, s, s});
+      }
+      if (s >= 512 && s <= 8192) add(cases, "square", "tf32", layout, {s, s, s});
+      if (s >= 512 && (nt ? s <= 8192 : s == 4096)) {
+        add(cases, "square", "f32", layout, {s, s, s});
+        add(cases, "square", "f64", layout, {s, s, s});
+      }
+    }
+}
+
+template <size_t N>
+void add_model(std::vector<Case>& cases, const std::string& model, const std::array<Layer, N>& layers) {
+  for (const auto& [n, k] : layers) {
+    for (const std::int64_t m : token_counts) {
+      add(cases, model.c_str(), "bf16", "nt", {m, n, k});
+      add(cases, model.c_str(), "e4m3", "nt", {m, n, k});
+    }
+    for (const std::int64_t m : {2048, 8192}) {
+      add(cases, (model + "-dgrad").c_str(), "bf16", "nn", {m, k, n});  // dX[m,k] = dY[m,n] W[n,k]
+      add(cases, (model + "-wgrad").c_str(), "bf16", "tn", {n, k, m});  // dW[n,k] = dY[m,n]^T X[m,k]
+    }
+  }
+}
+
+void add_odd(std::vector<Case>& cases) {
+  const size_t begin = cases.size();
+  for (const char* layout : {"nt", "nn"}) {
+    for (const Size& size : {Size{1023, 1023, 1023}, Size{4095, 4095, 4095}, Size{4097, 4093, 4099}, Size{333, 777, 555}, Size{2048, 50257, 768}})
+      add(cases, "odd", "bf16", layout, size);
+    add(cases, "odd-lda4097", "bf16", layout, {4096, 4096, 4096});
+    cases.back().padding = 1;
+    add(cases, "odd-base", "bf16", layout, {4096, 4096, 4096});
+    cases.back().offset = 1;  // 2 bytes
+  }
+  add(cases, "odd", "tf32", "nt", {4095, 4095, 4095});
+  for (size_t i = begin; i < cases.size(); i++) cases[i].category = "odd";
+}
+
+std::vector<Case> plain_suite() {
+  std::vector<Case> cases;
+  add_squares(cases);
+  add_model(cases, "llama3-8b", llama_layers);
+  add_model(cases, "dsv3", deepseek_layers);
+  for (const std::int64_t s : {128, 256, 512})
+    for (const std::int64_t k : {16384, 65536}) add(cases, "longk", "bf16", "nt", {s, s, k});
+  add(cases, "wide", "bf16", "nt", {128, 65536, 512});
+  add(cases, "thousand", "bf16", "nt", {1000, 1000, 1000});
+  add_odd(cases);
+  return cases;
+}
+
+struct Experts {
+  const char* model;
+  int count;
+  std::int64_t n, k;
+};
+
+const char* spread_name(Spread spread) {
+  switch (spread) {
+    case Spread::skewed:
+      return "skewed";
+    case Spread::balanced:
+      return "balanced";
+    case Spread::zipf:
+      return "zipf";
+    case Spread::one:
+      return "one";
+    case Spread::half:
+      return "half";
+  }
+  return "";
+}
+
+void add_groups(std::vector<Case>& cases, const std::string& name, const std::string& generator, const std::vector<Size>& groups,
+                const char* layout = "nt") {
+  for (const char* dtype : {"bf16", "e4m3"}) {
+    Case one;
+    one.suite = "grouped";
+    one.category = grouped_category(dtype, groups);
+    one.name = name;
+    one.dtype = dtype;
+    one.layout = layout;
+    one.groups = groups;
+    one.generator = generator;
+    cases.push_back(std::move(one));
+  }
+}
+
+void add_experts(std::vector<Case>& cases, const Experts& e, std::int64_t tokens, Spread spread, const std::string& name) {
+  std::vector<Size> groups;
+  for (const std::int64_t rows : expert_rows(e.count, tokens, spread)) groups.push_back({rows, e.n, e.k});
+  add_groups(cases, name, std::string("experts ") + std::to_string(e.count) + ", tokens " + std::to_string(tokens) + ", " + spread_name(spread),
+             groups);
+}
+
+// Weight gradients of a layer of experts: the tokens are the inner dimension.
+void add_expert_gradients(std::vector<Case>& cases, const Experts& e, std::int64_t tokens) {
+  std::vector<Size> groups;
+  for (const std::int64_t rows : expert_rows(e.count, tokens, Spread::skewed)) groups.push_back({e.n, e.k, rows});
+  const std::string name = std::string(e.model) + "-wgrad_t" + std::to_string(tokens);
+  add_groups(cases, name, "ragged k, experts " + std::to_string(e.count) + ", tokens " + std::to_string(tokens) + ", skewed", groups, "tn");
+}
+
+// 64 problems whose three sizes come from generators of their own, seeded i, i + 99 and i + 7.
+std::vector<Size> mixed_sizes(int begin, int end, int factor) {
+  std::vector<Size> out;
+  const auto draw = [&](std::uint32_t seed) { return static_cast<std::int64_t>(PythonRandom(seed).randrange(begin, end)) * factor; };
+  for (std::uint32_t i = 0; i < 64; i++) out.push_back({draw(i), draw(i + 99), draw(i + 7)});
+  return out;
+}
+
+std::vector<Case> grouped_suite() {
+  std::vector<Case> cases;
+  const Experts dsv3_up{"dsv3-up", 32, 4096, 7168}, dsv3_down{"dsv3-down", 32, 7168, 2048}, mixtral_up{"mixtral-up", 8, 28672, 4096},
+      mixtral_down{"mixtral-down", 8, 4096, 14336}, qwen3_up{"qwen3-up", 128, 1536, 2048}, qwen3_down{"qwen3-down", 128, 2048, 768};
+  const auto listed = [&](const Experts& e, std::int64_t tokens) {
+    add_experts(cases, e, tokens, Spread::skewed, std::string(e.model) + "_t" + std::to_string(tokens));
+  };
+  listed(dsv3_up, 4096);
+  listed(dsv3_down, 4096);
+  listed(dsv3_up, 32768);
+  listed(mixtral_up, 8192);
+  listed(mixtral_down, 8192);
+  listed(qwen3_up, 32768);
+  listed(qwen3_down, 32768);
+  listed(qwen3_up, 512);
+  listed(dsv3_up, 256);
+  add_groups(cases, "mixed64", "64 problems, sizes 64..2048 step 64", mixed_sizes(1, 33, 64));
+  std::vector<Size> odd = mixed_sizes(1, 2048, 1), eights = odd;
+  for (Size& s : eights)
+    for (std::int64_t* v : {&s.m, &s.n, &s.k}) *v = std::max<std::int64_t>(8, *v / 8 * 8);
+  add_groups(cases, "mixed64_mult8", "64 problems, multiples of 8 up to 2047", eights);
+  add_groups(cases, "mixed64_odd", "64 problems, sizes 1..2047", odd);
+  add_groups(cases, "square4096_x4", "4 x 4096^3", std::vector<Size>(4, {4096, 4096, 4096}));
+  add_groups(cases, "cubes_1024_to_128", "1024^3, 512^3, 256^3, 128^3", {{1024, 1024, 1024}, {512, 512, 512}, {256, 256, 256}, {128, 128, 128}});
+  add_groups(cases, "two_small", "192x320x128, 256x448x192", {{192, 320, 128}, {256, 448, 192}});
+  for (const Experts& e : {dsv3_up, dsv3_down, mixtral_up, mixtral_down, qwen3_up, qwen3_down}) {
+    for (const Spread spread : {Spread::balanced, Spread::zipf, Spread::one, Spread::half})
+      for (const std::int64_t tokens : {8, 32, 128, 512, 2048, 8192, 32768})
+        add_experts(cases, e, tokens, spread, std::string(e.model) + "_t" + std::to_string(tokens) + "_" + spread_name(spread));
+    add_expert_gradients(cases, e, 8192);
+  }
+  return cases;
+}
+
+std::vector<Case> quick_suite() {
+  const auto wanted = [](const Case& c) {
+    static const char* const plain[] = {"square_1024x1024x1024", "square_4096x4096x4096", "llama3-8b_16x4096x4096", "llama3-8b_2048x28672x4096",
+                                        "longk_256x256x65536"};
+    static const char* const grouped[] = {"dsv3-up_t4096", "qwen3-up_t32768", "qwen3-up_t512", "mixed64", "mixed64_odd"};
+    for (const char* name : plain)
+      if (c.name == name && c.layout == "nt" && c.dtype == "bf16") return true;
+    for (const char* name : grouped)
+      if (c.name == name && c.dtype == "bf16") return true;
+    const bool square = c.name == "square_4096x4096x4096", nn = c.layout == "nn", nt = c.layout == "nt";
+    return (square && ((nn && c.dtype == "bf16") || (nt && (c.dtype == "e4m3" || c.dtype == "i8" || c.dtype == "tf32" || c.dtype == "f16")))) ||
+           (c.name == "odd_4095x4095x4095" && nt && c.dtype == "bf16");
+  };
+  std::vector<Case> cases;
+  for (const std::vector<Case>& all : {plain_suite(), grouped_suite()})
+    for (const Case& one : all)
+      if (wanted(one)) {
+        cases.push_back(one);
+        cases.back().suite = "quick";
+      }
+  return cases;
+}
+
+}  // namespace
+
+Case single_case(const std::string& suite, const std::string& dtype, const std::string& layout, const Size& size) {
+  Case one;
+  one.suite = suite;
+  one.dtype = type_named(dtype).name;
+  one.layout = layout;
+  one.size = size;
+  one.name = size_name(size);
+  one.category = plain_category(one.dtype, layout, size);
+  return one;
+}
+
+std::vector<std::int64_t> expert_rows(int experts, std::int64_t tokens, Spread spread) {
+  std::vector<double> weights(static_cast<size_t>(experts), 0.0);
+  PythonRandom random(0);
+  for (int i = 0; i < experts; i++) switch (spread) {
+      case Spread::skewed:
+        weights[i] = random.random();
+        break;
+      case Spread::balanced:
+        weights[i] = 1;
+        break;
+      case Spread::zipf:
+        weights[i] = 1.0 / (i + 1);
+        break;
+      case Spread::one:
+        weights[i] = i == 0;
+        break;
+      case Spread::half:
+        weights[i] = i % 2 == 0;
+        break;
+    }
+  double sum = 0;
+  for (const double weight : weights) sum += weight;
+  std::vector<std::int64_t> rows;
+  std::int64_t given = 0;
+  for (const double weight : weights) {
+    rows.push_back(static_cast<std::int64_t>(static_cast<double>(tokens) * weight / sum));
+    given += rows.back();
+  }
+  if (spread == Spread::skewed || spread == Spread::one) {
+    rows[0] += tokens - given;
+    return rows;
+  }
+  for (size_t i = 0; given < tokens; i = (i + 1) % rows.size())
+    if (weights[i] > 0) {
+      rows[i]++;
+      given++;
+    }
+  return rows;
+}
+
+std::vector<Case> suite_cases(const std::string& suite) {
+  if (suite == "plain") return plain_suite();
+  if (suite == "grouped") return grouped_suite();
+  if (suite == "quick") return quick_suite();
+  tools::fail_usage("suite %s is not known: use plain, grouped, host or quick", suite.c_str());
+}
+
+std::vector<Case> host_quick_cases() {
+  std::vector<Case> cases;
+  for (const char* dtype : {"f32", "f64", "bf16", "i8"})
+    for (const std::int64_t s : {64, 256}) cases.push_back(single_case("quick", dtype, "nt", {s, s, s}));
+  cases.push_back(single_case("quick", "f32", "nn", {333, 77, 155}));
+  std::vector<Case> groups;
+  add_groups(groups, "experts8_t64", "experts 8, tokens 64, skewed", [] {
+    std::vector<Size> sizes;
+    for (const std::int64_t rows : expert_rows(8, 64, Spread::skewed)) sizes.push_back({rows, 64, 96});
+    return sizes;
+  }());
+  groups[0].suite = "quick";
+  cases.push_back(groups[0]);
+  return cases;
+}
+
+}  // namespace ggemm::bench

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The suites: public shapes of dense and mixture-of-experts models, squares, long K, odd sizes and strides.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bench/case.hpp"
+
+namespace ggemm::bench {
+
+// "plain", "grouped" or "quick"; throws tools::Failure for others. quick is a cut of the first two that takes about a minute on a GPU.
+std::vector<Case> suite_cases(const std::string& suite);
+// The quick suite of a machine without a GPU.
+std::vector<Case> host_quick_cases();
+
+// One case for a size given by the user.
+Case single_case(const std::string& suite, const std::string& dtype, const std::string& layout, const Size& size);
+
+// How the tokens of a layer fall on its experts.
+enum class Spread { skewed, balanced, zipf, one, half };
+// Rows for each of `experts`; their sum is `tokens`. skewed is the public one of the grouped cases: weights from Python's random.Random(0).
+std::vector<std::int64_t> expert_rows(int experts, std::int64_t tokens, Spread spread);
+
+// What the command line selects. Empty lists select all.
+struct Selection {
+  std::vector<std::string> dtypes, layouts;
+  std::string filter;  // part of "category/name", or a pattern with * and ?
+  int shard = 1, shards = 1;
+};
+std::vector<Case> select(const std::vector<Case>& cases, const Selection& selection);
+// "2/5" -> shard 2 of 5. Throws tools::Failure.
+void parse_shard(const std::string& text, Selection& selection);
+// "1024x768x512", or "1024" for a cube. Throws tools::Failure.
+Size parse_size(const std::string& text);
+
+}  // namespace ggemm::bench

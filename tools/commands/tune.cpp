@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// ggemm tune: measures configurations for problems and records the best one of each.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "common/context.hpp"
+#include "common/failure.hpp"
+#include "common/names.hpp"
+#include "common/problems.hpp"
+#include "common/table.hpp"
+
+namespace ggemm::tools {
+namespace {
+
+struct Options {
+  DeviceOptions device;
+  ProblemOptions problems;
+  double budget = 10;
+  std::vector<std::string> configs;
+  bool json = false;
+};
+
+struct Row {
+  std::string config, rejected;
+  double microseconds, tflops;
+};
+
+struct Watch {
+  Progress* progress;
+  std::string problem;
+  std::vector<Row> rows;
+};
+
+int32_t watch_row(void* user, const ggemm_tune_row* row) {
+  Watch& watch = *static_cast<Watch*>(user);
+  watch.rows.push_back({row->config, row->rejected ? row->rejected : "", row->microseconds, row->tflops});
+  watch.progress->show(watch.rows.size(), row->total, watch.problem + ": " + row->config);
+  return 0;
+}
+
+// The winner first, then by time; what was refused last.
+void sort_rows(std::vector<Row>& rows, const std::string& best) {
+  std::stable_sort(rows.begin(), rows.end(), [&best](const Row& a, const Row& b) {
+    if (a.rejected.empty() != b.rejected.empty()) return a.rejected.empty();
+    if ((a.config == best) != (b.config == best)) return a.config == best;
+    return a.rejected.empty() && a.microseconds < b.microseconds;
+  });
+}
+
+nlohmann::ordered_json to_json(const ProblemSpec& spec, const std::vector<Row>& rows, const ggemm_tune_result& result) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    nlohmann::ordered_json each{{"config", row.config}, {"us", row.microseconds}, {"tflops", row.tflops}};
+    each["rejected"] = row.rejected.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.rejected);
+    list.push_back(each);
+  }
+  return {{"problem", spec.text()},       {"best", result.best.name},     {"us", result.microseconds}, {"tflops", result.tflops},
+          {"seconds", result.seconds},    {"timed", result.timed},        {"rejected", result.rejected}, {"rows", list}};
+}
+
+void print_table(const ProblemSpec& spec, const std::vector<Row>& rows, const ggemm_tune_result& result) {
+  std::printf("%s: best %s, %.1f us, %.2f TFLOP/s (%zu timed, %zu rejected, %s)\n", spec.text().c_str(), result.best.name, result.microseconds,
+              result.tflops, result.timed, result.rejected, seconds_text(result.seconds).c_str());
+  Table table({"configuration", "us", "TFLOP/s", "why rejected"});
+  for (const Row& row : rows) {
+    const bool timed = row.microseconds > 0;
+    table.add({row.config, timed ? format("%.1f", row.microseconds) : "-", timed ? format("%.2f", row.tflops) : "-",
+               row.rejected.substr(0, row.rejected.find('\n'))});
+  }
+  std::fputs(table.text().c_str(), stdout);
+}
+
+void run(const Options& options) {
+  std::vector<ProblemSpec> specs = options.problems.specs();
+  const Context context = options.device.create();
+  if (device_info(context.get()).kind == GGEMM_DEVICE_HOST) {
+    std::fputs("ggemm: the host device has one configuration for each problem: it is verified and timed, and there is nothing to choose\n", stderr);
+  }
+  std::vector<const char*> names;
+  for (const std::string& name : options.configs) names.push_back(name.c_str());
+  const auto begin = std::chrono::steady_clock::now();
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    Progress progress;
+    Watch watch{&progress, specs[i].text(), {}};
+    progress.show(0, 1, watch.problem);
+    ggemm_tune_options tune = GGEMM_TUNE_OPTIONS_INIT;
+    // What is left is shared evenly; a problem that comes late still gets a try.
+    tune.budget_seconds = std::max(0.1, (options.budget - spent) / double(specs.size() - i));
+    tune.configs = names.empty() ? nullptr : names.data();
+    tune.config_count = names.size();
+    tune.function = watch_row;
+    tune.user = &watch;
+    const ggemm_problem problem = specs[i].problem();
+    if (specs[i].grouped) {
+      tune.sample_sizes = specs[i].sample_sizes().data();
+      tune.sample_groups = specs[i].sizes.size();
+    }
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    check(ggemm_tune(context.get(), &problem, &tune, &result));
+    sort_rows(watch.rows, result.best.name);
+    if (options.json) {
+      json.push_back(to_json(specs[i], watch.rows, result));
+    } else {
+      progress.clear();
+      print_table(specs[i], watch.rows, result);
+    }
+  }
+  if (options.json) std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("tune", "Measure configurations for problems and record the best of each");
+  options->problems.add_to(*command);
+  add_seconds_option(*command, "--budget", options->budget, "time for all problems together, such as 60s, 500ms or 2m")->default_str("10s");
+  command->add_option("--config", options->configs, "candidates by name; else the library's own")->type_name("NAME")->expected(1, -1);
+  command->add_flag("--json", options->json, "print JSON");
+  options->device.add_to(*command);
+  command->footer(std::string(suite_help) +
+                  "\nThe names of configurations use BLAS letters for column-major matrices: layout nt is `tn` there.\n"
+                  "The record goes to the disk cache (`ggemm cache`); later calls of the same class use it.");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ggemm::tools

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/names.hpp"
+
+#include <charconv>
+#include <map>
+
+#include "common/failure.hpp"
+
+namespace ggemm::tools {
+
+CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help) {
+  static const std::map<std::string, ggemm_dtype> dtypes = [] {
+    std::map<std::string, ggemm_dtype> out;
+    for (int number = GGEMM_F64; number <= GGEMM_I32; ++number) {
+      const auto each = static_cast<ggemm_dtype>(number);
+      out[ggemm_dtype_name(each)] = each;
+    }
+    return out;
+  }();
+  return command.add_option(name, dtype, help)->transform(CLI::CheckedTransformer(dtypes, CLI::ignore_case).description(""))->type_name("DTYPE");
+}
+
+CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute) {
+  static const std::map<std::string, ggemm_compute> modes{{"default", GGEMM_COMPUTE_DEFAULT}, {"tf32", GGEMM_COMPUTE_TF32}};
+  return command.add_option("--compute", compute, "default, or tf32 (f32 inputs rounded to tf32)")
+      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description(""))
+      ->type_name("MODE");
+}
+
+void ActivationOptions::add_to(CLI::App& command) {
+  static const std::map<std::string, ggemm_activation> activations{
+      {"none", GGEMM_ACTIVATION_NONE},           {"relu", GGEMM_ACTIVATION_RELU}, {"leaky-relu", GGEMM_ACTIVATION_LEAKY_RELU},
+      {"gelu", GGEMM_ACTIVATION_GELU},           {"silu", GGEMM_ACTIVATION_SILU}, {"sigmoid", GGEMM_ACTIVATION_SIGMOID},
+      {"gelu-tanh", GGEMM_ACTIVATION_GELU_TANH}, {"tanh", GGEMM_ACTIVATION_TANH}, {"clamp", GGEMM_ACTIVATION_CLAMP}};
+  command.add_option("--activation", activation, "none, relu, leaky-relu, gelu, gelu-tanh, silu, sigmoid, tanh or clamp")
+      ->transform(CLI::CheckedTransformer(activations, CLI::ignore_case, CLI::ignore_underscore).description(""))
+      ->type_name("NAME");
+  command.add_option("--p0", p0, "slope of leaky-relu, low end of clamp")->type_name("X");
+  command.add_option("--p1", p1, "high end of clamp")->type_name("X");
+}
+
+CLI::Option* add_seconds_option(CLI::App& command, const std::string& name, double& seconds, const std::string& help) {
+  static const std::map<std::string, double> units{{"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"min", 60.0}, {"h", 3600.0}};
+  return command.add_option(name, seconds, help)
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::DEFAULT, "").description(""))
+      ->type_name("TIME");
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    out.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return out;
+    begin = end + 1;
+  }
+}
+
+std::vector<std::int64_t> parse_extents(const std::string& text, std::size_t count, const char* option) {
+  std::vector<std::int64_t> out;
+  for (const std::string& word : split(text, 'x')) {
+    std::int64_t value = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, value);
+    if (error != std::errc() || stop != end || word.empty() || value < 0) out.assign(count + 1, 0);
+    if (out.size() > count) break;
+    out.push_back(value);
+  }
+  if (out.size() != count)
+    fail_usage("%s: '%s' is not %s", option, text.c_str(), count == 3 ? "three sizes such as 4096x4096x1024" : "two sizes such as 1024x768");
+  return out;
+}
+
+ggemm_dtype default_out_dtype(ggemm_dtype a, ggemm_dtype b) {
+  if (a != b) return a == GGEMM_F64 || b == GGEMM_F64 ? GGEMM_F64 : GGEMM_F32;
+  if (a == GGEMM_E4M3 || a == GGEMM_E5M2) return GGEMM_F32;
+  return a == GGEMM_I8 ? GGEMM_I32 : a;
+}
+
+}  // namespace ggemm::tools

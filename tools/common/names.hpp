@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words of the command line and what they stand for.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ggemm.h"
+
+namespace ggemm::tools {
+
+// "f64" ... "i32".
+CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help);
+CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute);
+
+struct ActivationOptions {
+  ggemm_activation activation = GGEMM_ACTIVATION_NONE;
+  double p0 = 0, p1 = 0;
+  void add_to(CLI::App& command);
+};
+
+// A duration such as 60s, 500ms or 2m, in seconds.
+CLI::Option* add_seconds_option(CLI::App& command, const std::string& name, double& seconds, const std::string& help);
+
+// "1024x768" or "4096x4096x1024": exactly `count` numbers, each 0 or more.
+std::vector<std::int64_t> parse_extents(const std::string& text, std::size_t count, const char* option);
+std::vector<std::string> split(const std::string& text, char separator);
+
+// What D is when nobody says: the inputs' own type; f32 for fp8, i32 for int8; of two different types f64 if one is f64, else f32.
+ggemm_dtype default_out_dtype(ggemm_dtype a, ggemm_dtype b);
+
+}  // namespace ggemm::tools

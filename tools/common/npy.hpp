@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays in ordinary memory, and NumPy's .npy files (format versions 1 to 3) that hold them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ggemm.h"
+
+namespace ggemm::tools {
+
+// Any strides in elements; element (i, j, ...) is at offset + i * strides[0] + j * strides[1] + ... of `bytes`.
+struct Array {
+  ggemm_dtype dtype = GGEMM_DTYPE_NONE;
+  std::vector<std::int64_t> shape, strides;
+  std::int64_t offset = 0;  // in elements
+  std::vector<char> bytes;
+  std::string name;  // of the file, for sentences
+
+  std::int64_t count() const;
+  std::string shape_text() const;  // "64x128"
+};
+
+// A packed row-major array of zeros.
+Array make_array(ggemm_dtype dtype, std::vector<std::int64_t> shape);
+// A packed row-major float64 copy.
+std::vector<double> to_double(const Array& array);
+
+// Reads a file. `dtype` says what the elements are (NONE: as the file says): raw elements (V2, u2, V1, u1), which is how NumPy keeps bfloat16 and
+// float8, are taken as it; others are converted to it. `raw_dtype` is for raw elements alone, where `dtype` is NONE.
+Array read_npy(const std::string& path, ggemm_dtype dtype = GGEMM_DTYPE_NONE, ggemm_dtype raw_dtype = GGEMM_DTYPE_NONE);
+// Integers of any width.
+std::vector<std::int64_t> read_npy_integers(const std::string& path);
+// bf16 and the fp8 types are written as raw elements, as NumPy does.
+void write_npy(const std::string& path, const Array& array);
+
+}  // namespace ggemm::tools
