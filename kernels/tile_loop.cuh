@@ -10,18 +10,17 @@ namespace ggemm::kernels {
 template <class T>
 using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN>, PlainScheduler<T::BM, T::BN>>;
 
-// Shared memory of a kernel: the mainloop's ring and the epilogue's staging take turns in it. lib/select/shared_memory.hpp counts the same.
+// Shared memory of a kernel: the mainloop's ring and the epilogue's staging take turns in it. select::shared_bytes counts the same.
 template <class T, class Mainloop>
 GG_DEVICE void tile_loop(const typename SchedulerOf<T>::Params& params) {
   extern __shared__ __align__(1024) char shared[];
   SchedulerOf<T> scheduler(params);
-  Work work;
-  while (scheduler.next(work)) {
+  while (scheduler.next()) {
+    const auto row = [&] { return i64(scheduler.tile_row()) * T::BM; };
+    const auto column = [&] { return i64(scheduler.tile_column()) * T::BN; };
     Mainloop mainloop;
-    const auto row = [&] { return i64(work.tile_row) * T::BM; };
-    const auto column = [&] { return i64(work.tile_column) * T::BN; };
-    mainloop.run(scheduler.problem(work), row(), column(), shared);
-    StoreEpilogue<T>::run(mainloop, scheduler.problem(work), row(), column(), shared);
+    mainloop.run(scheduler.problem(), row(), column(), shared);
+    StoreEpilogue<T>::run(mainloop, scheduler.problem(), row(), column(), shared);
     __syncthreads();
   }
 }

@@ -70,7 +70,8 @@ class StoreEpilogue {
 
     template <bool ADD_C>
     GG_DEVICE void store_vectors() const {
-      constexpr int ACROSS = T::BN / VECTOR, SUMS = VECTOR * static_cast<int>(sizeof(Sum)) / 16;  // sums come in 16-byte pieces
+      using Piece = If<VECTOR * sizeof(Sum) % 16 == 0, ptx::Vector16, u64>;  // of sums: 16 bytes, or 8 where D is twice as wide
+      constexpr int ACROSS = T::BN / VECTOR, PIECES = VECTOR * sizeof(Sum) / sizeof(Piece);
       const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll 2
       for (int index = thread; index < rows * ACROSS; index += T::THREADS) {
@@ -79,11 +80,11 @@ class StoreEpilogue {
           for (int v = j; v < columns; ++v) store_one(i, v);
           continue;
         }
-        union { ptx::Vector16 vector[SUMS]; Sum element[VECTOR]; } sum;
+        union { Piece piece[PIECES]; Sum element[VECTOR]; } sum;
         union { ptx::Vector16 vector; C element[16 / sizeof(C)]; } in;
         union { ptx::Vector16 vector; D element[VECTOR]; } out;
 #pragma unroll
-        for (int v = 0; v < SUMS; ++v) sum.vector[v] = reinterpret_cast<const ptx::Vector16*>(sums + i * PITCH + j)[v];
+        for (int v = 0; v < PIECES; ++v) sum.piece[v] = reinterpret_cast<const Piece*>(sums + i * PITCH + j)[v];
         if constexpr (ADD_C && sizeof(C) == sizeof(D)) in.vector = ptx::load_vector(c_at(i, j));
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {

@@ -29,6 +29,7 @@ template <class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD>
 class TileCopy {
   static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
   static constexpr int ROW_STEP = THREADS / CHUNKS;  // rows between a thread's successive chunks
+  static_assert(Tile::OUTER < 1 << 14 && Tile::INNER < 1 << 14 && Tile::BYTES < 1 << 20, "packed_ holds them");
   static_assert(Tile::OUTER * CHUNKS % THREADS == 0 && THREADS % CHUNKS == 0, "every thread moves the same number of chunks, all in one column");
   static constexpr bool EVEN_STEP = ROW_STEP % Tile::PERIOD == 0;  // the swizzle repeats from chunk to chunk
   using Unsigned = typename UnsignedOf<SIZE>::type;
@@ -39,16 +40,15 @@ class TileCopy {
   GG_DEVICE TileCopy(const void* data, i64 mn_stride, i64 k_stride, i64 mn_left) {
     outer_stride_ = (K_OUTER ? k_stride : mn_stride) * SIZE;
     inner_stride_ = (K_OUTER ? mn_stride : k_stride) * SIZE;
-    mn_left_ = static_cast<i32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER));
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    way_ = inner_stride_ != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : low % WORD == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    const CopyWay way = inner_stride_ != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : low % WORD == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
     source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner_stride_;
-    chunk_offset_ = Tile::offset(chunk_row(), chunk_byte());
+    packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
 
   // Starts part `part` of the copy of the next BK of k into the ring's slot at `slot`. k_left: how much of k is left, from 1 to BK.
   GG_DEVICE void issue(char* slot, i32 k_left, int part) const {
-    if (way_ == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
+    if (way() == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
     else if (part == 0) issue_slowly(slot, k_left);
   }
   // Moves on to the next BK of k.
@@ -62,8 +62,10 @@ class TileCopy {
     const int bytes = elements * SIZE - byte;
     return bytes < 0 ? 0 : bytes > most ? most : bytes;
   }
-  GG_DEVICE i32 outer_left(i32 k_left) const { return K_OUTER ? k_left : mn_left_; }
-  GG_DEVICE i32 inner_left(i32 k_left) const { return K_OUTER ? mn_left_ : k_left; }
+  GG_DEVICE CopyWay way() const { return static_cast<CopyWay>(packed_ & 3); }
+  GG_DEVICE i32 mn_left() const { return static_cast<i32>(packed_ >> 2 & 0x3fff); }
+  GG_DEVICE i32 outer_left(i32 k_left) const { return K_OUTER ? k_left : mn_left(); }
+  GG_DEVICE i32 inner_left(i32 k_left) const { return K_OUTER ? mn_left() : k_left; }
   // No chunk of the tile is cut by the operand's end.
   GG_DEVICE bool whole_chunks(i32 k_left) const { return inner_left(k_left) * SIZE % 16 == 0; }
   GG_DEVICE static int chunk_offset(int i) { return Tile::offset(chunk_row() + i * ROW_STEP, chunk_byte()); }
@@ -74,18 +76,18 @@ class TileCopy {
   GG_DEVICE void issue_chunks(char* slot, i32 k_left, int part) const {
     int rows = chunk_rows(k_left);
     asm volatile("" : "+r"(rows));  // compare anew each time: a predicate a row, kept through the mainloop, would spill
-    const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? chunk_offset_ : 0);
+    const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
       if (i * PARTS / COUNT == part) ptx::cp_async_16(target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i)), source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
   }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
-    if (SIZE == 2 && way_ == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
+    if (SIZE == 2 && way() == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
     constexpr int WORDS = Tile::ROW_BYTES / WORD, PER_THREAD = Tile::OUTER * WORDS / THREADS, BATCH = PER_THREAD < 4 ? PER_THREAD : 4;
     static_assert(PER_THREAD % BATCH == 0, "whole batches");
     const char* const first = source_ - chunk_row() * outer_stride_ - chunk_byte() / SIZE * inner_stride_;  // the tile's first element
-    const bool async = way_ == CopyWay::chunks || way_ == CopyWay::words;
+    const bool async = way() == CopyWay::chunks || way() == CopyWay::words;
 #pragma unroll 1
     for (int batch = 0; batch < PER_THREAD; batch += BATCH) {
       if (async) {
@@ -152,9 +154,7 @@ class TileCopy {
 
   const char* source_;  // this thread's first chunk at the current k
   i64 outer_stride_, inner_stride_;  // bytes
-  i32 mn_left_;
-  i32 chunk_offset_;
-  CopyWay way_;
+  u32 packed_;  // way in bits 0-1, what is left along m or n in 2-15, the first chunk's offset in a slot, in chunks, in 16-31: registers are dear here
 };
 
 }  // namespace ggemm::kernels

@@ -9,8 +9,8 @@ namespace ggemm::kernels {
 
 // One tile of work.
 struct Work {
-  i32 group;                // 0 in a plain product
-  i32 tile_row, tile_column;  // narrow, as they live through the mainloop; the host refuses sizes of 2^31 tiles a side
+  i32 group;                  // 0 in a plain product, -1 when there is no more
+  i32 tile_row, tile_column;
 };
 
 template <int BM, int BN>
@@ -18,19 +18,22 @@ class PlainScheduler {
  public:
   using Params = GemmParams;
   GG_DEVICE explicit PlainScheduler(const Params& params) : params_(params), next_(blockIdx.x) {}
-  GG_DEVICE bool next(Work& work) {
+  GG_DEVICE bool next() {
     const u32 tiles_m = static_cast<u32>(ceil_div(params_.m, BM)), tiles_n = static_cast<u32>(ceil_div(params_.n, BN));
     if (next_ >= tiles_m * tiles_n) return false;
     const TileCoord tile = raster_tile(next_, tiles_m, tiles_n, params_.raster);
-    work = {0, static_cast<i32>(tile.row), static_cast<i32>(tile.col)};
+    work_ = {0, static_cast<i32>(tile.row), static_cast<i32>(tile.col)};
     next_ += gridDim.x;
     return true;
   }
-  GG_DEVICE const GemmParams& problem(const Work&) const { return params_; }
+  GG_DEVICE i32 tile_row() const { return work_.tile_row; }
+  GG_DEVICE i32 tile_column() const { return work_.tile_column; }
+  GG_DEVICE const GemmParams& problem() const { return params_; }
 
  private:
   const Params& params_;
   u32 next_;  // the host refuses 2^31 tiles and more
+  Work work_;
 };
 
 // The warp's lanes, as scheduler/groups.cuh wants them.
@@ -54,31 +57,66 @@ struct DeviceWarp {
   GG_DEVICE static i32 at(i32 value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 };
 
+// Warp 0 finds the CTA's next tile. Its place in the groups and the tile rest in shared memory, because registers are the mainloop's.
 template <int BM, int BN>
 class GroupedScheduler {
+  struct Shared {
+    Work work;
+    i32 next;
+    i32 base, tiles_before, tiles_in, ends[32];  // the cursor
+  };
+
  public:
   using Params = GroupedParams;
-  GG_DEVICE explicit GroupedScheduler(const Params& params) : params_(params), next_(static_cast<i32>(blockIdx.x)) {}
-  // Each warp finds the CTA's next tile by itself; all come to the same answer.
-  GG_DEVICE bool next(Work& work) {
-    const GroupedParams& p = params_;
-    const i32 groups = static_cast<i32>(p.groups);
-    const GroupTile found = cursor_.find(next_, groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
-    if (found.group >= groups) return false;
-    const TileCoord tile = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);
-    work = {found.group, static_cast<i32>(tile.row), static_cast<i32>(tile.col)};
-    next_ += static_cast<i32>(gridDim.x);
-    return true;
+  GG_DEVICE explicit GroupedScheduler(const Params& params) : params_(params) {
+    if (threadIdx.x >= 32) return;
+    if (threadIdx.x == 0) shared().next = static_cast<i32>(blockIdx.x);
+    save(GroupCursor<DeviceWarp>{});
   }
-  // Read anew where it is needed: keeping it would cost the mainloop registers.
-  GG_DEVICE GemmParams problem(const Work& work) const { return group_params(params_, work.group); }
+  // All threads of the CTA, which must be done with the former tile.
+  GG_DEVICE bool next() {
+    if (threadIdx.x < 32) {
+      __syncwarp();
+      find();
+    }
+    __syncthreads();
+    return shared().work.group >= 0;
+  }
+  GG_DEVICE i32 tile_row() const { return shared().work.tile_row; }
+  GG_DEVICE i32 tile_column() const { return shared().work.tile_column; }
+  // Read anew where it is needed.
+  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().work.group); }
 
  private:
+  GG_DEVICE static Shared& shared() {
+    __shared__ Shared shared;
+    return shared;
+  }
   GG_DEVICE static u32 tiles(const Source& size, i32 group, int tile) { return static_cast<u32>(ceil_div(max_of(read_source(size, group), 0), tile)); }
+  GG_DEVICE static void save(const GroupCursor<DeviceWarp>& cursor) {
+    Shared& s = shared();
+    s.ends[DeviceWarp::lane()] = cursor.ends;
+    if (DeviceWarp::lane() == 0) s.base = cursor.base, s.tiles_before = cursor.tiles_before, s.tiles_in = cursor.tiles_in;
+  }
+
+  // Warp 0.
+  GG_DEVICE void find() {
+    Shared& s = shared();
+    const GroupedParams& p = params_;
+    const i32 groups = static_cast<i32>(p.groups), tile = s.next;
+    GroupCursor<DeviceWarp> cursor{s.base, s.tiles_before, s.tiles_in, s.ends[DeviceWarp::lane()]};
+    __syncwarp();
+    const GroupTile found = cursor.find(tile, groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
+    save(cursor);
+    if (DeviceWarp::lane() != 0) return;
+    s.next = tile + static_cast<i32>(gridDim.x);
+    s.work.group = -1;
+    if (found.group >= groups) return;
+    const TileCoord at = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);
+    s.work = {found.group, static_cast<i32>(at.row), static_cast<i32>(at.col)};
+  }
 
   const Params& params_;
-  i32 next_;
-  GroupCursor<DeviceWarp> cursor_;
 };
 
 }  // namespace ggemm::kernels
