@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "bench/report.hpp"
+#include "bench/results.hpp"
+#include "bench/suites.hpp"
+#include "common/failure.hpp"
+
+using namespace ggemm::bench;
+
+namespace {
+
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    char name[] = "/tmp/ggemm-bench-XXXXXX";
+    const int descriptor = mkstemp(name);
+    REQUIRE(descriptor >= 0);
+    close(descriptor);
+    path_ = name;
+    std::remove(name);
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+  std::string text() const {
+    std::ifstream file(path_);
+    std::stringstream out;
+    out << file.rdbuf();
+    return out.str();
+  }
+  void write(const std::string& text) const { std::ofstream(path_) << text; }
+
+ private:
+  std::string path_;
+};
+
+Row sample_row(const std::string& name, double us, const std::string& commit = "abc", const std::string& device = "GPU X") {
+  Row row = row_for(single_case("plain", "bf16", "nt", {1024, 768, 512}));
+  row.name = name;
+  row.config = "sm80_some";
+  row.ours_us = us;
+  row.limit_us = 5.5;
+  row.peers = {{"cublaslt", 12.25}};
+  row.ratio = 1.21;
+  row.sm_mhz = 1755;
+  row.device = device;
+  row.date = "2026-01-02T03:04:05Z";
+  row.commit = commit;
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("a row has exactly the fields that the results promise, and comes back whole") {
+  const Row row = sample_row("one", 10.125);
+  const auto json = to_json(row);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items()) names.push_back(name);
+  CHECK(names == std::vector<std::string>{"suite", "category", "case", "dtype", "layout", "m", "n", "k", "config", "ours_us", "limit_us", "peers",
+                                          "ratio", "sm_mhz", "device", "date", "commit"});
+  CHECK(json["m"] == 1024);
+  CHECK(json["peers"]["cublaslt"] == 12.25);
+  CHECK(to_json(from_json(nlohmann::json::parse(json.dump()))).dump() == json.dump());
+
+  Row bare = row_for(single_case("plain", "f32", "nn", {1, 2, 3}));
+  bare.ours_us = 1;
+  CHECK(to_json(bare)["limit_us"].is_null());
+  CHECK(to_json(bare)["ratio"].is_null());
+  CHECK(to_json(bare)["sm_mhz"].is_null());
+  CHECK(to_json(from_json(nlohmann::json::parse(to_json(bare).dump()))).dump() == to_json(bare).dump());
+}
+
+TEST_CASE("a grouped row names its generator in place of a size") {
+  Row row = sample_row("experts", 3);
+  row.groups = "experts 8, tokens 64, skewed";
+  const auto json = to_json(row);
+  CHECK(json["groups"] == row.groups);
+  CHECK_FALSE(json.contains("m"));
+  CHECK(from_json(nlohmann::json::parse(json.dump())).groups == row.groups);
+}
+
+TEST_CASE("a second run finds what the first one wrote") {
+  const TemporaryFile file;
+  {
+    ResultFile first(file.path());
+    CHECK(first.rows().empty());
+    first.append(sample_row("one", 10));
+    first.append(sample_row("two", 20));
+  }
+  const ResultFile second(file.path());
+  REQUIRE(second.rows().size() == 2);
+  CHECK(second.rows()[1].ours_us == 20);
+  const Provenance same{"abc", "GPU X", "", false};
+  CHECK(second.has(sample_row("one", 0), same));
+  CHECK_FALSE(second.has(sample_row("three", 0), same));
+}
+
+TEST_CASE("a row counts only for the same commit and device unless any will do") {
+  ResultFile rows("");
+  rows.append(sample_row("one", 10));
+  const Row wanted = sample_row("one", 0);
+  CHECK(rows.has(wanted, {"abc", "GPU X", "", false}));
+  CHECK_FALSE(rows.has(wanted, {"def", "GPU X", "", false}));
+  CHECK_FALSE(rows.has(wanted, {"abc", "GPU Y", "", false}));
+  CHECK(rows.has(wanted, {"def", "GPU Y", "", true}));
+  CHECK(rows.has(wanted, {"abc", "GPU X", "sm80_some", false}));
+  CHECK_FALSE(rows.has(wanted, {"abc", "GPU X", "sm80_other", true}));
+  Row other_layout = wanted;
+  other_layout.layout = "nn";
+  CHECK_FALSE(rows.has(other_layout, {"abc", "GPU X", "", false}));
+}
+
+TEST_CASE("a line that was cut off is passed over, and the next row begins on a line of its own") {
+  const TemporaryFile file;
+  const std::string whole = to_json(sample_row("one", 10)).dump();
+  file.write(whole + "\n" + whole.substr(0, 40));
+  {
+    ResultFile rows(file.path());
+    CHECK(rows.rows().size() == 1);
+    CHECK(rows.bad_lines() == 1);
+    rows.append(sample_row("two", 20));
+  }
+  const ResultFile again(file.path());
+  REQUIRE(again.rows().size() == 2);
+  CHECK(again.rows()[1].name == "two");
+}
+
+TEST_CASE("a last line without an end is still a row, and nothing is glued to it") {
+  const TemporaryFile file;
+  file.write(to_json(sample_row("one", 10)).dump());
+  ResultFile rows(file.path());
+  CHECK(rows.rows().size() == 1);
+  rows.append(sample_row("two", 20));
+  CHECK(ResultFile(file.path()).rows().size() == 2);
+}
+
+TEST_CASE("compacting keeps the latest row of each case, in the order of the first") {
+  const TemporaryFile file;
+  ResultFile rows(file.path());
+  rows.append(sample_row("one", 10, "old"));
+  rows.append(sample_row("two", 20));
+  rows.append(sample_row("one", 11, "new"));
+  rows.compact();
+  const ResultFile again(file.path());
+  REQUIRE(again.rows().size() == 2);
+  CHECK(again.rows()[0].name == "one");
+  CHECK(again.rows()[0].ours_us == 11);
+  CHECK(again.rows()[0].commit == "new");
+  CHECK(again.rows()[1].name == "two");
+}
+
+TEST_CASE("a file of results that cannot be written is an error of its own kind") {
+  ResultFile rows("/nonexistent-folder/results.jsonl");
+  try {
+    rows.append(sample_row("one", 1));
+    FAIL("nothing was thrown");
+  } catch (const ggemm::tools::Failure& failure) {
+    CHECK(failure.code() == ggemm::tools::exit_file);
+    CHECK(std::string(failure.what()).find("/nonexistent-folder/results.jsonl") != std::string::npos);
+  }
+}
+
+TEST_CASE("reports show the share of the limit, the best peer and the sums by category") {
+  Row slow = sample_row("two", 11);
+  slow.peers = {{"cublaslt", 13.0}, {"cublas-grouped", 9.0}};
+  slow.ratio = 0.8;
+  const std::vector<Entry> entries{{sample_row("one", 11), 2.2e9}, {slow, 2.2e9}};
+  const std::string table = report(entries, Format::table);
+  CHECK(table.find("0.50") != std::string::npos);  // 5.5 us of 11
+  CHECK(table.find("cublas-grouped") != std::string::npos);
+  CHECK(table.find("0.984") != std::string::npos);  // the geometric mean of 1.21 and 0.8
+  CHECK(table.find("200") != std::string::npos);    // TFLOP/s
+  const std::string markdown = report(entries, Format::markdown);
+  CHECK(markdown.rfind("| category | case |", 0) == 0);
+  CHECK(markdown.find("\n| --- | --- |") != std::string::npos);
+  const std::string csv = report(entries, Format::csv);
+  CHECK(csv.rfind("category,case,dtype", 0) == 0);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
+  const auto json = nlohmann::json::parse(report(entries, Format::json));
+  REQUIRE(json.size() == 2);
+  CHECK(json[1]["peers"]["cublas-grouped"] == 9.0);
+}
+
+TEST_CASE("a plot has one line a provider and escapes what it prints") {
+  std::vector<Entry> entries;
+  for (const std::int64_t s : {256, 1024, 4096}) {
+    Row row = sample_row("square", 10.0 * static_cast<double>(s));
+    row.peers = {{"a<b", 12.0 * static_cast<double>(s)}};
+    entries.push_back({row, 2.0 * static_cast<double>(s * s * s)});
+  }
+  const std::string svg = plot_svg(entries, "x & y");
+  CHECK(svg.rfind("<svg", 0) == 0);
+  CHECK(svg.find("x &amp; y") != std::string::npos);
+  CHECK(svg.find("a&lt;b") != std::string::npos);
+  CHECK(svg.find("a<b") == std::string::npos);
+  size_t lines = 0;
+  for (size_t at = svg.find("<polyline"); at != std::string::npos; at = svg.find("<polyline", at + 1)) lines++;
+  CHECK(lines == 2);
+  CHECK(svg.find("nan") == std::string::npos);
+  CHECK(plot_svg({}, "empty").find("</svg>") != std::string::npos);
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests that are commands: the header, the ABI, the installed tree, the order of the layers, the examples.
+set(python ${Python3_EXECUTABLE})
+
+# --------------------------------------------------------------------------------------------------------- the header
+set(strict -fsyntax-only -pedantic-errors -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/include)
+foreach(standard c99 c11 c17)
+  add_test(NAME "abi: the header is ${standard}" COMMAND ${CMAKE_C_COMPILER} -std=${standard} ${strict} ${CMAKE_CURRENT_SOURCE_DIR}/abi/header.c)
+endforeach()
+add_test(NAME "abi: the header is c++20" COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 ${strict} -x c++ ${CMAKE_CURRENT_SOURCE_DIR}/abi/header.c)
+
+# ------------------------------------------------------------------------------------------------------------- the ABI
+add_test(NAME "abi: the library exports what symbols.txt lists"
+         COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/symbols.py --library $<TARGET_FILE:ggemm>)
+add_test(NAME "abi: every function of the header is exported, and nothing else"
+         COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/symbols.py --library $<TARGET_FILE:ggemm> --header ${PROJECT_SOURCE_DIR}/include/ggemm.h)
+add_test(NAME "abi: structs and enums are laid out as layout.txt says"
+         COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/layout.py --header ${PROJECT_SOURCE_DIR}/include/ggemm.h --cc ${CMAKE_C_COMPILER})
+add_test(NAME "abi: the library needs only libc, libm, libstdc++, libgcc_s and the loader"
+         COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/needed.py --library $<TARGET_FILE:ggemm>)
+
+# --------------------------------------------------------------------------------------------------- order of the layers
+add_test(NAME "lint: includes go one way" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/lint/includes.py ${PROJECT_SOURCE_DIR})
+add_test(NAME "lint: the include check finds what it looks for" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/lint/test_includes.py)
+add_test(NAME "lint: the shell scripts parse" COMMAND bash -n ${PROJECT_SOURCE_DIR}/tools/setup.sh ${PROJECT_SOURCE_DIR}/tools/demo.sh ${PROJECT_SOURCE_DIR}/tools/build.sh
+         ${PROJECT_SOURCE_DIR}/tests/run.sh ${PROJECT_SOURCE_DIR}/.ci/run)
+
+# ------------------------------------------------------------------------------------------------------------- examples
+foreach(example plain grouped dlopen)
+  add_executable(ggemm_example_${example} ${PROJECT_SOURCE_DIR}/docs/examples/${example}.c)
+  set_target_properties(ggemm_example_${example} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
+  target_compile_options(ggemm_example_${example} PRIVATE -Wall -Wextra -pedantic $<$<BOOL:${GGEMM_WERROR}>:-Werror>)
+  target_link_options(ggemm_example_${example} PRIVATE LINKER:--as-needed)
+  add_test(NAME "examples: ${example}" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/examples/expect.py
+           ${PROJECT_SOURCE_DIR}/docs/examples/${example}.c $<TARGET_FILE:ggemm_example_${example}> $<TARGET_FILE:ggemm>)
+endforeach()
+target_link_libraries(ggemm_example_plain PRIVATE ggemm)
+target_link_libraries(ggemm_example_grouped PRIVATE ggemm)
+target_include_directories(ggemm_example_dlopen PRIVATE ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(ggemm_example_dlopen PRIVATE ${CMAKE_DL_LIBS})
+
+# ------------------------------------------------------------------------------------------------------ the installed tree
+if(GGEMM_INSTALL)
+  add_test(NAME "install: a moved tree serves pkg-config, dlopen and CMake"
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/check.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER} ${python})
+  set_tests_properties("install: a moved tree serves pkg-config, dlopen and CMake" PROPERTIES SKIP_RETURN_CODE 4)
+endif()
+add_test(NAME "install: the project builds as a part of another"
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/subproject.sh ${CMAKE_CURRENT_BINARY_DIR}/subproject ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND})

@@ -1,0 +1,590 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every command of `ggemm` on the host device, and the way to a GPU on a fake driver.
+
+test_cli.py <path of ggemm> [name of a test ...]
+GGEMM_FAKE_DRIVER names the fake driver's file, without which TestCuda is left out; GGEMM_TEST_SEED repeats a run with its numbers.
+Exit code 4 if all tests that were asked for were skipped.
+"""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import npy  # noqa: E402
+
+GGEMM = "ggemm"
+KEPT = ("GGEMM_NVRTC", "GGEMM_CBLAS")  # where the machine's libraries are
+SEED = int(os.environ.get("GGEMM_TEST_SEED", "20260701"))
+
+
+def product(a, b):
+    return [[sum(x * y for x, y in zip(row, col)) for col in zip(*b)] for row in a]
+
+
+def transpose(rows):
+    return [list(col) for col in zip(*rows)]
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.random = random.Random(SEED)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.cache = os.path.join(self.folder, "cache")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def matrix(self, rows, cols, low=-3, high=3):
+        return [[self.random.randint(low, high) for _ in range(cols)] for _ in range(rows)]
+
+    def run_tool(self, *words, code=0, host=False, environment=None):
+        """Runs in the test's folder with its own cache; the exit code must be `code`, unless that is None."""
+        words = [GGEMM, *map(str, words)] + (["--device", "host"] if host else [])
+        variables = {key: value for key, value in os.environ.items() if key in KEPT or not key.startswith(("GGEMM_", "XDG_"))}
+        variables["GGEMM_CACHE_DIR"] = self.cache
+        variables.update(environment or {})
+        done = subprocess.run(words, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=120)
+        if code is not None:
+            self.assertEqual(done.returncode, code, f"seed {SEED}: {' '.join(words)}\n{done.stdout}{done.stderr}")
+        return done
+
+    def fails(self, code, *words, says, host=False):
+        """An error is one sentence on stderr that begins with the tool's name and says this."""
+        done = self.run_tool(*words, code=code, host=host)
+        self.assertTrue(done.stderr.startswith("ggemm: "), done.stderr)
+        self.assertIn(says, done.stderr)
+        return done
+
+    def values(self, name, shape, descr="<f4"):
+        got_shape, got_descr, flat = npy.load(self.path(name))
+        self.assertEqual((got_shape, got_descr), (shape, descr))
+        return npy.rows_of(flat, shape[-1]) if len(shape) == 2 else flat
+
+
+class TestGeneral(Cli):
+    COMMANDS = ["doctor", "demo", "gemm", "grouped", "bench", "tune", "configs", "tiles", "cache"]
+
+    def test_help_names_every_command_and_the_exit_codes(self):
+        text = self.run_tool("--help").stdout
+        for command in self.COMMANDS:
+            self.assertIn(f"\n  {command} ", text)
+            self.assertIn("--help", self.run_tool(command, "--help").stdout)
+        self.assertIn("Exit codes: 0", text)
+
+    def test_version(self):
+        self.assertRegex(self.run_tool("--version").stdout, r"^ggemm \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_is_2(self):
+        self.fails(2, says="subcommand")
+        self.fails(2, "no-such-command", says="ggemm --help")
+        self.fails(2, "gemm", "a.npy", says="ggemm gemm --help")
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--activation", "unknown", says="--activation")
+        self.fails(2, "tiles", "--size", "10", "--tile", "2x2", says="--size: '10'")
+
+    def test_output_that_cannot_be_written_is_3(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([GGEMM, "tiles", "--size", "8x8", "--tile", "2x2"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (3, "ggemm: standard output: cannot be written\n"))
+
+
+class TestGemm(Cli):
+    def test_product_of_files(self):
+        a, b = self.matrix(5, 7), self.matrix(7, 3)
+        npy.save(self.path("a.npy"), a)
+        npy.save(self.path("b.npy"), b)
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--check", host=True)
+        self.assertEqual(self.values("d.npy", (5, 3)), product(a, b))
+
+    def test_fortran_order_and_transposed_files_of_every_header_version(self):
+        a, b = self.matrix(4, 6), self.matrix(6, 5)
+        for version in (1, 2, 3):
+            for fortran_a in (False, True):
+                for trans_b in (False, True):
+                    npy.save(self.path("a.npy"), a, fortran=fortran_a, version=version)
+                    npy.save(self.path("b.npy"), transpose(b) if trans_b else b, fortran=not fortran_a, version=version)
+                    self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", *(["--trans-b"] if trans_b else []), host=True)
+                    self.assertEqual(self.values("d.npy", (4, 5)), product(a, b))
+        npy.save(self.path("at.npy"), transpose(a))
+        npy.save(self.path("b.npy"), b)
+        self.run_tool("gemm", "at.npy", "b.npy", "-o", "d.npy", "--trans-a", host=True)
+        self.assertEqual(self.values("d.npy", (4, 5)), product(a, b))
+
+    def test_dtypes_as_stored(self):
+        a, b = self.matrix(3, 8), self.matrix(8, 4)
+        for descr, out in (("<f8", "<f8"), ("<f4", "<f4"), ("<f2", "<f2"), ("|i1", "<i4")):
+            npy.save(self.path("a.npy"), a, descr)
+            npy.save(self.path("b.npy"), b, descr)
+            self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--check", host=True)
+            self.assertEqual(self.values("d.npy", (3, 4), out), product(a, b))
+
+    def test_raw_elements_are_what_dtype_says(self):
+        a, b = self.matrix(3, 4), self.matrix(4, 2)
+        for descr in ("<V2", "<u2"):
+            npy.save(self.path("a.npy"), [[npy.bf16(x) for x in row] for row in a], descr)
+            npy.save(self.path("b.npy"), [[npy.bf16(x) for x in row] for row in b], descr)
+            self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", says="a.npy: the elements are raw", host=True)
+            self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", "f32", says="they cannot be f32", host=True)
+            self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", "bf16", host=True)
+            got = [[npy.from_bf16(bits) for bits in row] for row in self.values("d.npy", (3, 2), "<V2")]
+            self.assertEqual(got, product(a, b))
+        # e4m3: 0x38 is 1, 0x40 is 2
+        npy.save(self.path("a.npy"), [[0x38, 0x40]], "|V1")
+        npy.save(self.path("b.npy"), [[0x40], [0x40]], "|V1")
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", "e4m3", host=True)
+        self.assertEqual(self.values("d.npy", (1, 1)), [[6.0]])
+
+    def test_floats_are_converted_to_dtype(self):
+        npy.save(self.path("a.npy"), [[1 + 2.0 ** -9, 1.0]], "<f8")  # rounds to 1 in bf16
+        npy.save(self.path("b.npy"), [[1.0], [2.0]])
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", "bf16", "--out-dtype", "f32", host=True)
+        self.assertEqual(self.values("d.npy", (1, 1)), [[3.0]])
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", host=True)  # f64 and f32: f64
+        self.assertEqual(self.values("d.npy", (1, 1), "<f8"), [[3 + 2.0 ** -9]])
+
+    def test_alpha_beta_c_bias_and_activation(self):
+        a, b, c = self.matrix(4, 5), self.matrix(5, 3), self.matrix(4, 3)
+        for name, rows in (("a", a), ("b", b), ("c", c)):
+            npy.save(self.path(name + ".npy"), rows)
+        npy.save(self.path("row.npy"), [1, -2, 3, -4], shape=(4,))
+        npy.save(self.path("column.npy"), [5, -6, 7], shape=(3,))
+        x = product(a, b)
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--alpha", "-2", "--c", "c.npy", "--beta", "0.5", "--bias", "row.npy", "--bias-axis", "row", "--check", host=True)
+        bias = [1, -2, 3, -4]
+        self.assertEqual(self.values("d.npy", (4, 3)), [[-2 * x[i][j] + 0.5 * c[i][j] + bias[i] for j in range(3)] for i in range(4)])
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--c", "c.npy", "--bias", "column.npy", "--activation", "clamp", "--p0", "-3", "--p1", "4", "--check", host=True)
+        bias = [5, -6, 7]
+        self.assertEqual(self.values("d.npy", (4, 3)), [[min(max(x[i][j] + c[i][j] + bias[j], -3), 4) for j in range(3)] for i in range(4)])
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--alpha", "0.125", "--activation", "gelu", "--check", host=True)
+        for got, wanted in zip(self.values("d.npy", (4, 3)), x):
+            for value, sum_ in zip(got, wanted):
+                self.assertAlmostEqual(value, sum_ / 16 * (1 + math.erf(sum_ / 8 / math.sqrt(2))), places=6)
+
+    def test_int8_takes_whole_scalars(self):
+        a, b = self.matrix(3, 6, -128, 127), self.matrix(6, 4, -128, 127)
+        npy.save(self.path("a.npy"), a, "|i1")
+        npy.save(self.path("b.npy"), b, "|i1")
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--alpha", "3", "--check", host=True)
+        self.assertEqual(self.values("d.npy", (3, 4), "<i4"), [[3 * x for x in row] for row in product(a, b)])
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--alpha", "0.5", says="--alpha 0.5", host=True)
+
+    def test_every_dtype_passes_its_own_check(self):
+        size = 33
+        rows = [[self.random.gauss(0, 1) for _ in range(size)] for _ in range(size)]
+        npy.save(self.path("a.npy"), rows, "<f8")
+        npy.save(self.path("b.npy"), [[x * 0.5 for x in row] for row in reversed(rows)], "<f8")
+        for dtype in ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8"):
+            for activation in ("none", "relu", "leaky-relu", "gelu", "gelu-tanh", "silu", "sigmoid", "tanh"):
+                out = ["--out-dtype", "f32"] if dtype == "i8" else []
+                done = self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", dtype, "--activation", activation, "--p0", "0.1", "--check", *out, host=True)
+                self.assertIn("pass", done.stdout)
+        done = self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", "f32", "--compute", "tf32", "--check", host=True)
+        self.assertIn("pass", done.stdout)
+
+    def test_sizes_of_zero(self):
+        npy.save(self.path("a.npy"), [], shape=(3, 0))
+        npy.save(self.path("b.npy"), [], shape=(0, 2))
+        npy.save(self.path("bias.npy"), [1, 2], shape=(2,))
+        self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--bias", "bias.npy", "--check", host=True)
+        self.assertEqual(self.values("d.npy", (3, 2)), [[1, 2]] * 3)
+        self.run_tool("gemm", "b.npy", "a.npy", "-o", "d.npy", "--trans-a", "--trans-b", "--check", host=True)
+        self.assertEqual(npy.load(self.path("d.npy"))[0], (2, 3))
+
+    def test_explain_and_a_forced_configuration(self):
+        npy.save(self.path("a.npy"), self.matrix(4, 4))
+        listed = json.loads(self.run_tool("configs", "--gemm", "4x4x4", "--dtype", "f32", "--layout", "nn", "--json", host=True).stdout)
+        name = listed[0]["configs"][0]["name"]
+        done = self.run_tool("gemm", "a.npy", "a.npy", "-o", "d.npy", "--explain", "--config", name, host=True)
+        self.assertIn(name, done.stdout)
+        self.fails(1, "gemm", "a.npy", "a.npy", "-o", "e.npy", "--config", "sm80_nonsense", says="sm80_nonsense", host=True)
+        self.assertFalse(os.path.exists(self.path("e.npy")))
+
+    def test_shapes_that_do_not_fit(self):
+        npy.save(self.path("a.npy"), self.matrix(4, 5))
+        npy.save(self.path("b.npy"), self.matrix(4, 5))
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", says="k differs: a.npy is 4x5 (k=5), b.npy is 4x5 (k=4)", host=True)
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--trans-b", "--c", "a.npy", says="a.npy is 4x5, but the product is 4x4", host=True)
+        npy.save(self.path("v.npy"), [1.0] * 5, shape=(5,))
+        self.fails(2, "gemm", "a.npy", "v.npy", "-o", "d.npy", says="v.npy: 2 dimensions are wanted", host=True)
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--trans-b", "--bias", "v.npy", says="v.npy has 5 elements, but the product has 4 columns", host=True)
+
+    def test_damaged_files_are_3(self):
+        npy.save(self.path("a.npy"), self.matrix(4, 4))
+        self.fails(3, "gemm", "a.npy", "missing.npy", "-o", "d.npy", says="missing.npy: No such file", host=True)
+        self.fails(3, "gemm", "a.npy", "a.npy", "-o", "no/such/folder/d.npy", says="no/such/folder/d.npy", host=True)
+        with open(self.path("a.npy"), "rb") as file:
+            good = file.read()
+        for length in range(0, len(good), 7):  # every truncation, the header's among them
+            with open(self.path("cut.npy"), "wb") as file:
+                file.write(good[:length])
+            self.fails(3, "gemm", "cut.npy", "a.npy", "-o", "d.npy", says="cut.npy: ", host=True)
+        cases = {
+            b"'<f4'": [b"'>f4'", b"'<c4'", b"'<f9'", b"'<f'", b"''", b"[]"],
+            b"(4, 4)": [b"(4,-4)", b"4444444", b"(4, 4", b"(99999999999999999999, 4)", b"(4611686018427387904, 4)"],
+            b"False": [b"Maybe"],
+            b"'shape'": [b"'shade'"],
+        }
+        for old, news in cases.items():
+            for new in news:
+                changed = good.replace(old, new, 1)
+                changed = changed.replace(b" " * max(0, len(new) - len(old)) + b"\n", b"\n", 1) if len(new) >= len(old) else changed.replace(new, new + b" " * (len(old) - len(new)), 1)
+                with open(self.path("bad.npy"), "wb") as file:
+                    file.write(changed)
+                self.fails(3, "gemm", "bad.npy", "a.npy", "-o", "d.npy", says="bad.npy: ", host=True)
+        self.assertFalse(os.path.exists(self.path("d.npy")))
+
+    def test_random_bytes_never_crash_the_reader(self):
+        npy.save(self.path("a.npy"), self.matrix(4, 4))
+        with open(self.path("a.npy"), "rb") as file:
+            good = bytearray(file.read())
+        for _ in range(60):
+            changed = bytearray(good)
+            for _ in range(self.random.randint(1, 4)):
+                changed[self.random.randrange(128)] = self.random.randrange(256)
+            with open(self.path("odd.npy"), "wb") as file:
+                file.write(changed)
+            done = subprocess.run([GGEMM, "gemm", "odd.npy", "a.npy", "-o", "d.npy", "--device", "host"], cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=60)
+            said = f"seed {SEED}: header {bytes(changed[:128])!r}\n{done.stderr}"
+            self.assertIn(done.returncode, (0, 2, 3), said)
+            if done.returncode:
+                self.assertTrue(done.stderr.startswith("ggemm: "), said)
+
+
+class TestGrouped(Cli):
+    def test_pairs_of_files_of_any_size(self):
+        sizes = [(3, 4, 5), (1, 7, 2), (0, 3, 3), (4, 1, 0), (6, 2, 9)]
+        groups = [(self.matrix(m, k), self.matrix(k, n), m, n, k) for m, n, k in sizes]
+        for i, (a, b, m, n, k) in enumerate(groups):
+            npy.save(self.path(f"a{i}.npy"), [x for row in a for x in row], shape=(m, k))
+            npy.save(self.path(f"b{i}.npy"), [x for row in b for x in row], shape=(k, n))
+        count = range(len(sizes))
+        self.run_tool("grouped", "--a", *[f"a{i}.npy" for i in count], "--b", *[f"b{i}.npy" for i in count], "-o", "out_{}.npy", "--check", host=True)
+        for i, (a, b, m, n, k) in enumerate(groups):
+            flat = npy.load(self.path(f"out_{i}.npy"))
+            self.assertEqual(flat[0], (m, n))
+            wanted = product(a, b) if k else [[0] * n] * m
+            self.assertEqual(flat[2], [x for row in wanted for x in row])
+
+    def test_fortran_order_and_transposed(self):
+        a, b = self.matrix(4, 6), [self.matrix(6, 3), self.matrix(6, 3)]
+        npy.save(self.path("a0.npy"), a)
+        npy.save(self.path("a1.npy"), a, fortran=True)
+        for i in range(2):
+            npy.save(self.path(f"b{i}.npy"), transpose(b[i]), fortran=i == 0)
+        self.run_tool("grouped", "--a", "a0.npy", "a1.npy", "--b", "b0.npy", "b1.npy", "--trans-b", "-o", "d{}.npy", host=True)
+        for i in range(2):
+            self.assertEqual(self.values(f"d{i}.npy", (4, 3)), product(a, b[i]))
+
+    def test_rows_split_by_ends_with_empty_groups(self):
+        counts, k, n = [3, 0, 5, 1], 4, 6
+        tokens, experts = self.matrix(sum(counts), k), [self.matrix(k, n) for _ in counts]
+        bias = self.matrix(len(counts), n)
+        ends = [sum(counts[:i + 1]) for i in range(len(counts))]
+        npy.save(self.path("x.npy"), tokens)
+        npy.save(self.path("w.npy"), [v for expert in experts for row in expert for v in row], shape=(len(counts), k, n))
+        npy.save(self.path("bias.npy"), bias)
+        wanted = []
+        for expert, (count, end) in enumerate(zip(counts, ends)):
+            for row in tokens[end - count:end]:
+                wanted.append([x + y for x, y in zip(product([row], experts[expert])[0], bias[expert])])
+        for descr in ("<i4", "<i8"):
+            npy.save(self.path("ends.npy"), ends, descr, shape=(len(ends),))
+            self.run_tool("grouped", "--a", "x.npy", "--b", "w.npy", "--ends", "ends.npy", "--bias", "bias.npy", "-o", "d.npy", "--check", host=True)
+            self.assertEqual(self.values("d.npy", (sum(counts), n)), wanted)
+        for bad, says in (([3, 2, 8, 9], "end 1 is 2"), ([3, 3, 8, 8], "the last end is 8, but there are 9 rows"), ([3, 3, 8, 10], "end 3 is 10")):
+            npy.save(self.path("ends.npy"), bad, "<i4", shape=(4,))
+            self.fails(2, "grouped", "--a", "x.npy", "--b", "w.npy", "--ends", "ends.npy", "-o", "d.npy", says=says, host=True)
+
+    def test_stacks(self):
+        a, b = [self.matrix(2, 3) for _ in range(3)], self.matrix(3, 4)
+        npy.save(self.path("a.npy"), [v for group in a for row in group for v in row], shape=(3, 2, 3))
+        npy.save(self.path("b.npy"), b)
+        self.run_tool("grouped", "--a", "a.npy", "--b", "b.npy", "-o", "d.npy", "--activation", "relu", host=True)
+        shape, _, flat = npy.load(self.path("d.npy"))
+        self.assertEqual(shape, (3, 2, 4))
+        self.assertEqual(flat, [max(v, 0) for group in a for row in product(group, b) for v in row])
+
+    def test_wrong_lists(self):
+        npy.save(self.path("a.npy"), self.matrix(2, 3))
+        npy.save(self.path("b.npy"), self.matrix(3, 2))
+        self.fails(2, "grouped", "--a", "a.npy", "a.npy", "a.npy", "--b", "b.npy", "b.npy", "-o", "d{}.npy", says="--a has 3 matrices and --b has 2", host=True)
+        self.fails(2, "grouped", "--a", "a.npy", "a.npy", "--b", "b.npy", "-o", "d.npy", says="{}", host=True)
+        self.fails(2, "grouped", "--a", "a.npy", "b.npy", "--b", "b.npy", "-o", "d{}.npy", says="k differs in group 1", host=True)
+
+
+class TestTiles(Cli):
+    def test_worked_examples(self):
+        done = self.run_tool("tiles", "--size", "1024x768", "--tile", "128x64", "--raster", 2, "--pid", 60)
+        self.assertEqual(done.stdout, "pid 60 -> tile (4, 6): rows 512..639, columns 384..447\n")
+        done = self.run_tool("tiles", "--size", "64x64", "--tile", "16x16", "--raster", 2, "--pid", 15)
+        self.assertEqual(done.stdout, "pid 15 -> tile (3, 3): rows 48..63, columns 48..63\n")
+
+    def test_grid_as_text(self):
+        lines = self.run_tool("tiles", "--size", "48x30", "--tile", "16x16", "--raster", 2).stdout.splitlines()
+        self.assertIn("6 programs", lines[0])
+        self.assertEqual(lines[1:], ["0 2", "1 3", "4 5"])
+
+    def test_large_grid_is_cut(self):
+        lines = self.run_tool("tiles", "--size", "1000000x1000000", "--tile", "64x64", "--raster", 8).stdout.splitlines()
+        self.assertLess(len(lines), 60)
+        self.assertTrue(lines[1].endswith("..."))
+        self.assertEqual(lines[-1], "...")
+
+    def test_groups(self):
+        lines = self.run_tool("tiles", "--groups", "32x16,0x64,16x48", "--tile", "16x16").stdout.splitlines()
+        self.assertEqual(lines[1:], ["group 0, 32x16", "0", "1", "group 1, 0x64: empty", "group 2, 16x48", "2 3 4"])
+        done = self.run_tool("tiles", "--groups", "32x16,0x64,16x48", "--tile", "16x16", "--pid", 3)
+        self.assertEqual(done.stdout, "pid 3 -> group 2, tile (0, 1): rows 0..15, columns 16..31\n")
+
+    def test_configuration_gives_tile_and_raster(self):
+        done = self.run_tool("tiles", "--size", "1024x768", "--config", "sm80_bf16_bf16_f32_tn_128x64x32_w2x2_s3_r2", "--pid", 60)
+        self.assertEqual(done.stdout, "pid 60 -> tile (4, 6): rows 512..639, columns 384..447\n")
+        self.fails(1, "tiles", "--size", "8x8", "--config", "nonsense", says="nonsense")
+
+    def test_picture(self):
+        self.run_tool("tiles", "--size", "100x70", "--tile", "16x16", "--raster", 3, "--svg", "order.svg")
+        root = xml.parse(self.path("order.svg")).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        tiles = root.findall(space + "rect")
+        self.assertEqual(len(tiles), 7 * 5)
+        self.assertEqual(len({(tile.get("x"), tile.get("y")) for tile in tiles}), 7 * 5)
+        self.assertEqual([text.text for text in root.findall(space + "text")], [str(i) for i in range(35)])
+        self.assertEqual(len(root.find(space + "polyline").get("points").split()), 35)
+        # Three raster groups, of 3, 3 and 1 rows of tiles.
+        self.assertEqual(len({tile.get("fill").split(",")[0] for tile in tiles}), 3)
+
+    def test_wrong_input(self):
+        self.fails(2, "tiles", "--size", "64x64", "--tile", "16x16", "--pid", 16, says="there are 16 programs")
+        self.fails(2, "tiles", "--size", "64x64", says="--tile")
+        self.fails(2, "tiles", "--tile", "16x16", says="--size")
+        self.fails(2, "tiles", "--size", "64x64", "--tile", "0x16", says="--tile 0x16")
+        self.fails(2, "tiles", "--size", "64x64", "--tile", "16x16", "--raster", 0, says="--raster")
+        self.fails(3, "tiles", "--size", "64x64", "--tile", "16x16", "--svg", "no/such/folder.svg", says="no/such/folder.svg")
+
+
+class TestConfigurations(Cli):
+    def test_configs(self):
+        text = self.run_tool("configs", "--gemm", "256x256x256", "--dtype", "f16", host=True).stdout
+        self.assertIn("256x256x256 f16 nt: ", text)
+        listed = json.loads(self.run_tool("configs", "--gemm", "256x256x256", "64x64x64", "--grouped", "8x8x8,16x8x8", "--json", host=True).stdout)
+        self.assertEqual([each["problem"] for each in listed], ["256x256x256 bf16 nt", "64x64x64 bf16 nt", "grouped, 2 groups bf16 nt"])
+        for each in listed:
+            self.assertGreaterEqual(len(each["configs"]), 1)
+            self.assertEqual(each["configs"][0]["family"], "host")
+
+    def test_tune_on_the_host(self):
+        done = self.run_tool("tune", "--gemm", "64x48x32", "--dtype", "f32", "--budget", "500ms", host=True)
+        self.assertIn("one configuration", done.stderr)
+        self.assertIn("64x48x32 f32 nt: best host_f32_f32_f32_", done.stdout)
+        self.assertNotIn("\r", done.stderr)  # no progress bar where there is no terminal
+
+    def test_tune_a_suite(self):
+        with open(self.path("shapes.txt"), "w") as file:
+            file.write("# sizes\n64 48 32\n\n32 32 32 f16 nn  # others\ngrouped: 8,16,24 32,16,24 f32\n")
+        results = json.loads(self.run_tool("tune", "--suite", "shapes.txt", "--budget", "2s", "--json", host=True).stdout)
+        self.assertEqual([each["problem"] for each in results], ["64x48x32 bf16 nt", "32x32x32 f16 nn", "grouped, 2 groups f32 nt"])
+        for each in results:
+            self.assertTrue(each["best"].startswith("host_"))
+            self.assertGreater(each["us"], 0)
+            self.assertEqual(each["rows"][0]["config"], each["best"])
+            self.assertIsNone(each["rows"][0]["rejected"])
+
+    def test_wrong_problems(self):
+        self.fails(2, "tune", says="no problem given", host=True)
+        self.fails(2, "tune", "--gemm", "64x64", says="--gemm: '64x64'", host=True)
+        self.fails(3, "tune", "--suite", "missing.txt", says="missing.txt", host=True)
+        with open(self.path("shapes.txt"), "w") as file:
+            file.write("64 64 64\n64 64\n")
+        self.fails(2, "tune", "--suite", "shapes.txt", says="shapes.txt:2: '64 64'", host=True)
+        self.fails(2, "tune", "--gemm", "64x64x64", "--budget", "fast", says="--budget", host=True)
+        self.fails(1, "tune", "--gemm", "64x64x64", "--config", "nonsense", says="nonsense", host=True)
+
+
+class TestCache(Cli):
+    def test_path_list_and_clear(self):
+        self.assertEqual(self.run_tool("cache", "path").stdout, self.cache + "\n")
+        self.assertEqual(self.run_tool("cache", "path", "--cache-dir", "/elsewhere").stdout, "/elsewhere\n")
+        self.assertEqual(json.loads(self.run_tool("cache", "list", "--json").stdout), {"folder": self.cache, "entries": []})
+        self.run_tool("tune", "--gemm", "32x32x32", "--dtype", "f32", "--budget", "200ms", host=True)
+        entries = json.loads(self.run_tool("cache", "list", "--json").stdout)["entries"]
+        self.assertEqual([entry["kind"] for entry in entries], ["tuning"])
+        self.assertTrue(os.path.isfile(entries[0]["path"]))
+        self.assertIn("1 entries", self.run_tool("cache", "list").stdout)
+        self.assertIn("0 entries removed", self.run_tool("cache", "clear", "--nvrtc", "1.0").stdout)
+        self.assertEqual(json.loads(self.run_tool("cache", "clear", "--json").stdout)["removed"], 1)
+        self.assertEqual(json.loads(self.run_tool("cache", "list", "--json").stdout)["entries"], [])
+
+    def test_no_folder_at_all(self):
+        nowhere = {"HOME": "", "XDG_CACHE_HOME": "", "GGEMM_CACHE_DIR": ""}
+        done = self.run_tool("cache", "path", code=1, environment=nowhere)
+        self.assertIn("there is no cache folder", done.stderr)
+
+
+class TestDoctor(Cli):
+    def test_host_works(self):
+        done = self.run_tool("doctor")
+        self.assertIn("works    host", done.stdout)
+        report = json.loads(self.run_tool("doctor", "--json").stdout)
+        self.assertTrue(report["works"])
+        self.assertTrue(report["host"]["works"])
+        components = {finding["component"]: finding for finding in report["findings"]}
+        for component in ("driver", "nvrtc", "cblas", "cache"):
+            self.assertIn(component, components)
+        for finding in report["findings"]:
+            self.assertTrue(finding["detail"], finding)
+            self.assertTrue(finding["found"] or finding["advice"], finding)
+
+    def test_a_device_that_is_demanded_and_missing_is_1(self):
+        report = json.loads(self.run_tool("doctor", "--json").stdout)
+        if any(finding["component"] == "driver" and finding["found"] for finding in report["findings"]):
+            self.skipTest("there is a GPU")
+        done = self.run_tool("doctor", "--device", "cuda", code=1)
+        self.assertIn("FAILS    default", done.stdout)
+        self.fails(1, "configs", "--gemm", "8x8x8", "--device", "cuda", says="libcuda")
+
+
+class TestCuda(Cli):
+    """All but the kernels: the fake driver's do nothing, so a result is what D held before, and every check must say so."""
+
+    def setUp(self):
+        super().setUp()
+        self.fake = {"GGEMM_LIBCUDA": os.environ["GGEMM_FAKE_DRIVER"], "GGEMM_FAKE_DEVICES": "90"}
+        report = json.loads(self.tool("doctor", "--json", code=None).stdout)
+        if not all(finding["found"] for finding in report["findings"] if finding["component"] == "nvrtc"):
+            self.skipTest("there is no NVRTC: pip install nvidia-cuda-nvrtc")
+        self.size = 40
+        self.a, self.b = self.matrix(self.size, self.size, 1, 3), self.matrix(self.size, self.size, 1, 3)
+        npy.save(self.path("a.npy"), self.a)
+        npy.save(self.path("b.npy"), self.b)
+
+    def tool(self, *words, code=0, environment=None):
+        return self.run_tool(*words, code=code, environment={**self.fake, **(environment or {})})
+
+    def test_wrong_results_are_found_and_are_1(self):
+        done = self.tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--check", "--explain", code=1)
+        self.assertIn("FAIL", done.stdout)
+        self.assertIn("sm_90a", done.stdout)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(self.values("d.npy", (self.size, self.size)), [[0] * self.size] * self.size)
+        done = self.tool("grouped", "--a", "a.npy", "b.npy", "--b", "a.npy", "-o", "d{}.npy", "--check", code=1)
+        self.assertIn("FAIL", done.stdout)
+        entries = json.loads(self.tool("cache", "list", "--json").stdout)["entries"]
+        self.assertEqual([entry["kind"] for entry in entries], ["cubin", "cubin"])
+        version = entries[0]["nvrtc"]
+        self.assertEqual(json.loads(self.tool("cache", "clear", "--nvrtc", "1.0", "--json").stdout)["removed"], 0)
+        self.assertEqual(json.loads(self.tool("cache", "clear", "--nvrtc", version, "--json").stdout)["removed"], 2)
+
+    def test_failures_of_the_driver_are_sentences_and_1(self):
+        for rule, says in (("cuMemAllocAsync:1:2:-1", "memory"), ("cuModuleLoadData:1:209:-1", "cuModuleLoadData"), ("cuLaunchKernelEx:1:719:-1", "cuLaunchKernelEx"),
+                           ("cuMemcpyDtoHAsync:1:719:-1", "cuMemcpyDtoHAsync"), ("cuStreamSynchronize:1:719:-1", "cuStreamSynchronize")):
+            done = self.tool("gemm", "a.npy", "b.npy", "-o", "never.npy", code=1, environment={"GGEMM_FAKE_FAIL": rule})
+            self.assertTrue(done.stderr.startswith("ggemm: "), done.stderr)
+            self.assertIn(says, done.stderr)
+        self.assertFalse(os.path.exists(self.path("never.npy")))
+        done = self.tool("gemm", "a.npy", "b.npy", "-o", "never.npy", "--device", "cuda", "--ordinal", "3", code=1)
+        self.assertIn("3", done.stderr)
+
+    def test_tuning_lets_no_wrong_kernel_win(self):
+        listed = json.loads(self.tool("configs", "--gemm", "64x64x64", "--json").stdout)[0]["configs"]
+        self.assertGreater(len(listed), 2)
+        self.assertIn("sm80", {each["family"] for each in listed})
+        done = self.tool("tune", "--gemm", "64x64x64", "--config", listed[0]["name"], "--budget", "30s", code=1)
+        self.assertIn(listed[0]["name"], done.stderr)
+
+    def test_demo_goes_all_the_way_and_fails(self):
+        done = self.tool("demo", "--tokens", 64, "--d-model", 32, "--d-ff", 32, "--experts", 4, "--runs", 2, "--dtype", "f32", "--json", "report.json", code=1)
+        if done.stderr:  # what the memory held may be no number
+            self.assertIn("the router's product is wrong", done.stderr)
+            return
+        self.assertTrue(done.stdout.endswith("FAIL\n"))
+        with open(self.path("report.json")) as file:
+            report = json.load(file)
+        self.assertEqual((report["kind"], report["passed"]), ("cuda", False))
+
+
+class TestDemo(Cli):
+    SMALL = ["--tokens", 300, "--d-model", 48, "--d-ff", 40, "--experts", 7, "--runs", 2]
+
+    def report(self, *words):
+        done = self.run_tool("demo", *self.SMALL, *words, "--json", "report.json", host=True)
+        with open(self.path("report.json")) as file:
+            return done.stdout, json.load(file)
+
+    def test_small_layer(self):
+        text, report = self.report("-o", "y.npy")
+        self.assertTrue(text.endswith("PASS\n"))
+        self.assertTrue(report["passed"])
+        self.assertEqual(report["kind"], "host")
+        self.assertEqual(sum(report["groups"]), 600)
+        self.assertGreater(report["largest_over_mean"], 1.3)  # a real text: the groups are skewed
+        self.assertEqual([each["name"] for each in report["products"]], ["router", "gate", "up", "down"])
+        for each in report["products"]:
+            self.assertTrue(each["passed"])
+            self.assertGreater(each["max_error"], 0)  # random numbers never come out exact
+            self.assertLess(each["share_of_bound"], 1)
+            self.assertGreater(each["elements_checked"], 1000)
+            self.assertGreater(each["tflops"], 0)
+            self.assertIn(each["config"], each["explain"])
+        self.assertLess(report["end_to_end_relative_rms"], 1e-5)
+        for start in ("cold", "warm"):
+            self.assertAlmostEqual(report[start]["total_s"], sum(value for key, value in report[start].items() if key != "total_s"))
+        shape, _, flat = npy.load(self.path("y.npy"))
+        self.assertEqual(shape, (300, 48))
+        self.assertGreater(max(map(abs, flat)), 0.01)
+
+    def test_a_text_of_ones_own(self):
+        with open(self.path("same.txt"), "w") as file:
+            file.write("a")
+        # Every token is like the others, past the first three: all go to the same experts.
+        _, report = self.report("same.txt")
+        self.assertGreaterEqual(sorted(report["groups"])[-1], 297)
+        self.assertIn(0, report["groups"])
+        self.assertTrue(report["passed"])
+        open(self.path("empty.txt"), "w").close()
+        self.fails(3, "demo", "empty.txt", says="empty.txt: the text is empty", host=True)
+        self.fails(3, "demo", "missing.txt", says="missing.txt", host=True)
+
+    def test_other_dtypes(self):
+        for dtype, error in (("bf16", 2e-2), ("f16", 2e-3), ("f64", 1e-14)):
+            _, report = self.report("--dtype", dtype)
+            self.assertTrue(report["passed"])
+            self.assertLess(report["end_to_end_relative_rms"], error)
+
+    def test_same_seed_same_groups(self):
+        groups = [self.report("--seed", seed)[1]["groups"] for seed in (1, 1, 2)]
+        self.assertEqual(groups[0], groups[1])
+        self.assertNotEqual(groups[0], groups[2])
+
+    def test_wrong_sizes(self):
+        self.fails(2, "demo", "--experts", 2, "--top-k", 3, says="--top-k 3", host=True)
+        self.fails(2, "demo", "--tokens", 0, says="--tokens", host=True)
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    global GGEMM
+    GGEMM = os.path.abspath(sys.argv.pop(1))
+    if not os.environ.get("GGEMM_FAKE_DRIVER"):
+        global TestCuda
+        del TestCuda
+    result = unittest.main(exit=False).result
+    for test, why in result.skipped:
+        print(f"skipped {test}: {why}")
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(4 if result.testsRun == len(result.skipped) else 0)
+
+
+if __name__ == "__main__":
+    main()

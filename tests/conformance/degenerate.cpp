@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mode "degenerate": the corners that random cases meet too seldom, each for every kernel family that takes it.
+#include <algorithm>
+
+#include "sweep.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t far_stride = int64_t(1) << 40, over_int32 = (int64_t(1) << 31) + 64;
+
+CaseType type_of(bool grouped, ggemm_dtype input, ggemm_dtype output, ggemm_compute compute = GGEMM_COMPUTE_DEFAULT) {
+  CaseType t;
+  t.grouped = grouped;
+  t.a = t.b = input;
+  t.d = output;
+  t.compute = compute;
+  return t;
+}
+
+std::vector<CaseType> types(bool grouped) {
+  return {type_of(grouped, GGEMM_F32, GGEMM_F32),
+          type_of(grouped, GGEMM_BF16, GGEMM_BF16),
+          type_of(grouped, GGEMM_F16, GGEMM_F32),
+          type_of(grouped, GGEMM_I8, GGEMM_I32),
+          type_of(grouped, GGEMM_F64, GGEMM_F64),
+          type_of(grouped, GGEMM_E4M3, GGEMM_BF16),
+          type_of(grouped, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32)};
+}
+
+// Draws the cases of the list; each has a number of its own, which its strides and data come from.
+class List {
+ public:
+  explicit List(const Options& options) {
+    drawing_.seed = options.seed;
+    drawing_.mode = Mode::guard;
+  }
+  Case& add(const CaseType& type, const std::vector<Size>& sizes) {
+    drawing_.grouped = type.grouped;
+    cases.push_back(draw_sized_case(drawing_, type, sizes, cases.size()));
+    return cases.back();
+  }
+  std::vector<Case> cases;
+
+ private:
+  Drawing drawing_;
+};
+
+void add_empty_products(List& list) {
+  for (CaseType t : types(false))
+    for (int zeros = 1; zeros < 8; ++zeros)
+      for (const ggemm_bias bias : {GGEMM_BIAS_NONE, GGEMM_BIAS_PER_COLUMN, GGEMM_BIAS_PER_ROW}) {
+        t.bias = bias;
+        list.add(t, {{zeros & 1 ? 0 : 37, zeros & 2 ? 0 : 45, zeros & 4 ? 0 : 70}});
+      }
+}
+
+// K = 0: D = act(beta C + bias), whatever alpha is; with NULL for A and B.
+void add_no_k(List& list) {
+  for (const bool grouped : {false, true})
+    for (CaseType t : types(grouped))
+      for (const ggemm_activation activation : {GGEMM_ACTIVATION_NONE, GGEMM_ACTIVATION_RELU}) {
+        t.activation = activation;
+        t.bias = GGEMM_BIAS_PER_COLUMN;
+        Case& c = list.add(t, grouped ? std::vector<Size>{{129, 65, 0}, {3, 200, 0}, {1, 1, 0}} : std::vector<Size>{{129, 65, 0}});
+        c.beta_given = true;
+        c.beta = 2;
+        c.use_of_c = activation == GGEMM_ACTIVATION_NONE ? UseOfC::same_as_d : UseOfC::apart;
+        if (c.use_of_c == UseOfC::apart) continue;
+        for (Group& g : c.groups) g.c = g.d;
+        c.given_c = c.given_d;
+        c.packed_c = c.packed_d;
+      }
+}
+
+// beta = 0 from the host or the device, or no beta: C is all NaN and must not show.
+void add_unread_c(List& list) {
+  for (const bool grouped : {false, true})
+    for (const CaseType& t : types(grouped))
+      for (int given = 0; given < 3; ++given) {
+        Case& c = list.add(t, {{66, 130, 40}});
+        c.beta = 0;
+        c.beta_given = given > 0;
+        c.scalars_on_device = given == 2;
+        c.use_of_c = UseOfC::apart;
+      }
+}
+
+void add_group_counts(List& list) {
+  for (const CaseType& t : types(true)) {
+    list.add(t, {});
+    list.add(t, std::vector<Size>(40, Size{0, 0, 0}));
+    list.add(t, {{0, 8, 8}, {-3, 8, 8}, {8, 0, 8}, {8, -1, 8}, {0, 0, 0}});
+    list.add(t, {{5, 7, -4}, {0, 9, 9}, {20, 30, 0}, {17, 18, 19}, {9, 0, 9}});
+    for (const int64_t groups : {1, 2, 31, 32, 33, 63, 64, 65, 127, 1000, 4096}) {
+      std::vector<Size> sizes;
+      for (int64_t g = 0; g < groups; ++g) sizes.push_back({1 + g * 7 % 20, 1 + g * 5 % 24, g % 9 == 4 ? 0 : 1 + g * 3 % 40});
+      list.add(t, sizes);
+    }
+    for (const std::size_t large : {std::size_t(0), std::size_t(500), std::size_t(999)}) {
+      std::vector<Size> sizes(1000, Size{1, 33, 48});
+      sizes[large].m = 1000;
+      list.add(t, sizes);
+    }
+    // The only group with work comes last, after many windows of the group search.
+    std::vector<Size> sizes(2000, Size{0, 64, 64});
+    sizes.back().m = 130;
+    list.add(t, sizes);
+  }
+}
+
+// A stride that is never stepped along may be anything: the addresses beyond are not touched.
+void add_far_strides(List& list) {
+  for (const bool grouped : {false, true})
+    for (CaseType t : types(grouped)) {
+      t.layout_a = t.layout_b = grouped ? 2 : 0;
+      const auto add = [&](const Size& size) -> Case& {
+        Case& c = list.add(t, {size});
+        c.packed_a = c.packed_b = c.packed_c = c.packed_d = false;
+        c.described_otherwise = false;
+        c.described_m = size.m, c.described_n = size.n, c.described_k = size.k;
+        if (c.use_of_c == UseOfC::same_as_d) c.use_of_c = UseOfC::apart;
+        for (GivenMatrix* given : {&c.given_a, &c.given_b, &c.given_c, &c.given_d})
+          given->row_stride = given->col_stride = grouped ? Given{GGEMM_SOURCE_I64, 8, false} : Given{};
+        return c;
+      };
+      Case& row = add({1, 90, 70});
+      row.groups[0].a.row_stride = row.groups[0].c.row_stride = row.groups[0].d.row_stride = far_stride;
+      Case& column = add({90, 1, 70});
+      column.groups[0].b.col_stride = column.groups[0].c.col_stride = column.groups[0].d.col_stride = -far_stride;
+      Case& deep = add({90, 33, 1});
+      deep.groups[0].a.col_stride = far_stride;
+      deep.groups[0].b.row_stride = -far_stride;
+      Case& one = add({1, 1, 1});
+      for (View* v : {&one.groups[0].a, &one.groups[0].b, &one.groups[0].c, &one.groups[0].d})
+        v->row_stride = far_stride, v->col_stride = -far_stride;
+    }
+}
+
+// Offsets above 2^31 and above 2^32 elements, and a dense D of more than 2^31 elements.
+void add_big(List& list) {
+  CaseType t = type_of(false, GGEMM_I8, GGEMM_I8);
+  const auto add = [&](const Size& size) -> Group& {
+    Case& c = list.add(t, {size});
+    c.packed_a = c.packed_b = c.packed_c = c.packed_d = c.described_otherwise = c.beta_given = false;
+    c.described_m = size.m, c.described_n = size.n, c.described_k = size.k;
+    c.beta = 0, c.use_of_c = UseOfC::none, c.values = Values::small, c.placement = Placement::ends_at_guard;
+    Group& g = c.groups[0];
+    g.a = {size.m, size.k, size.k, 1, 0};
+    g.b = {size.k, size.n, size.n, 1, 0};
+    g.d = {size.m, size.n, size.n, 1, 0};
+    return g;
+  };
+  add({2, 70, 80}).a.row_stride = over_int32;
+  add({3, 70, 80}).a.row_stride = over_int32;
+  add({70, 80, 3}).b.row_stride = over_int32;
+  add({2, 70, 80}).d.row_stride = over_int32;
+  add({65600, 32800, 8});
+}
+
+}  // namespace
+
+void Sweep::degenerate(double deadline) {
+  const double begin = now();
+  List list(options_);
+  add_empty_products(list);
+  add_no_k(list);
+  add_unread_c(list);
+  add_group_counts(list);
+  add_far_strides(list);
+  const std::size_t ordinary = list.cases.size();
+  if (options_.big) add_big(list);
+  std::vector<Job> jobs, big;
+  for (std::size_t i = 0; i < list.cases.size(); ++i) {
+    Case& c = list.cases[i];
+    const std::string label = dtype_label(c.type);
+    if ((options_.only_case >= 0 && static_cast<int64_t>(i) != options_.only_case) || (!options_.dtype.empty() && options_.dtype != label) ||
+        !(c.type.grouped ? options_.grouped : options_.plain))
+      continue;
+    // One run for each family that takes the case, with its best configuration, and one as the library chooses.
+    std::vector<Configuration> wanted = {{"", "chosen", 0, 0, 0, 0}};
+    try {
+      Call call;
+      describe(c, call);
+      for (const Configuration& legal : legal_configurations(context_, call))
+        if (std::none_of(wanted.begin(), wanted.end(), [&](const Configuration& w) { return w.family == legal.family; })) wanted.push_back(legal);
+    } catch (const std::exception& e) {
+      tally_.failed("", label, "degenerate",
+                    {"degenerate", "", e.what(), c.text(), repeat_command(options_, "degenerate", c.type.grouped, static_cast<int64_t>(i))});
+    }
+    for (const Configuration& w : wanted) {
+      if (i >= ordinary && w.name.empty()) continue;
+      if ((options_.family != "any" && w.family != options_.family) || (!options_.config.empty() && w.name != options_.config)) continue;
+      (i < ordinary ? jobs : big).push_back({c, w.name, w.family, "degenerate", static_cast<int64_t>(i), ""});
+    }
+  }
+  run(jobs, deadline);
+  // Gigabytes each: one at a time, and the memory given back after.
+  for (const Job& job : big) {
+    if (broken_ || (deadline != 0 && now() > deadline)) break;
+    Session session(context_, options_.cuda ? cuda_memory(options_.ordinal, options_.exact_memory) : host_memory(), !options_.cuda);
+    run_one(session, job);
+  }
+  tally_.add_seconds("degenerate", now() - begin);
+}
+
+}  // namespace ggemm::tests

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptions of problems, and the types that come of them.
+#pragma once
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/problem.hpp"
+
+namespace ggemm::tests {
+
+constexpr ggemm_dtype input_dtypes[] = {GGEMM_F64, GGEMM_F32, GGEMM_F16, GGEMM_BF16, GGEMM_E4M3, GGEMM_E5M2, GGEMM_I8};
+
+// D[m,n] = A[m,k] B[k,n], packed.
+inline ggemm_gemm_desc plain_desc(ggemm_dtype a, ggemm_dtype b, ggemm_dtype d, std::int64_t m = 64, std::int64_t n = 48, std::int64_t k = 32) {
+  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+  desc.m = m, desc.n = n, desc.k = k;
+  desc.a.dtype = a, desc.b.dtype = b, desc.d.dtype = d;
+  return desc;
+}
+// What a pair of operands is summed in, as ggemm.h says.
+inline core::Sum documented_sum(ggemm_dtype a, ggemm_dtype b) {
+  if (a == GGEMM_F64 || b == GGEMM_F64) return core::Sum::f64;
+  return a == GGEMM_I8 && b == GGEMM_I8 ? core::Sum::i32 : core::Sum::f32;
+}
+// The dtype of D that a pair most naturally has.
+inline ggemm_dtype natural_d(ggemm_dtype a, ggemm_dtype b) {
+  const core::Sum sum = documented_sum(a, b);
+  return sum == core::Sum::f64 ? GGEMM_F64 : sum == core::Sum::i32 ? GGEMM_I32 : GGEMM_F32;
+}
+
+// Every pair of operand dtypes (49, and f32 under tf32), in every layout, plain and grouped: 400 types.
+inline std::vector<core::ProblemType> every_type() {
+  std::vector<core::ProblemType> out;
+  for (const ggemm_dtype a : input_dtypes) {
+    for (const ggemm_dtype b : input_dtypes) {
+      for (const int compute : {GGEMM_COMPUTE_DEFAULT, GGEMM_COMPUTE_TF32}) {
+        if (compute == GGEMM_COMPUTE_TF32 && (a != GGEMM_F32 || b != GGEMM_F32)) continue;
+        for (int form = 0; form < 8; ++form) {
+          core::ProblemType type{};
+          type.a = static_cast<std::uint8_t>(a), type.b = static_cast<std::uint8_t>(b);
+          type.c = type.d = static_cast<std::uint8_t>(natural_d(a, b));
+          type.compute = static_cast<std::uint8_t>(compute);
+          type.sum = documented_sum(a, b);
+          type.major_a = static_cast<core::Major>(form & 1), type.major_b = static_cast<core::Major>(form >> 1 & 1);
+          type.grouped = static_cast<std::uint8_t>(form >> 2);
+          out.push_back(type);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+// The text of the error that `call` throws; its status must be `status`.
+template <class Call>
+std::string failure_of(Call call, ggemm_status status) {
+  try {
+    call();
+  } catch (const core::Error& error) {
+    CHECK(error.status() == status);
+    return error.text();
+  }
+  FAIL("no error was thrown");
+  return "";
+}
+
+}  // namespace ggemm::tests

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config.hpp"
+
+#include "problem_support.hpp"
+#include "select/space.hpp"
+
+using namespace ggemm;
+using namespace ggemm::tests;
+
+namespace {
+
+constexpr const char* example = "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8";
+
+core::ProblemType type_of(ggemm_dtype a, ggemm_dtype b, core::Major major_a, core::Major major_b) {
+  core::ProblemType type{};
+  type.a = static_cast<std::uint8_t>(a), type.b = static_cast<std::uint8_t>(b);
+  type.sum = documented_sum(a, b);
+  type.major_a = major_a, type.major_b = major_b;
+  return type;
+}
+
+}  // namespace
+
+TEST_CASE("config: names are as the manual shows them") {
+  const core::ProblemType bf16 = type_of(GGEMM_BF16, GGEMM_BF16, core::Major::k, core::Major::k);
+  const core::Config config{128, 256, 64, 8, core::Family::sm80, 2, 4, 3};
+  CHECK(core::config_name(bf16, config) == example);
+  CHECK(core::kernel_name(bf16, config) == "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3");
+  core::ProblemType tf32 = type_of(GGEMM_F32, GGEMM_F32, core::Major::mn, core::Major::mn);
+  tf32.compute = GGEMM_COMPUTE_TF32;
+  CHECK(core::config_name(tf32, {32, 128, 32, 1, core::Family::sm80, 1, 4, 4}) == "sm80_tf32_tf32_f32_nt_32x128x32_w1x4_s4_r1");
+  const core::ProblemType mixed = type_of(GGEMM_I8, GGEMM_F64, core::Major::mn, core::Major::k);
+  CHECK(core::config_name(mixed, {64, 64, 16, 2, core::Family::simt, 2, 2, 2}) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_r2");
+  const core::ProblemType fp8 = type_of(GGEMM_E4M3, GGEMM_E5M2, core::Major::k, core::Major::mn);
+  CHECK(core::config_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
+  CHECK(core::kernel_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
+}
+
+TEST_CASE("config: every name of the table, for every type, is read back as what it was made of") {
+  int names = 0;
+  for (const core::ProblemType& type : every_type()) {
+    for (core::Config config : select::table(type)) {
+      for (const int raster : {1, 2, 7, 4096}) {
+        if (config.family != core::Family::host) config.raster = static_cast<std::uint16_t>(raster);
+        const std::string name = core::config_name(type, config);
+        const core::ParsedConfig read = core::parse_config(name);
+        const bool same = read.config == config && read.type.a == type.a && read.type.b == type.b && read.type.sum == type.sum && read.type.compute == type.compute && read.type.major_a == type.major_a &&
+                          read.type.major_b == type.major_b && core::config_name(read.type, read.config) == name;
+        if (!same) FAIL_CHECK(name);
+        ++names;
+      }
+    }
+  }
+  CHECK(names >= 400 * 19 * 4);
+}
+
+TEST_CASE("config: the raster group is no part of a kernel's name, everything else is") {
+  const core::ProblemType type = type_of(GGEMM_F16, GGEMM_F16, core::Major::k, core::Major::mn);
+  const core::Config config{128, 64, 32, 4, core::Family::sm80, 2, 2, 4};
+  const auto changed = [&](auto change) {
+    core::Config other = config;
+    change(other);
+    return core::kernel_name(type, other) != core::kernel_name(type, config);
+  };
+  CHECK_FALSE(changed([](core::Config& c) { c.raster = 9; }));
+  CHECK(changed([](core::Config& c) { c.tile_m = 64; }));
+  CHECK(changed([](core::Config& c) { c.tile_n = 128; }));
+  CHECK(changed([](core::Config& c) { c.tile_k = 64; }));
+  CHECK(changed([](core::Config& c) { c.warps_m = 4; }));
+  CHECK(changed([](core::Config& c) { c.warps_n = 4; }));
+  CHECK(changed([](core::Config& c) { c.stages = 3; }));
+  CHECK(changed([](core::Config& c) { c.family = core::Family::simt; }));
+}
+
+TEST_CASE("config: the smallest and the largest numbers of a name") {
+  const core::Config small = core::parse_config("simt_f32_f32_f32_nn_1x1x1_w1x1_s1_r1").config;
+  CHECK(small == core::Config{1, 1, 1, 1, core::Family::simt, 1, 1, 1});
+  const core::Config large = core::parse_config("sm80_f32_f32_f32_nn_4096x4096x4096_w32x32_s32_r4096").config;
+  CHECK(large == core::Config{4096, 4096, 4096, 4096, core::Family::sm80, 32, 32, 32});
+}
+
+TEST_CASE("config: a name that is malformed is refused with the part that is wrong") {
+  struct Wrong {
+    const char* name;
+    const char* part;      // as it is quoted
+    const char* expected;  // what it should have been
+  };
+  const Wrong rows[] = {
+      {"", "", "a kernel family"},
+      {"sm81_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm81", "a kernel family"},
+      {"SM80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "SM80", "a kernel family"},
+      {" sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", " sm80", "a kernel family"},
+      {"sm80_int4_bf16_f32_tn_128x256x64_w2x4_s3_r8", "int4", "a dtype of A or B"},
+      {"sm80_i32_bf16_f32_tn_128x256x64_w2x4_s3_r8", "i32", "a dtype of A or B"},
+      {"sm80_bf16__f32_tn_128x256x64_w2x4_s3_r8", "", "a dtype of A or B"},
+      {"sm80_bf16_none_f32_tn_128x256x64_w2x4_s3_r8", "none", "a dtype of A or B"},
+      {"sm80_bf16_bf16_f16_tn_128x256x64_w2x4_s3_r8", "f16", "a type of sums"},
+      {"sm80_bf16_bf16_F32_tn_128x256x64_w2x4_s3_r8", "F32", "a type of sums"},
+      {"sm80_bf16_bf16_f32_t_128x256x64_w2x4_s3_r8", "t", "a layout"},
+      {"sm80_bf16_bf16_f32_tnn_128x256x64_w2x4_s3_r8", "tnn", "a layout"},
+      {"sm80_bf16_bf16_f32_xn_128x256x64_w2x4_s3_r8", "xn", "a layout"},
+      {"sm80_bf16_bf16_f32_tT_128x256x64_w2x4_s3_r8", "tT", "a layout"},
+      {"sm80_bf16_bf16_f32_tn_128x256_w2x4_s3_r8", "128x256", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64x2_w2x4_s3_r8", "128x256x64x2", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_128x256x_w2x4_s3_r8", "128x256x", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_0x256x64_w2x4_s3_r8", "0x256x64", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_-128x256x64_w2x4_s3_r8", "-128x256x64", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_+128x256x64_w2x4_s3_r8", "+128x256x64", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_128x4097x64_w2x4_s3_r8", "128x4097x64", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_128x256x99999999999999999999_w2x4_s3_r8", "128x256x99999999999999999999", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_128*256*64_w2x4_s3_r8", "128*256*64", "a tile"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_2x4_s3_r8", "2x4", "warps"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2_s3_r8", "w2", "warps"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4x1_s3_r8", "w2x4x1", "warps"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w33x1_s3_r8", "w33x1", "warps"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w1x0_s3_r8", "w1x0", "warps"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_3_r8", "3", "stages"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s_r8", "s", "stages"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s0_r8", "s0", "stages"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s33_r8", "s33", "stages"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_8", "8", "a raster group"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r0", "r0", "a raster group"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r-8", "r-8", "a raster group"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8 ", "r8 ", "a raster group"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_R8", "R8", "a raster group"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_", "", "a raster group"},
+      {"host_bf16_bf16_i8_tn", "i8", "a type of sums"},
+  };
+  for (const Wrong& row : rows) {
+    INFO(row.name);
+    const std::string text = failure_of([&] { core::parse_config(row.name); }, GGEMM_ERROR_ARGUMENT);
+    INFO(text);
+    CHECK(text.rfind("config=\"" + std::string(row.name) + "\": \"" + row.part + "\" is not " + row.expected, 0) == 0);
+  }
+}
+
+TEST_CASE("config: a name with too few or too many parts is refused with their number and the number due") {
+  struct Wrong {
+    const char* name;
+    const char *has, *due;
+  };
+  const Wrong rows[] = {
+      {"sm80", "has 1 parts", "has 9"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3", "has 8 parts", "has 9"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8_", "has 10 parts", "has 9"},
+      {"simt_f32_f32_f32_nn_64x64x16_w2x2_s2_r1_x", "has 10 parts", "has 9"},
+      {"host", "has 1 parts", "has 5"},
+      {"host_f32_f32_f32_nn_64x64x16_w2x2_s2_r1", "has 9 parts", "has 5"},
+  };
+  for (const Wrong& row : rows) {
+    const std::string text = failure_of([&] { core::parse_config(row.name); }, GGEMM_ERROR_ARGUMENT);
+    INFO(text);
+    CHECK(text.find("config=\"" + std::string(row.name) + "\"") == 0);
+    CHECK(text.find(row.has) != std::string::npos);
+    CHECK(text.find(row.due) != std::string::npos);
+  }
+}
+
+TEST_CASE("config: a name with one character changed, left out or put in is refused or is another configuration") {
+  const std::string good = example;
+  int refused = 0, passed = 0;
+  const auto look = [&](const std::string& name) {
+    if (name == good) return;
+    try {
+      const core::ParsedConfig read = core::parse_config(name);
+      ++passed;
+      INFO(name);
+      CHECK_FALSE((read.config == core::parse_config(good).config && core::config_name(read.type, read.config) == good));
+    } catch (const core::Error& error) {
+      ++refused;
+      if (error.status() != GGEMM_ERROR_ARGUMENT) FAIL_CHECK(name << ": " << error.text());
+    }
+  };
+  for (std::size_t at = 0; at <= good.size(); ++at) {
+    if (at < good.size()) look(good.substr(0, at) + good.substr(at + 1));
+    look(good.substr(0, at));
+    for (const char c : {'_', 'x', '1', '7', 'n', 't', 'z', ' ', '-', '\n', '\x7f', '\xff'}) {
+      look(good.substr(0, at) + c + good.substr(at));
+      if (at < good.size()) look(good.substr(0, at) + c + good.substr(at + 1));
+    }
+  }
+  CHECK(refused > 900);
+  CHECK(passed > 20);
+}

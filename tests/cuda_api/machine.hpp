@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine whose driver is fake: kernels are compiled by the real NVRTC, loaded by the fake, and each launch is answered by the host device from the
+// parameters that the kernel would get. This shows the plumbing, never the kernels' arithmetic.
+#pragma once
+#include <mutex>
+
+#include "api/fixture.hpp"
+#include "core/config.hpp"
+#include "fake_driver/fake.hpp"
+#include "host/host_device.hpp"
+#include "jit/jit_support.hpp"
+#include "support/temp_folder.hpp"
+
+namespace ggemm::tests {
+
+inline const fake::Driver& driver() { return fake::Driver::get(); }
+
+// What a kernel's symbol says of its problem: "ggemm_<configuration without raster>_<dtype of D>[_activation][_bias_column|_bias_row][_grouped]". C
+// and bias have D's dtype here.
+core::ProblemType type_of_kernel(const std::string& symbol);
+
+class Machine {
+ public:
+  explicit Machine(std::vector<int> capabilities = {90});
+  ~Machine();
+  Machine(const Machine&) = delete;
+  // What launches went wrong with, as the reference saw it; "" if nothing did.
+  std::string faults() const;
+  // Milliseconds that launches of kernels whose symbol holds this text are said to take; others take 1 ms.
+  void set_time(const std::string& part, double milliseconds);
+  // For the end of a test, when all its contexts are gone.
+  void check_clean() const;
+
+ private:
+  static int sizes(void* user, const char* kernel, std::size_t* out);
+  static double answer(void* user, const fake_launch* launch);
+  host::HostDevice reference_{1, ""};
+  mutable std::mutex mutex_;
+  std::string faults_;
+  std::vector<std::pair<std::string, double>> times_;
+};
+
+// Counts what a context's log says.
+struct LogLines {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  static void receive(void* user, ggemm_log_level level, const char* message);
+  int count(const std::string& start);
+};
+
+// Options of a CUDA context with a cache folder ("": memory only).
+ggemm_context_options cuda_options(const std::string& cache_folder, LogLines* log = nullptr);
+
+}  // namespace ggemm::tests

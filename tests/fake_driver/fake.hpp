@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fake driver for C++ tests: points the library under test to it, and binds its control interface.
+// GGEMM_FAKE_DRIVER is the path of the built library.
+#pragma once
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fake_driver.h"
+
+namespace fake {
+
+class Driver {
+ public:
+  // Members are named as the functions of fake_driver.h, less "fake_".
+  decltype(&::fake_reset) reset;
+  decltype(&::fake_set_devices) set_devices;
+  decltype(&::fake_set_attribute) set_attribute;
+  decltype(&::fake_set_driver_version) set_driver_version;
+  decltype(&::fake_set_memory_limit) set_memory_limit;
+  decltype(&::fake_set_kernel_resources) set_kernel_resources;
+  decltype(&::fake_add_memory) add_memory;
+  decltype(&::fake_remove_memory) remove_memory;
+  decltype(&::fake_fail) fail;
+  decltype(&::fake_clear_failures) clear_failures;
+  decltype(&::fake_hide) hide;
+  decltype(&::fake_delay) delay;
+  decltype(&::fake_delay_work) delay_work;
+  decltype(&::fake_calls) calls;
+  decltype(&::fake_call_name) call_name;
+  decltype(&::fake_live) live;
+  decltype(&::fake_live_text) live_text;
+  decltype(&::fake_context_depth) context_depth;
+  decltype(&::fake_capture_mode) capture_mode;
+  decltype(&::fake_wait) wait;
+  decltype(&::fake_capture_calls) capture_calls;
+  decltype(&::fake_capture_call_get) capture_call_get;
+  decltype(&::fake_set_parameter_sizes) set_parameter_sizes;
+  decltype(&::fake_set_answer) set_answer;
+  decltype(&::fake_launches) launches;
+  decltype(&::fake_launch_get) launch_get;
+
+  // A function of the driver itself, by its exported name: symbol<int(void**)>("cuCtxGetCurrent").
+  template <class F>
+  F* symbol(const char* name) const {
+    void* address = dlsym(library_, name);
+    if (!address) throw std::runtime_error(std::string("the fake driver has no ") + name);
+    return reinterpret_cast<F*>(address);
+  }
+
+  std::vector<fake_launch> all_launches() const {
+    std::vector<fake_launch> out;
+    for (fake_launch launch; launch_get(static_cast<long>(out.size()), &launch);) out.push_back(launch);
+    return out;
+  }
+
+  static const Driver& get() {
+    static const Driver driver;
+    return driver;
+  }
+
+ private:
+  void* library_;
+
+  template <class F>
+  void bind(F*& member, const char* name) {
+    member = symbol<F>(name);
+  }
+
+  Driver() {
+    setenv("GGEMM_LIBCUDA", GGEMM_FAKE_DRIVER, 1);
+    library_ = dlopen(GGEMM_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    if (!library_) throw std::runtime_error(dlerror());
+    bind(reset, "fake_reset");
+    bind(set_devices, "fake_set_devices");
+    bind(set_attribute, "fake_set_attribute");
+    bind(set_driver_version, "fake_set_driver_version");
+    bind(set_memory_limit, "fake_set_memory_limit");
+    bind(set_kernel_resources, "fake_set_kernel_resources");
+    bind(add_memory, "fake_add_memory");
+    bind(remove_memory, "fake_remove_memory");
+    bind(fail, "fake_fail");
+    bind(clear_failures, "fake_clear_failures");
+    bind(hide, "fake_hide");
+    bind(delay, "fake_delay");
+    bind(delay_work, "fake_delay_work");
+    bind(calls, "fake_calls");
+    bind(call_name, "fake_call_name");
+    bind(live, "fake_live");
+    bind(live_text, "fake_live_text");
+    bind(context_depth, "fake_context_depth");
+    bind(capture_mode, "fake_capture_mode");
+    bind(wait, "fake_wait");
+    bind(capture_calls, "fake_capture_calls");
+    bind(capture_call_get, "fake_capture_call_get");
+    bind(set_parameter_sizes, "fake_set_parameter_sizes");
+    bind(set_answer, "fake_set_answer");
+    bind(launches, "fake_launches");
+    bind(launch_get, "fake_launch_get");
+  }
+};
+
+// The smallest ELF file that the fake takes for a cubin with these kernels. capability: 90 for sm_90a; 0: fits any device.
+inline std::string make_cubin(int capability, const std::vector<std::string>& kernels) {
+  std::string names(1, '\0');
+  for (const std::string& kernel : kernels) names += kernel + '\0';
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_ABIVERSION] = 8;
+  header.e_flags = static_cast<Elf64_Word>(capability) << 8;
+  header.e_shoff = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 1;
+  Elf64_Shdr section{};
+  section.sh_type = SHT_STRTAB;
+  section.sh_offset = sizeof header + sizeof section;
+  section.sh_size = names.size();
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + std::string(reinterpret_cast<const char*>(&section), sizeof section) + names;
+}
+
+}  // namespace fake

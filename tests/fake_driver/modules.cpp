@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules and what is known of their kernels.
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "state.hpp"
+
+using namespace fake;
+
+namespace {
+
+constexpr std::size_t largest_image = std::size_t(1) << 30;  // bytes; a header that claims more is damaged
+
+// Where an ELF file ends, which the driver must find out for itself; 0 if it is none.
+std::size_t image_bytes(const void* image) {
+  Elf64_Ehdr header;
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return 0;
+  std::memcpy(&header, image, sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr)) return 0;
+  std::size_t end = std::max<std::size_t>(header.e_shoff + std::size_t(header.e_shnum) * sizeof(Elf64_Shdr),
+                                          header.e_phoff + std::size_t(header.e_phnum) * header.e_phentsize);
+  if (end > largest_image) return 0;
+  for (int i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, static_cast<const char*>(image) + header.e_shoff + std::size_t(i) * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL) end = std::max<std::size_t>(end, section.sh_offset + section.sh_size);
+  }
+  return end > largest_image ? 0 : end;
+}
+
+// The architecture that a cubin was made for, as 90 for sm_90a; 0: not said. It moved within e_flags with version 8 of the format.
+int image_capability(const void* image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  return static_cast<int>(header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xFF : header.e_flags & 0xFF);
+}
+
+const DeviceModel& device_of(Handle context) { return state().devices[static_cast<std::size_t>(find(state().contexts, context)->device)]; }
+
+int attribute(const DeviceModel& device, int which) {
+  const auto found = device.attributes.find(which);
+  return found == device.attributes.end() ? 0 : found->second;
+}
+int attribute(const DeviceModel& device, cu::DeviceAttribute which) { return attribute(device, static_cast<int>(which)); }
+
+// The function, if its module is loaded in the current context.
+Result find_function(cu::Function handle, std::shared_ptr<Function>& out) {
+  out = find(state().functions, handle);
+  if (!out) return Result::invalid_handle;
+  return find(state().modules, out->module)->context == current_context() ? Result::success : Result::invalid_context;
+}
+
+}  // namespace
+
+FAKE_DRIVER Result cuModuleLoadData(cu::Module* out, const void* image) {
+  Call call("cuModuleLoadData");
+  if (call.fails()) return call.result();
+  const Handle context = current_context();
+  if (!context) return Result::invalid_context;
+  if (const Result refused = capture_unsafe("cuModuleLoadData"); refused != Result::success) return refused;
+  const std::size_t bytes = image_bytes(image);
+  if (bytes == 0) return Result{200};  // CUDA_ERROR_INVALID_IMAGE
+  const int made_for = image_capability(image), have = device_of(context).capability;
+  if (made_for != 0 && (made_for / 10 != have / 10 || made_for > have)) return Result{209};  // CUDA_ERROR_NO_BINARY_FOR_GPU
+  auto module = std::make_shared<Module>();
+  module->context = context;
+  module->image.assign(static_cast<const char*>(image), static_cast<const char*>(image) + bytes);
+  *out = static_cast<cu::Module>(state().new_handle());
+  state().modules[*out] = std::move(module);
+  return Result::success;
+}
+
+FAKE_DRIVER Result cuModuleUnload(cu::Module handle) {
+  Call call("cuModuleUnload");
+  if (!call.alive()) return call.result();
+  const std::shared_ptr<Module> module = find(state().modules, handle);
+  if (!module) return Result::invalid_handle;
+  if (module->context != current_context()) return Result::invalid_context;
+  if (const Result refused = capture_unsafe("cuModuleUnload"); refused != Result::success) return refused;
+  std::erase_if(state().functions, [&](const auto& function) { return function.second->module == handle; });
+  state().modules.erase(handle);
+  return call.after(Result::success);
+}
+
+FAKE_DRIVER Result cuModuleGetFunction(cu::Function* out, cu::Module handle, const char* name) {
+  Call call("cuModuleGetFunction");
+  if (call.fails()) return call.result();
+  const std::shared_ptr<Module> module = find(state().modules, handle);
+  if (!module) return Result::invalid_handle;
+  if (module->context != current_context()) return Result::invalid_context;
+  const std::string symbol = std::string(1, '\0') + name + '\0';
+  if (std::string_view(module->image.data(), module->image.size()).find(symbol) == std::string_view::npos) return Result::not_found;
+  auto function = std::make_shared<Function>();
+  function->module = handle;
+  function->name = name;
+  function->max_dynamic_shared -= std::min(function->max_dynamic_shared, state().kernel_static_shared);
+  *out = static_cast<cu::Function>(state().new_handle());
+  state().functions[*out] = std::move(function);
+  return Result::success;
+}
+
+FAKE_DRIVER Result cuFuncGetAttribute(int* value, cu::FunctionAttribute which, cu::Function handle) {
+  Call call("cuFuncGetAttribute");
+  if (call.fails()) return call.result();
+  std::shared_ptr<Function> function;
+  if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
+  switch (which) {
+    case cu::FunctionAttribute::shared_bytes: *value = state().kernel_static_shared; break;
+    case cu::FunctionAttribute::local_bytes: *value = state().kernel_local; break;
+    case cu::FunctionAttribute::registers: *value = state().kernel_registers; break;
+    case cu::FunctionAttribute::max_dynamic_shared_bytes: *value = function->max_dynamic_shared; break;
+    default: return Result::invalid_value;
+  }
+  return Result::success;
+}
+
+FAKE_DRIVER Result cuFuncSetAttribute(cu::Function handle, cu::FunctionAttribute which, int value) {
+  Call call("cuFuncSetAttribute");
+  if (call.fails()) return call.result();
+  std::shared_ptr<Function> function;
+  if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
+  const int most = attribute(device_of(current_context()), cu::DeviceAttribute::shared_per_block_optin) - state().kernel_static_shared;
+  if (which != cu::FunctionAttribute::max_dynamic_shared_bytes || value < 0 || value > most) return Result::invalid_value;
+  function->max_dynamic_shared = value;
+  return Result::success;
+}
+
+FAKE_DRIVER Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* ctas, cu::Function handle, int threads, std::size_t dynamic_shared) {
+  Call call("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  if (call.fails()) return call.result();
+  std::shared_ptr<Function> function;
+  if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
+  if (threads < 1) return Result::invalid_value;
+  constexpr int max_threads_per_multiprocessor = 39, max_registers_per_multiprocessor = 82;  // CU_DEVICE_ATTRIBUTE_*
+  const State& s = state();
+  const DeviceModel& device = device_of(current_context());
+  const long shared_of_all = attribute(device, cu::DeviceAttribute::shared_per_multiprocessor);
+  const long reserved = shared_of_all - attribute(device, cu::DeviceAttribute::shared_per_block_optin);
+  const long shared = static_cast<long>(dynamic_shared) + s.kernel_static_shared + reserved;
+  const long by_threads = threads > 1024 ? 0 : attribute(device, max_threads_per_multiprocessor) / threads;
+  const long by_registers = attribute(device, max_registers_per_multiprocessor) / (static_cast<long>(s.kernel_registers) * threads);
+  const long by_shared = static_cast<long>(dynamic_shared) > function->max_dynamic_shared ? 0 : shared ? shared_of_all / shared : by_threads;
+  *ctas = static_cast<int>(std::min({by_threads, by_registers, by_shared, 32L}));
+  return Result::success;
+}
+
+FAKE_API void fake_set_kernel_resources(int registers, int static_shared_bytes, int local_bytes) {
+  std::lock_guard lock(state().mutex);
+  state().kernel_registers = registers;
+  state().kernel_static_shared = static_shared_bytes;
+  state().kernel_local = local_bytes;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA graphs: what is captured, what a replay reads anew, and what is refused.
+#include "checks.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using cuda::check;
+using cuda::driver;
+
+// A graph of what `work` puts on the stream.
+class Graph {
+ public:
+  Graph(void* stream, int mode, const std::function<void()>& work) : stream_(stream) {
+    check(driver().cuStreamBeginCapture_v2(stream, mode), "cuStreamBeginCapture");
+    try {
+      work();
+    } catch (...) {
+      driver().cuStreamEndCapture(stream, &graph_);
+      if (graph_) driver().cuGraphDestroy(graph_);
+      throw;
+    }
+    check(driver().cuStreamEndCapture(stream, &graph_), "cuStreamEndCapture");
+    check(driver().cuGraphGetNodes(graph_, nullptr, &nodes_), "cuGraphGetNodes");
+  }
+  ~Graph() {
+    if (executable_) driver().cuGraphExecDestroy(executable_);
+    driver().cuGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  std::size_t nodes() const { return nodes_; }
+  void replay() {
+    if (!executable_) check(driver().cuGraphInstantiateWithFlags(&executable_, graph_, 0), "cuGraphInstantiate");
+    check(driver().cuGraphLaunch(executable_, stream_), "cuGraphLaunch");
+  }
+
+ private:
+  void *stream_, *graph_ = nullptr, *executable_ = nullptr;
+  std::size_t nodes_ = 0;
+};
+
+Drawing drawing_of(bool grouped) {
+  Drawing d;
+  d.seed = 11;
+  d.grouped = grouped;
+  return d;
+}
+
+// A case whose scalars, C and metadata are all on the device, so that a replay can change them.
+Case replayable(const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number) {
+  Case c = draw_sized_case(drawing_of(type.grouped), type, sizes, number);
+  c.alpha_given = c.beta_given = c.scalars_on_device = true;
+  c.alpha = number % 2 ? 2 : -1;
+  c.beta = number % 3 ? 1 : 0;
+  c.use_of_c = UseOfC::apart;
+  c.packed_a = c.packed_b = c.packed_c = c.packed_d = c.described_otherwise = false;
+  if (!type.grouped) return c;
+  c.expected_m = c.expected_n = c.expected_k = 64;
+  c.given_m = c.given_n = c.given_k = Given{GGEMM_SOURCE_I32, 12, false};
+  const Given memory{GGEMM_SOURCE_I64, 8, false}, unit{};
+  c.given_a = type.layout_a == 0 ? GivenMatrix{memory, unit} : GivenMatrix{unit, memory};
+  c.given_b = type.layout_b == 0 ? GivenMatrix{memory, unit} : GivenMatrix{unit, memory};
+  c.given_c = c.given_d = GivenMatrix{memory, memory};
+  // The constant unit strides need views that have them.
+  for (Group& g : c.groups) {
+    (type.layout_a == 0 ? g.a.col_stride : g.a.row_stride) = 1;
+    (type.layout_b == 0 ? g.b.col_stride : g.b.row_stride) = 1;
+  }
+  return c;
+}
+
+std::vector<Size> group_sizes(std::uint64_t round) {
+  Rng rng(mix(41, round));
+  std::vector<Size> sizes;
+  for (int g = 0; g < 20; ++g) sizes.push_back({rng.between(-1, 150), rng.between(0, 140), rng.between(0, 200)});
+  if (round == 2) sizes.assign(20, {0, 64, 64});
+  if (round == 3) sizes[7] = {900, 130, 70};
+  return sizes;
+}
+
+void replay_with_changes(int ordinal, const Kind& kind, int mode) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  const bool grouped = kind.type.grouped;
+  const Size plain{129, 190, 77};
+  const Case first = replayable(kind.type, grouped ? group_sizes(0) : std::vector<Size>{plain}, 1);
+  for (const auto& [family, config] : families(context.get(), first)) {
+    loaded.load(first);
+    loaded.call().force(config);
+    loaded.run(context.get());
+    loaded.verify();
+    const int compiled = context.compiled();
+    Graph graph(loaded.stream(), mode, [&] { loaded.run(context.get()); });
+    expect(graph.nodes() == 1, config + ": the graph has " + std::to_string(graph.nodes()) + " nodes, not 1 launch");
+    expect(context.compiled() == compiled, config + ": something was compiled during the capture");
+    // Plain calls have their sizes and addresses in the graph: data and scalars change. Grouped ones read sizes, strides and addresses anew.
+    const Addresses before = loaded.addresses();
+    for (std::uint64_t round = 0; round < 6; ++round) {
+      Case next = grouped ? replayable(kind.type, group_sizes(round), 2 + round) : first;
+      next.data_seed += round;
+      next.alpha = 1 + static_cast<double>(round);
+      loaded.load(next);
+      for (const int slot : {slot_m, slot_alpha, slot_a_pointers})
+        expect(loaded.addresses()[static_cast<std::size_t>(slot)] == before[static_cast<std::size_t>(slot)],
+               "the metadata moved: a fault of this test");
+      graph.replay();
+      loaded.memory().wait();
+      try {
+        loaded.verify();
+      } catch (const std::exception& e) {
+        wrong(config + ", replay " + std::to_string(round) + ": " + e.what());
+      }
+    }
+  }
+}
+
+void plans_are_captured(int ordinal, const Kind& kind) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  loaded.load(replayable(kind.type, kind.type.grouped ? group_sizes(0) : std::vector<Size>{{65, 66, 67}}, 3));
+  Call& call = loaded.call();
+  ggemm_plan* raw = nullptr;
+  expect_ok(kind.type.grouped ? ggemm_plan_create_grouped(context.get(), &call.grouped, &raw) : ggemm_plan_create(context.get(), &call.gemm, &raw),
+            "creating a plan");
+  const std::unique_ptr<ggemm_plan, void (*)(ggemm_plan*)> plan(raw, ggemm_plan_destroy);
+  Graph graph(loaded.stream(), 0, [&] {
+    expect_ok(
+        kind.type.grouped ? ggemm_plan_run_grouped(raw, &call.grouped_args, loaded.stream()) : ggemm_plan_run(raw, &call.gemm_args, loaded.stream()),
+        "running a plan during capture");
+  });
+  expect(graph.nodes() == 1, "the graph has " + std::to_string(graph.nodes()) + " nodes, not 1 launch");
+  graph.replay();
+  loaded.memory().wait();
+  loaded.verify();
+}
+
+// An unprepared kernel is refused, the capture stays valid, and nothing is compiled; after ggemm_prepare the same call is captured.
+void unprepared_is_refused(int ordinal, const Kind& kind, int mode) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  loaded.load(replayable(kind.type, kind.type.grouped ? group_sizes(1) : std::vector<Size>{{70, 80, 90}}, 4));
+  Call& call = loaded.call();
+  const ggemm_problem problem = call.problem();
+  const auto run = [&] {
+    return kind.type.grouped ? ggemm_grouped_gemm(context.get(), &call.grouped, &call.grouped_args, loaded.stream())
+                             : ggemm_gemm(context.get(), &call.gemm, &call.gemm_args, loaded.stream());
+  };
+  const Bytes before = loaded.result();
+  Graph refused(loaded.stream(), mode, [&] {
+    const ggemm_status status = run();
+    expect(status == GGEMM_ERROR_NOT_PREPARED, std::string("an unprepared call during capture returned ") + ggemm_status_string(status));
+    expect(std::string(ggemm_last_error()).find("captur") != std::string::npos,
+           std::string("the sentence does not speak of the capture: ") + ggemm_last_error());
+  });
+  expect(refused.nodes() == 0, "a refused call left nodes in the graph");
+  expect(context.compiled() == 0, "a kernel was compiled during capture");
+  expect(loaded.result() == before, "a refused call wrote to D");
+  expect_ok(ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr), "ggemm_prepare");
+  Graph taken(loaded.stream(), mode, [&] { expect_ok(run(), "a prepared call during capture"); });
+  expect(taken.nodes() == 1, "the graph has " + std::to_string(taken.nodes()) + " nodes, not 1 launch");
+  taken.replay();
+  loaded.memory().wait();
+  loaded.verify();
+}
+
+void empty_products_are_captured(int ordinal) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  const Kind plain = kinds(false)[0], grouped = kinds(true)[0];
+  loaded.load(replayable(plain.type, {{64, 64, 64}}, 5));
+  loaded.run(context.get());
+  loaded.memory().wait();
+  loaded.call().gemm_args.m = 0;
+  Graph nothing(loaded.stream(), 0, [&] { loaded.run(context.get()); });
+  expect(nothing.nodes() == 0, "an empty product is " + std::to_string(nothing.nodes()) + " nodes in the graph");
+}
+
+}  // namespace
+
+std::vector<Check> capture_checks(int ordinal) {
+  std::vector<Check> out;
+  constexpr const char* modes[] = {"global", "thread-local", "relaxed"};
+  for (const bool grouped : {false, true})
+    for (const Kind& kind : kinds(grouped)) {
+      const int mode = static_cast<int>(out.size() % 3);
+      out.push_back({"capture and replay with changes: " + kind.name + ", " + modes[mode], [=] { replay_with_changes(ordinal, kind, mode); }});
+      out.push_back({"a plan is captured: " + kind.name, [=] { plans_are_captured(ordinal, kind); }});
+      out.push_back({"an unprepared kernel is refused during capture: " + kind.name + ", " + modes[(mode + 1) % 3],
+                     [=] { unprepared_is_refused(ordinal, kind, (mode + 1) % 3); }});
+    }
+  out.push_back({"an empty product is captured as nothing", [=] { empty_products_are_captured(ordinal); }});
+  return out;
+}
+
+}  // namespace ggemm::tests

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks.hpp"
+
+#include <cstring>
+
+namespace ggemm::tests {
+namespace {
+
+ggemm_context* create(int ordinal, ggemm_log_fn log, void* user) {
+  ggemm_context_options options = GGEMM_CONTEXT_OPTIONS_INIT;
+  options.device = GGEMM_DEVICE_CUDA;
+  options.ordinal = ordinal;
+  options.cache_dir = "";
+  options.shared_cache_dir = "";
+  options.log = log;
+  options.log_user = user;
+  options.log_level = GGEMM_LOG_INFO;
+  ggemm_context* context = nullptr;
+  expect_ok(ggemm_context_create(&options, &context), "ggemm_context_create");
+  return context;
+}
+
+}  // namespace
+
+GpuContext::GpuContext(int ordinal) : context_(create(ordinal, log, this), ggemm_context_destroy) {}
+
+void GpuContext::log(void* user, ggemm_log_level, const char* message) {
+  if (!std::strncmp(message, "compiled ", 9)) ++static_cast<GpuContext*>(user)->compiled_;
+}
+
+Loaded::Loaded(int ordinal) : memory_(cuda_memory(ordinal, false)) {
+  for (int i = 0; i < slot_count; ++i) slots_.emplace_back(*memory_);
+}
+
+void Loaded::load(const Case& c) {
+  case_ = c;
+  images_ = make_images(c);
+  at_ = {};
+  const auto put = [&](int first, int last) {
+    for (int i = first; i <= last; ++i) {
+      at_[i] = slots_[i].place(images_[i].size(), c.placement);
+      if (at_[i]) memory_->write(at_[i], images_[i].data(), images_[i].size());
+    }
+  };
+  put(slot_a, slot_bias);
+  add_metadata(c, at_, images_);
+  put(slot_alpha, slot_count - 1);
+  call_ = std::make_unique<Call>();
+  bind_call(case_, at_, *call_);
+}
+
+Bytes Loaded::result() {
+  Bytes d(images_[slot_d].size());
+  if (!d.empty()) memory_->read(d.data(), at_[slot_d], d.size());
+  return d;
+}
+
+void Loaded::verify() {
+  CheckOptions options;
+  options.sums_flush_denormals = true;
+  if (const auto found = check_result(case_, images_, result(), options)) wrong(*found + " in " + case_.text());
+}
+
+void Loaded::run(ggemm_context* context) {
+  if (call_->is_grouped)
+    expect_ok(ggemm_grouped_gemm(context, &call_->grouped, &call_->grouped_args, stream()), "ggemm_grouped_gemm");
+  else
+    expect_ok(ggemm_gemm(context, &call_->gemm, &call_->gemm_args, stream()), "ggemm_gemm");
+}
+
+std::vector<Kind> kinds(bool grouped) {
+  const struct {
+    const char* name;
+    ggemm_dtype in, out;
+    ggemm_compute compute;
+  } rows[] = {{"bf16", GGEMM_BF16, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {"f16", GGEMM_F16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
+              {"tf32", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32},      {"i8", GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},
+              {"f64", GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},    {"f32", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
+              {"e4m3", GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}};
+  std::vector<Kind> out;
+  for (const auto& row : rows) {
+    CaseType t;
+    t.grouped = grouped;
+    t.a = t.b = row.in;
+    t.d = row.out;
+    t.compute = row.compute;
+    t.layout_b = 1;
+    out.push_back({std::string(row.name) + (grouped ? ", grouped" : ""), t});
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c) {
+  Call call;
+  describe(c, call);
+  const ggemm_problem problem = call.problem();
+  std::size_t count = 0;
+  expect_ok(ggemm_config_count(context, &problem, &count), "ggemm_config_count");
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    ggemm_config config = GGEMM_CONFIG_INIT;
+    expect_ok(ggemm_config_get(context, &problem, i, &config), "ggemm_config_get");
+    bool known = false;
+    for (const auto& [family, name] : out) known |= family == config.family;
+    if (!known) out.emplace_back(config.family, config.name);
+  }
+  expect(!out.empty(), "no configuration is legal for " + c.text());
+  return out;
+}
+
+}  // namespace ggemm::tests

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of the GPU suite share: a context that counts its log lines, operands that can be written again in place, a list of named checks.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/check.hpp"
+#include "support/cuda.hpp"
+
+namespace ggemm::tests {
+
+// Ends a check with what is wrong.
+[[noreturn]] inline void wrong(const std::string& text) { throw std::runtime_error(text); }
+inline void expect(bool holds, const std::string& text) {
+  if (!holds) wrong(text);
+}
+inline void expect_ok(ggemm_status status, const std::string& what) {
+  expect(status == GGEMM_OK, what + " returned " + ggemm_status_string(status) + ": " + ggemm_last_error());
+}
+
+// A CUDA context of the library with a cache in memory only, so that a first call compiles.
+class GpuContext {
+ public:
+  explicit GpuContext(int ordinal);
+  ggemm_context* get() const { return context_.get(); }
+  int compiled() const { return compiled_; }  // kernels, by the log
+
+ private:
+  static void log(void* user, ggemm_log_level level, const char* message);
+  std::atomic<int> compiled_ = 0;
+  std::unique_ptr<ggemm_context, void (*)(ggemm_context*)> context_;
+};
+
+// The operands of a case. Loading another case of the same shape of metadata keeps the addresses of its arrays, as a replay needs.
+class Loaded {
+ public:
+  explicit Loaded(int ordinal);
+  void load(const Case& c);
+  // Throws unless D is right.
+  void verify();
+  void run(ggemm_context* context);  // the one-call form, on stream()
+  Call& call() { return *call_; }
+  void* stream() const { return memory_->stream(); }
+  Memory& memory() { return *memory_; }
+  Bytes result();
+  const Addresses& addresses() const { return at_; }
+
+ private:
+  std::unique_ptr<Memory> memory_;
+  std::vector<Slot> slots_;
+  Case case_;
+  Images images_;
+  Addresses at_{};
+  std::unique_ptr<Call> call_;
+};
+
+struct Kind {
+  std::string name;
+  CaseType type;
+};
+// The types that the checks go through; layouts as most callers have them.
+std::vector<Kind> kinds(bool grouped);
+// A configuration of each family that takes the case, by name.
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c);
+
+struct Check {
+  std::string name;
+  std::function<void()> run;  // throws if something is wrong
+};
+std::vector<Check> capture_checks(int ordinal);
+std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats);
+
+}  // namespace ggemm::tests

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// ggemm_gpu_capture: stream capture, concurrency and the caller's context, on a real GPU.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "checks.hpp"
+
+namespace {
+
+constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, threads and streams, and the caller's context, on a GPU.
+
+  --ordinal N       CUDA device ordinal (0)
+  --only TEXT       only checks whose name holds TEXT
+  --threads N       for the concurrency checks (8)
+  --streams N       streams of each thread (8)
+  --repeats N       runs on each stream (20)
+  --json FILE       results as JSON
+Exit code: 0 if all is right, 1 if a check failed, 2 if the command line is wrong or there is no GPU.
+)";
+
+struct Arguments {
+  int ordinal = 0, threads = 8, streams = 8, repeats = 20;
+  std::string only, json;
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments a;
+  for (int i = 1; i < argc; ++i) {
+    const std::string key = argv[i];
+    if (key == "--help" || key == "-h") {
+      std::fputs(help, stdout);
+      std::exit(0);
+    }
+    int* const number = key == "--ordinal"   ? &a.ordinal
+                        : key == "--threads" ? &a.threads
+                        : key == "--streams" ? &a.streams
+                        : key == "--repeats" ? &a.repeats
+                                             : nullptr;
+    std::string* const text = key == "--only" ? &a.only : key == "--json" ? &a.json : nullptr;
+    if ((!number && !text) || i + 1 >= argc) {
+      std::fprintf(stderr, "ggemm_gpu_capture: %s is not an option or lacks its value (see --help)\n", key.c_str());
+      std::exit(2);
+    }
+    ++i;
+    if (number)
+      *number = std::atoi(argv[i]);
+    else
+      *text = argv[i];
+  }
+  return a;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char ch : text) {
+    if (ch == '"' || ch == '\\') out += '\\';
+    out += static_cast<unsigned char>(ch) < 0x20 ? ' ' : ch;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace ggemm::tests;
+  const Arguments arguments = parse(argc, argv);
+  try {
+    cuda::use_device(arguments.ordinal);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "ggemm_gpu_capture: %s\n", e.what());
+    return 2;
+  }
+  std::vector<Check> checks = capture_checks(arguments.ordinal);
+  for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats))
+    checks.push_back(std::move(check));
+  std::string json = "{\n  \"checks\": [";
+  int run = 0, failed = 0;
+  for (const Check& check : checks) {
+    if (check.name.find(arguments.only) == std::string::npos) continue;
+    const auto begin = std::chrono::steady_clock::now();
+    std::string what;
+    try {
+      check.run();
+    } catch (const std::exception& e) {
+      what = e.what();
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::printf("%-6s %6.2f s  %s\n", what.empty() ? "ok" : "FAILED", seconds, check.name.c_str());
+    if (!what.empty()) std::printf("  %s\n  repeat: ggemm_gpu_capture --only '%s'\n", what.c_str(), check.name.c_str());
+    std::fflush(stdout);
+    char time[32];
+    std::snprintf(time, sizeof time, "%.2f", seconds);
+    json += std::string(run ? "," : "") + "\n    {\"name\": " + quoted(check.name) + ", \"ok\": " + (what.empty() ? "true" : "false") +
+            ", \"seconds\": " + time + ", \"what\": " + quoted(what) + "}";
+    ++run;
+    failed += !what.empty();
+  }
+  std::printf("%d checks, %d failed\n", run, failed);
+  json += "\n  ]\n}\n";
+  if (!arguments.json.empty()) {
+    std::FILE* file = std::fopen(arguments.json.c_str(), "w");
+    if (!file || std::fputs(json.c_str(), file) < 0 || std::fclose(file) != 0) {
+      std::fprintf(stderr, "ggemm_gpu_capture: cannot write %s\n", arguments.json.c_str());
+      return 2;
+    }
+  }
+  return failed > 0 || run == 0 ? 1 : 0;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// CBLAS by dlopen. What needs a library is skipped where there is none.
+#include "host/blas.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "host/host_device.hpp"
+#include "host_case.hpp"
+#include "support/formats.hpp"
+
+using namespace ggemm;
+using namespace ggemm::tests;
+
+namespace {
+
+// Column-major where turned; rows of D padded.
+HostCase large(ggemm_dtype dtype, bool turned_a, bool turned_b, bool turned_d) {
+  HostCase x;
+  x.a_dtype = x.b_dtype = x.d_dtype = dtype;
+  x.m = 70, x.n = 150, x.k = 130;
+  x.allocate();
+  const auto turn = [](HostMatrix& matrix, bool turned, std::int64_t pad) {
+    matrix.row_stride = turned ? 1 : matrix.cols + pad;
+    matrix.col_stride = turned ? matrix.rows + pad : 1;
+    matrix.allocate();
+  };
+  turn(x.a, turned_a, 3);
+  turn(x.b, turned_b, 0);
+  turn(x.d, turned_d, 5);
+  Rng random(static_cast<std::uint64_t>(dtype));
+  for (HostMatrix* matrix : {&x.a, &x.b, &x.c})
+    for (std::int64_t i = 0; i < matrix->rows; ++i)
+      for (std::int64_t j = 0; j < matrix->cols; ++j) matrix->set(i, j, random.normal());
+  x.remember();
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("blas: switched off, a missing file, and a library that is no BLAS are each told apart") {
+  const host::HostDevice off(1, "");
+  CHECK(off.blas() == "");
+  CHECK(off.blas_tried() == "none: switched off by an empty path");
+  const host::HostDevice missing(1, "/nowhere/libblas.so");
+  CHECK(missing.blas() == "");
+  CHECK(missing.blas_tried().find("/nowhere/libblas.so: ") == 0);
+  const host::HostDevice other(1, "libm.so.6");
+  CHECK(other.blas() == "");
+  CHECK(other.blas_tried() == "libm.so.6: has no cblas_sgemm and cblas_dgemm");
+}
+
+TEST_CASE("blas: takes f32 and f64 with a unit stride that are large enough, and nothing else") {
+  const HostCase x = large(GGEMM_F32, false, true, false);
+  const auto call = host::blas_call(x.type(), x.params());
+  REQUIRE(call);
+  CHECK_FALSE(call->a_turned);
+  CHECK(call->b_turned);
+  CHECK(call->lda == 133);
+  CHECK(call->ldb == 130);
+  const auto taken = [&](auto change) {
+    auto type = x.type();
+    auto params = x.params();
+    change(type, params);
+    return host::blas_call(type, params).has_value();
+  };
+  CHECK(taken([](auto&, auto&) {}));
+  CHECK_FALSE(taken([](auto& type, auto&) { type.compute = GGEMM_COMPUTE_TF32; }));
+  CHECK_FALSE(taken([](auto& type, auto&) { type.a = GGEMM_F16; }));
+  CHECK_FALSE(taken([](auto& type, auto&) { type.a = GGEMM_F64, type.sum = core::Sum::f64; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.a.col_stride = 2; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.a.row_stride = 0; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.a.row_stride = -200; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.a.row_stride = 129; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.a.row_stride = std::int64_t(1) << 31; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.k = 0; }));
+  CHECK_FALSE(taken([](auto&, auto& params) { params.m = 2; }));
+}
+
+TEST_CASE("blas: products are within the bound in every layout, with and without an epilogue, and touch nothing beside D") {
+  const host::HostDevice device(2, nullptr);
+  if (device.blas().empty()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it:\n" << device.blas_tried());
+  CHECK(device.blas_tried() == "");
+  for (const ggemm_dtype dtype : {GGEMM_F32, GGEMM_F64}) {
+    for (int layout = 0; layout < 8; ++layout) {
+      HostCase x = large(dtype, layout & 1, layout & 2, layout & 4);
+      REQUIRE(host::blas_call(x.type(), x.params()));
+      INFO(name_of(dtype) << " layout " << layout);
+      device.run(x.type(), x.params());
+      CHECK(x.judge() == "");
+      x.restore();
+      x.alpha = -0.5, x.beta = 2, x.activation = GGEMM_ACTIVATION_RELU, x.bias_kind = GGEMM_BIAS_PER_COLUMN;
+      x.bias = row_major(dtype, 1, x.n);
+      for (std::int64_t j = 0; j < x.n; ++j) x.bias.set(0, j, static_cast<double>(j % 7));
+      device.run(x.type(), x.params());
+      CHECK(x.judge() == "");
+    }
+  }
+}
+
+TEST_CASE("blas: an output of another dtype goes through panels of sums") {
+  const host::HostDevice device(2, nullptr);
+  if (device.blas().empty()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it");
+  HostCase x;
+  x.d_dtype = GGEMM_BF16;
+  x.m = 300, x.n = 17000, x.k = 16, x.exact = true;  // more columns than a panel, more rows than a panel holds of them
+  x.allocate();
+  Rng random(8);
+  for (HostMatrix* matrix : {&x.a, &x.b})
+    for (std::int64_t i = 0; i < matrix->rows; ++i)
+      for (std::int64_t j = 0; j < matrix->cols; ++j) matrix->set(i, j, static_cast<double>(random.between(-2, 2)));
+  REQUIRE(host::blas_call(x.type(), x.params()));
+  device.run(x.type(), x.params());
+  int wrong = 0;
+  for (std::int64_t i = 0; i < x.m; i += i % 100 == 0 ? 1 : 99) {
+    for (std::int64_t j = 0; j < x.n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < x.k; ++l) sum += x.a.value(i, l) * x.b.value(l, j);
+      wrong += x.d.value(i, j) != rounded(GGEMM_BF16, sum);
+    }
+  }
+  CHECK(wrong == 0);
+}

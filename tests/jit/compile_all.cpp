@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles the shipped kernels by the real NVRTC for every architecture, and fails on a warning, a spill, or bits that differ between two compiles.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/library.hpp"
+#include "core/problem.hpp"
+#include "jit/jit.hpp"
+#include "jit/render.hpp"
+#include "select/space.hpp"
+
+using namespace ggemm;
+
+namespace {
+
+constexpr const char* usage = R"(Usage: ggemm_compile_all [options]
+Compiles the shipped kernels by NVRTC (GGEMM_NVRTC, else searched for) and reports warnings, spills and compiles that are not repeatable.
+
+  --sample N     about N kernels: every configuration on every architecture at least once, with dtypes, layouts, forms and epilogues
+                 taking turns (default, 120)
+  --all          every configuration with every dtype, layout, form and epilogue
+  --arch A,B     only these architectures
+  --kernel NAME  of all kernels the one of this name, or those whose name contains it; prints what ptxas says
+  --threads N    compiles at once (default: the cores allowed)
+  --list         print the names and compile nothing
+  --help
+Exit code: 0 all is well, 1 a kernel failed, 2 wrong arguments, 4 there is no NVRTC.
+)";
+
+// -------------------------------------------------------------------------------------------------------- what there is to compile
+
+// Shared memory: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+struct Arch {
+  const char* name;
+  int capability, shared_per_block_kib, shared_per_multiprocessor_kib;
+};
+constexpr Arch archs[] = {{"sm_75", 75, 64, 64},    {"sm_80", 80, 163, 164},   {"sm_86", 86, 99, 100}, {"sm_89", 89, 99, 100},
+                          {"sm_90a", 90, 227, 228}, {"sm_100", 100, 227, 228}, {"sm_120", 120, 99, 100}};
+
+core::DeviceFacts facts_of(const Arch& arch) {
+  core::DeviceFacts facts;
+  facts.cuda = true;
+  facts.compute_capability = arch.capability;
+  facts.shared_per_block = arch.shared_per_block_kib * 1024;
+  facts.shared_per_multiprocessor = arch.shared_per_multiprocessor_kib * 1024;
+  facts.arch = facts.name = arch.name;
+  return facts;
+}
+
+struct Dtypes {
+  ggemm_dtype a, b, d;
+  ggemm_compute compute;
+  ggemm_dtype c = GGEMM_DTYPE_NONE;  // D's
+};
+// Compiled in every layout, form and epilogue.
+constexpr Dtypes main_dtypes[] = {
+    {GGEMM_BF16, GGEMM_BF16, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {GGEMM_BF16, GGEMM_BF16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
+    {GGEMM_F16, GGEMM_F16, GGEMM_F16, GGEMM_COMPUTE_DEFAULT},    {GGEMM_F16, GGEMM_F16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
+    {GGEMM_F32, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32},       {GGEMM_F32, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
+    {GGEMM_F64, GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},    {GGEMM_I8, GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},
+    {GGEMM_I8, GGEMM_I8, GGEMM_I8, GGEMM_COMPUTE_DEFAULT},       {GGEMM_E4M3, GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT},
+    {GGEMM_E4M3, GGEMM_E4M3, GGEMM_E4M3, GGEMM_COMPUTE_DEFAULT}, {GGEMM_E5M2, GGEMM_E5M2, GGEMM_E5M2, GGEMM_COMPUTE_DEFAULT}};
+
+// Without and with activation and bias. i32 epilogues have no gelu and take relu for it.
+struct Epilogue {
+  bool activation;
+  ggemm_bias bias;
+};
+constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE}, {true, GGEMM_BIAS_NONE}, {false, GGEMM_BIAS_PER_COLUMN}, {true, GGEMM_BIAS_PER_ROW}};
+
+// One way to fill in a problem's type. The numbers are places in the lists, for taking turns.
+struct Variant {
+  core::ProblemType type;
+  std::array<int, 4> place;  // dtypes, layout, form, epilogue
+};
+
+Variant variant(const Dtypes& dtypes, int dtypes_place, int layout, int form, int epilogue) {
+  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+  desc.m = desc.n = desc.k = 64;
+  desc.a.dtype = dtypes.a, desc.b.dtype = dtypes.b, desc.c.dtype = dtypes.c, desc.d.dtype = dtypes.d;
+  desc.compute = dtypes.compute;
+  const auto along_rows = [](ggemm_matrix& matrix) { matrix.row_stride = 1, matrix.col_stride = 64; };
+  if (layout & 1) along_rows(desc.a);
+  if (layout & 2) along_rows(desc.b);
+  const bool int_epilogue = dtypes.a == GGEMM_I8 && dtypes.b == GGEMM_I8 && dtypes.d == GGEMM_I32;
+  if (epilogues[epilogue].activation) desc.epilogue.activation = int_epilogue ? GGEMM_ACTIVATION_RELU : GGEMM_ACTIVATION_GELU;
+  desc.epilogue.bias = epilogues[epilogue].bias;
+  Variant out{core::check_problem(desc).type, {dtypes_place, layout, form, epilogue}};
+  out.type.grouped = static_cast<std::uint8_t>(form);
+  return out;
+}
+
+// The main dtypes in all variants; then every pair of A and B with every D once, the other parts taking turns.
+std::vector<Variant> all_variants() {
+  std::vector<Variant> out;
+  int place = 0;
+  for (const Dtypes& dtypes : main_dtypes) {
+    for (int i = 0; i < 32; ++i) out.push_back(variant(dtypes, place, i % 4, i / 4 % 2, i / 8));
+    ++place;
+  }
+  for (int a = GGEMM_F64; a <= GGEMM_I8; ++a) {
+    for (int b = GGEMM_F64; b <= GGEMM_I8; ++b) {
+      for (int d = GGEMM_F64; d <= GGEMM_I32; ++d, ++place) {
+        Dtypes dtypes{static_cast<ggemm_dtype>(a), static_cast<ggemm_dtype>(b), static_cast<ggemm_dtype>(d), GGEMM_COMPUTE_DEFAULT, static_cast<ggemm_dtype>(1 + place * 5 % 8)};
+        const bool int_epilogue = a == GGEMM_I8 && b == GGEMM_I8 && d == GGEMM_I32;  // takes C as i32
+        if (int_epilogue) dtypes.c = GGEMM_I32;
+        out.push_back(variant(dtypes, place, place % 4, place / 4 % 2, place / 3 % 4));
+      }
+    }
+  }
+  return out;
+}
+
+struct Task {
+  const Arch* arch;
+  core::ProblemType type;
+  core::Config config;
+  jit::Request request() const { return jit::render(type, config, select::min_ctas(config), arch->name); }
+};
+
+std::vector<Task> all_tasks(const std::vector<const Arch*>& chosen) {
+  std::vector<Task> out;
+  const std::vector<Variant> variants = all_variants();
+  for (const Arch* arch : chosen) {
+    const core::DeviceFacts facts = facts_of(*arch);
+    for (const Variant& v : variants)
+      for (const core::Config& config : select::table(v.type))
+        if (config.family != core::Family::host && !select::illegal(v.type, config, facts)) out.push_back({arch, v.type, config});
+  }
+  return out;
+}
+
+// Takes rows of the table and architectures in turn, each time with the legal variant whose parts were used least so far.
+std::vector<Task> sample_tasks(const std::vector<const Arch*>& chosen, std::size_t count) {
+  std::vector<Task> out;
+  const std::vector<Variant> variants = all_variants();
+  std::vector<std::vector<core::Config>> tables;
+  for (const Variant& v : variants) tables.push_back(select::table(v.type));
+  std::map<std::array<int, 3>, int> used;
+  const auto parts = [](const Variant& v, core::Family family) {
+    const auto& p = v.place;
+    const int f = static_cast<int>(family);
+    return std::array<std::array<int, 3>, 6>{{{0, p[0], f}, {1, p[1], f}, {2, p[2], f}, {3, p[3], f}, {4, p[0], p[1]}, {5, p[2], p[3]}}};
+  };
+  std::set<std::string> taken;
+  for (std::size_t before = 1; out.size() < count && out.size() != before;) {
+    before = out.size();
+    for (std::size_t row = 0; row < tables.front().size(); ++row) {
+      for (const Arch* arch : chosen) {
+        int best = -1, best_cost = 0;
+        for (std::size_t i = 0; i < variants.size(); ++i) {
+          const core::Config& config = tables[i][row];
+          if (config.family == core::Family::host || select::illegal(variants[i].type, config, facts_of(*arch))) continue;
+          int cost = 0;
+          for (const auto& part : parts(variants[i], config.family)) cost += used[part];
+          if ((best < 0 || cost < best_cost) && !taken.contains(arch->name + jit::render(variants[i].type, config, 1, "").name)) best = static_cast<int>(i), best_cost = cost;
+        }
+        if (best < 0) continue;
+        const Variant& v = variants[static_cast<std::size_t>(best)];
+        const Task task{arch, v.type, tables[static_cast<std::size_t>(best)][row]};
+        for (const auto& part : parts(v, task.config.family)) ++used[part];
+        taken.insert(arch->name + task.request().name);
+        out.push_back(task);
+        if (before > 0 && out.size() >= count) return out;  // the first turn is always made to its end
+      }
+    }
+  }
+  return out;
+}
+
+// ------------------------------------------------------------------------------------------------------------------- compiling
+
+struct Result {
+  std::string complaint;  // "" if all is well
+  std::string log;
+  double seconds = 0;
+  int registers = 0, stack_bytes = 0;
+};
+
+// The number before `words` in ptxas's report, the largest of all lines; 0 if there is none.
+int number_before(const std::string& log, const char* words) {
+  int most = 0;
+  for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) {
+    std::size_t start = at;
+    while (start > 0 && log[start - 1] >= '0' && log[start - 1] <= '9') --start;
+    most = std::max(most, std::atoi(log.c_str() + start));
+  }
+  return most;
+}
+
+// Every line that is none of ptxas's ordinary ones.
+std::string warnings(const std::string& log) {
+  std::string out, line;
+  for (std::istringstream lines(log); std::getline(lines, line);) {
+    const bool ordinary = line.empty() || line.rfind("ptxas info ", 0) == 0 || line.find("bytes stack frame") != std::string::npos;
+    if (!ordinary || line.find("warning") != std::string::npos) out += (out.empty() ? "" : "\n") + line;
+  }
+  return out;
+}
+
+Result compile(const jit::Jit& jit, const jit::Request& request, bool twice) {
+  Result out;
+  try {
+    const jit::Cubin cubin = jit.get(request);
+    out.log = cubin.log;
+    out.seconds = cubin.seconds;
+    out.registers = number_before(cubin.log, " registers");
+    out.stack_bytes = number_before(cubin.log, " bytes stack frame");
+    const auto add = [&](const std::string& what) { out.complaint += (what.empty() || out.complaint.empty() ? "" : "\n") + what; };
+    add(warnings(cubin.log));
+    add(jit::ptxas_complaint(cubin.log));
+    if (cubin.log.find("bytes spill stores") == std::string::npos) add("the log says nothing of spills:\n" + cubin.log);
+    if (twice && jit.get(request).bytes != cubin.bytes) add("a second compile gives other bits");
+  } catch (const core::Error& error) {
+    out.complaint = error.text();
+  }
+  return out;
+}
+
+struct Totals {
+  int compiled = 0, failed = 0, with_stack = 0, registers = 0;
+  double seconds = 0;
+};
+
+// Runs the tasks on all threads and prints each failure, progress at most every half minute.
+class Work {
+ public:
+  Work(const jit::Jit& jit, const std::vector<Task>& tasks, bool print_logs) : jit_(jit), tasks_(tasks), print_logs_(print_logs) {}
+
+  void run(int threads) {
+    std::vector<std::jthread> pool;
+    for (int i = 0; i < threads; ++i) pool.emplace_back([this] { work(); });
+  }
+  // One line an architecture; how many failed.
+  int report() const {
+    std::printf("%-8s %9s %7s %9s %10s %11s\n", "arch", "compiled", "failed", "seconds", "registers", "with stack");
+    int failed = 0;
+    for (const Arch& arch : archs) {
+      const auto found = totals_.find(arch.name);
+      if (found == totals_.end()) continue;
+      const Totals& t = found->second;
+      std::printf("%-8s %9d %7d %9.1f %10d %11d\n", arch.name, t.compiled, t.failed, t.seconds, t.registers, t.with_stack);
+      failed += t.failed;
+    }
+    std::printf("%zu kernels, %d failed; %d compiled a second time with the same bits asked for\n", tasks_.size(), failed, repeated_.load());
+    return failed;
+  }
+
+ private:
+  static constexpr std::size_t repeat_every = 16;
+
+  void work() {
+    for (std::size_t i; (i = next_++) < tasks_.size();) {
+      const jit::Request request = tasks_[i].request();
+      const bool twice = i % repeat_every == 0;
+      repeated_ += twice;
+      const Result result = compile(jit_, request, twice);
+      std::lock_guard lock(mutex_);
+      count(request, result);
+    }
+  }
+  void count(const jit::Request& request, const Result& result) {
+    Totals& t = totals_[request.arch];
+    ++t.compiled, ++done_;
+    t.seconds += result.seconds;
+    t.registers = std::max(t.registers, result.registers);
+    t.with_stack += result.stack_bytes > 0;
+    if (print_logs_) std::printf("%s %s\n%s\n", request.arch.c_str(), request.name.c_str(), result.log.c_str());
+    if (!result.complaint.empty()) {
+      ++t.failed, ++failed_;
+      std::printf("FAILED %s %s (%d registers)\n%s\n  again: ggemm_compile_all --arch %s --kernel %s\n", request.arch.c_str(), request.name.c_str(), result.registers, result.complaint.c_str(),
+                  request.arch.c_str(), request.name.c_str());
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - printed_ > std::chrono::seconds(30)) {
+      std::printf("%zu of %zu compiled, %zu failed\n", done_, tasks_.size(), failed_);
+      printed_ = now;
+    }
+    std::fflush(stdout);
+  }
+
+  const jit::Jit& jit_;
+  const std::vector<Task>& tasks_;
+  const bool print_logs_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<int> repeated_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, Totals> totals_;
+  std::size_t done_ = 0, failed_ = 0;
+  std::chrono::steady_clock::time_point printed_ = std::chrono::steady_clock::now();
+};
+
+// --------------------------------------------------------------------------------------------------------------------- arguments
+
+struct Arguments {
+  bool all = false, list = false;
+  std::size_t sample = 120;
+  std::vector<const Arch*> archs;
+  std::string kernel;
+  int threads = core::allowed_threads();
+};
+
+[[noreturn]] void wrong(const std::string& what) {
+  std::fprintf(stderr, "ggemm_compile_all: %s (see --help)\n", what.c_str());
+  std::exit(2);
+}
+
+int positive(const char* option, const char* value) {
+  char* end = nullptr;
+  const long number = std::strtol(value, &end, 10);
+  if (*end || number < 1 || number > 1000000) wrong(std::string(option) + " " + value + " is not a number from 1 to 1000000");
+  return static_cast<int>(number);
+}
+
+std::vector<const Arch*> read_archs(const std::string& value) {
+  std::vector<const Arch*> out;
+  std::istringstream names(value);
+  for (std::string name; std::getline(names, name, ',');) {
+    const Arch* const found = std::find_if(std::begin(archs), std::end(archs), [&](const Arch& arch) { return name == arch.name; });
+    if (found == std::end(archs)) wrong("there is no architecture " + name);
+    out.push_back(found);
+  }
+  return out;
+}
+
+Arguments read_arguments(int count, char** values) {
+  Arguments out;
+  for (int i = 1; i < count; ++i) {
+    const std::string option = values[i];
+    const auto value = [&]() -> const char* { return i + 1 < count ? values[++i] : (wrong(option + " needs a value"), nullptr); };
+    if (option == "--help") std::exit(std::fputs(usage, stdout) < 0);
+    else if (option == "--all") out.all = true;
+    else if (option == "--list") out.list = true;
+    else if (option == "--sample") out.sample = static_cast<std::size_t>(positive("--sample", value()));
+    else if (option == "--threads") out.threads = positive("--threads", value());
+    else if (option == "--arch") out.archs = read_archs(value());
+    else if (option == "--kernel") out.kernel = value();
+    else wrong("unknown argument '" + option + "'");
+  }
+  if (out.archs.empty())
+    for (const Arch& arch : archs) out.archs.push_back(&arch);
+  return out;
+}
+
+std::vector<Task> chosen_tasks(const Arguments& arguments) {
+  if (arguments.kernel.empty()) return arguments.all ? all_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample);
+  std::vector<Task> exact, containing;
+  for (const Task& task : all_tasks(arguments.archs)) {
+    const std::string name = task.request().name;
+    if (name == arguments.kernel) exact.push_back(task);
+    if (name.find(arguments.kernel) != std::string::npos) containing.push_back(task);
+  }
+  if (containing.empty()) wrong("no kernel's name contains " + arguments.kernel);
+  return exact.empty() ? containing : exact;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const Arguments arguments = read_arguments(count, values);
+  const std::vector<Task> tasks = chosen_tasks(arguments);
+  if (arguments.list) {
+    for (const Task& task : tasks) std::printf("%s %s\n", task.arch->name, task.request().name.c_str());
+    return 0;
+  }
+  const jit::Options options{core::environment("GGEMM_NVRTC"), 0, true};
+  const jit::NvrtcReport nvrtc = jit::diagnose(options);
+  if (!nvrtc.found) {
+    std::printf("skipped: needs NVRTC: install it with `pip install nvidia-cuda-nvrtc` and set GGEMM_NVRTC to its libnvrtc.so.13\n%s\n", nvrtc.detail.c_str());
+    return core::environment("CI").empty() ? 4 : 1;
+  }
+  std::printf("NVRTC %s, %zu kernels, %d at once\n", nvrtc.version.c_str(), tasks.size(), arguments.threads);
+  std::fflush(stdout);
+  const core::Log log;
+  const jit::Jit jit(options, nullptr, log);
+  Work work(jit, tasks, !arguments.kernel.empty());
+  work.run(arguments.threads);
+  return work.report() ? 1 : 0;
+}

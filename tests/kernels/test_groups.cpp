@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for a tile's group, with the warp's 32 lanes as an array.
+#include "scheduler/groups.cuh"
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "params.cuh"
+#include "scheduler/group_params.cuh"
+#include "support/rng.hpp"
+
+using namespace ggemm::kernels;
+using ggemm::tests::Rng;
+
+namespace {
+
+struct HostWarp {
+  using Vector = std::array<i32, 32>;
+  template <class Function>
+  static Vector map(Function function) {
+    Vector out;
+    for (int lane = 0; lane < 32; ++lane) out[static_cast<std::size_t>(lane)] = function(lane);
+    return out;
+  }
+  static Vector inclusive_sum(Vector values) {
+    for (std::size_t lane = 1; lane < 32; ++lane) values[lane] += values[lane - 1];
+    return values;
+  }
+  static int first_above(const Vector& values, i32 x) {
+    for (int lane = 0; lane < 32; ++lane)
+      if (values[static_cast<std::size_t>(lane)] > x) return lane;
+    return 32;
+  }
+  static i32 at(const Vector& values, int lane) { return values[static_cast<std::size_t>(lane)]; }
+};
+
+// Walks as one CTA does, from `start` in steps, and compares with the list written out. Counts how often each group's size is read.
+void walk(const std::vector<i32>& counts, i32 start, i32 step) {
+  std::vector<GroupTile> all;
+  for (std::size_t g = 0; g < counts.size(); ++g)
+    for (i32 tile = 0; tile < counts[g]; ++tile) all.push_back({static_cast<i32>(g), tile});
+  const i32 groups = static_cast<i32>(counts.size());
+  std::vector<int> reads(counts.size(), 0);
+  const auto count = [&](i32 g) {
+    ++reads.at(static_cast<std::size_t>(g));
+    return counts.at(static_cast<std::size_t>(g));
+  };
+  GroupCursor<HostWarp> cursor;
+  i64 wrong = 0, found = 0;
+  for (i64 tile = start;; tile += step) {
+    const GroupTile got = cursor.find(static_cast<i32>(tile), groups, count);
+    const bool past = tile >= static_cast<i64>(all.size());
+    if (past) {
+      wrong += got.group != groups;
+      break;
+    }
+    const GroupTile& wanted = all[static_cast<std::size_t>(tile)];
+    wrong += got.group != wanted.group || got.tile != wanted.tile;
+    ++found;
+  }
+  // past the end it stays past the end
+  wrong += cursor.find(static_cast<i32>(all.size()) + start + step, groups, count).group != groups;
+  const i64 size = static_cast<i64>(all.size());
+  const i64 wanted_found = start < size ? (size - start + step - 1) / step : 0;
+  int most_reads = 0;
+  for (const int n : reads) most_reads = n > most_reads ? n : most_reads;
+  INFO("groups " << groups << ", tiles " << size << ", start " << start << ", step " << step);
+  CHECK(wrong == 0);
+  CHECK(found == wanted_found);
+  CHECK(most_reads <= 1);
+}
+
+void walk_all(const std::vector<i32>& counts) {
+  for (const i32 step : {1, 2, 7, 132, 1000}) {
+    for (const i32 start : {0, 1, step - 1}) walk(counts, start, step);
+  }
+}
+
+std::uint64_t seed_of_run() {
+  const char* text = std::getenv("GGEMM_SEED");
+  return text ? std::strtoull(text, nullptr, 0) : 1;
+}
+
+}  // namespace
+
+TEST_CASE("groups: no groups, empty groups, a single one, and the edges of the 32-group window") {
+  walk_all({});
+  walk_all({0});
+  walk_all({1});
+  walk_all({5});
+  walk_all(std::vector<i32>(31, 1));
+  walk_all(std::vector<i32>(32, 1));
+  walk_all(std::vector<i32>(33, 1));
+  walk_all(std::vector<i32>(64, 0));
+  walk_all(std::vector<i32>(200, 0));
+  std::vector<i32> last(97, 0);
+  last.back() = 3;
+  walk_all(last);
+  std::vector<i32> first(97, 0);
+  first.front() = 3;
+  walk_all(first);
+  std::vector<i32> thirty_third(70, 0);
+  thirty_third[32] = 200;
+  walk_all(thirty_third);
+}
+
+TEST_CASE("groups: every tile of random group lists is found, in ascending order, from any start with any step") {
+  const std::uint64_t seed = seed_of_run();
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    Rng random(ggemm::tests::mix(seed, i));
+    const std::size_t groups = static_cast<std::size_t>(random.chance(0.1) ? random.between(0, 1000) : random.between(0, 100));
+    const double empty = random.unit();
+    const i64 largest = random.pick<i64>({1, 4, 50});
+    std::vector<i32> counts(groups);
+    for (i32& c : counts) c = random.chance(empty) ? 0 : static_cast<i32>(random.between(1, largest));
+    if (groups && random.chance(0.3)) counts[random.below(groups)] = 3000;  // skew
+    INFO("list " << i << "; again: GGEMM_SEED=" << seed << " <this program> 'groups: every tile of random*'");
+    walk(counts, 0, 1);
+    const i32 grid = static_cast<i32>(random.between(1, 300));
+    walk(counts, static_cast<i32>(random.below(static_cast<std::uint64_t>(grid))), grid);
+    walk(counts, static_cast<i32>(random.between(0, 5000)), static_cast<i32>(random.between(1, 5000)));
+  }
+}
+
+TEST_CASE("groups: 4096 groups, shared by 132 CTAs: each tile once") {
+  Rng random(4096);
+  std::vector<i32> counts(4096);
+  i64 total = 0;
+  for (i32& c : counts) total += c = static_cast<i32>(random.chance(0.4) ? 0 : random.between(1, 9));
+  std::vector<std::vector<int>> seen(counts.size());
+  for (std::size_t g = 0; g < counts.size(); ++g) seen[g].assign(static_cast<std::size_t>(counts[g]), 0);
+  for (i32 cta = 0; cta < 132; ++cta) {
+    GroupCursor<HostWarp> cursor;
+    for (i32 tile = cta;; tile += 132) {
+      const GroupTile found = cursor.find(tile, 4096, [&](i32 g) { return counts[static_cast<std::size_t>(g)]; });
+      if (found.group == 4096) break;
+      ++seen.at(static_cast<std::size_t>(found.group)).at(static_cast<std::size_t>(found.tile));
+    }
+  }
+  i64 once = 0;
+  for (const auto& group : seen)
+    for (const int times : group) once += times == 1;
+  CHECK(once == total);
+}
+
+TEST_CASE("groups: the search may stay on a tile") {
+  const std::vector<i32> counts = {0, 2, 0, 1};
+  const auto count = [&](i32 g) { return counts[static_cast<std::size_t>(g)]; };
+  GroupCursor<HostWarp> cursor;
+  for (int i = 0; i < 3; ++i) {
+    const GroupTile found = cursor.find(1, 4, count);
+    CHECK(found.group == 1);
+    CHECK(found.tile == 1);
+  }
+  CHECK(cursor.find(2, 4, count).group == 3);
+}
+
+TEST_CASE("groups: sizes, strides and pointers of a group are read from constants, 32-bit and 64-bit arrays, at any distance") {
+  struct Row {
+    std::int32_t m, n;
+    std::int64_t k;
+  };
+  const Row rows[] = {{3, 4, 5}, {-2, 7, -1}};
+  const std::int64_t strides[] = {100, 200};
+  const float x = 0;
+  const void* pointers[] = {&x, nullptr};
+  GroupedParams p{};
+  p.groups = 2;
+  p.m = {&rows[0].m, sizeof(Row), 0, 1, 0};
+  p.n = {&rows[0].n, sizeof(Row), 0, 1, 0};
+  p.k = {&rows[0].k, sizeof(Row), 0, 2, 0};
+  const Source packed{nullptr, 0, packed_stride, 0, 0}, one{nullptr, 0, 1, 0, 0};
+  p.a = {pointers, packed, packed};
+  p.b = {pointers, one, {strides, 8, 0, 2, 0}};
+  p.c = {nullptr, packed, packed};
+  p.d = {pointers, {&strides[1], -8, 0, 2, 0}, one};
+  p.raster = 6;
+  const GemmParams first = group_params(p, 0), second = group_params(p, 1);
+  CHECK((first.m == 3 && first.n == 4 && first.k == 5));
+  CHECK((second.m == 0 && second.n == 7 && second.k == 0));
+  CHECK((first.a.row_stride == 5 && first.a.col_stride == 1 && first.a.data == &x));
+  CHECK((first.b.row_stride == 1 && first.b.col_stride == 100 && second.b.col_stride == 200));
+  CHECK((first.c.data == nullptr && first.c.row_stride == 4 && second.c.row_stride == 7));
+  CHECK((first.d.row_stride == 200 && second.d.row_stride == 100));
+  CHECK(second.a.data == nullptr);
+  CHECK(first.bias == nullptr);
+  CHECK(first.raster == 6);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/space.hpp"
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+
+#include "core/problem_support.hpp"
+#include "devices.hpp"
+#include "support/rng.hpp"
+
+using namespace ggemm;
+using namespace ggemm::tests;
+using core::Config;
+using core::Family;
+
+namespace {
+
+std::string reason(const core::ProblemType& type, const Config& config, const core::DeviceFacts& facts) { return select::illegal(type, config, facts).value_or(""); }
+
+// A configuration that breaks one rule and no other, and the sentence that must come of it.
+struct Broken {
+  const char* what;
+  core::ProblemType type;
+  Config config;
+  core::DeviceFacts facts;
+  const char* reason;
+};
+
+std::vector<Broken> broken() {
+  constexpr Family simt = Family::simt, sm80 = Family::sm80;
+  const core::ProblemType f16 = type_of(GGEMM_F16), f16_nt = type_of(GGEMM_F16, "nt"), f32 = type_of(GGEMM_F32), i8_nn = type_of(GGEMM_I8, "nn");
+  core::ProblemType mixed = f16;
+  mixed.b = GGEMM_BF16;
+  const core::DeviceFacts h = device(90);
+  core::DeviceFacts old = h;
+  old.compute_capability = 70;
+  return {
+      {"a host", f32, tile(simt, 64, 64, 16, 2, 2, 2), host_device(), "needs a CUDA device"},
+      {"8 columns", f32, tile(simt, 64, 8, 16, 2, 1, 2), h, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
+      {"no raster group", f32, tile(simt, 64, 64, 16, 2, 2, 2, 0), h, "the raster group must be 1 or more"},
+      {"1024 threads", f32, tile(simt, 128, 128, 16, 8, 4, 2), h, "the CTA must have 32 to 512 threads"},
+      {"no threads", f32, tile(simt, 16, 16, 16, 0, 1, 2), h, "the CTA must have 32 to 512 threads"},
+      {"256 sums a thread", f16, tile(sm80, 128, 256, 64, 2, 2, 3), h, "a thread's sums must fit in 128 registers"},
+      {"128 sums of f64", type_of(GGEMM_F64), tile(sm80, 128, 128, 8, 2, 2, 3), h, "a thread's sums must fit in 128 registers"},
+      {"147456 bytes of 101376", f16, tile(sm80, 128, 256, 64, 2, 4, 3), device(86), "the tile must fit in shared memory"},
+      {"compute capability 7.0", f32, tile(simt, 64, 64, 16, 2, 2, 2), old, "needs compute capability 7.5 or newer"},
+      {"3 stages on CUDA cores", f32, tile(simt, 64, 64, 16, 2, 2, 3), h, "the CUDA-core kernel has 2 stages"},
+      {"rows that threads do not cover", f32, tile(simt, 60, 64, 16, 2, 2, 2), h, "a warp is 4 x 8 threads, and threads must cover the tile evenly"},
+      {"columns that threads do not cover", f32, tile(simt, 64, 48, 16, 2, 4, 2), h, "a warp is 4 x 8 threads, and threads must cover the tile evenly"},
+      {"5 rows a thread", f32, tile(simt, 40, 64, 16, 2, 2, 2), h, "a thread's part must be 1 to 3 or a multiple of 4 wide, and 16 at most"},
+      {"20 rows a thread", f32, tile(simt, 160, 32, 16, 2, 2, 2), h, "a thread's part must be 1 to 3 or a multiple of 4 wide, and 16 at most"},
+      {"loads that do not divide", f32, tile(simt, 32, 32, 9, 2, 1, 2), h, "threads must load the tiles evenly, at most 64 deep"},
+      {"128 deep", f32, tile(simt, 32, 32, 128, 4, 4, 2), h, "threads must load the tiles evenly, at most 64 deep"},
+      {"64 loads a thread", f32, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer"},
+      {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
+      {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
+      {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+      {"f32 that is not tf32", f32, tile(sm80, 64, 64, 32, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+      {"1 stage", f16, tile(sm80, 64, 64, 32, 2, 2, 1), h, "the ring must have 2 to 8 stages"},
+      {"9 stages", f16, tile(sm80, 64, 64, 32, 2, 2, 9), h, "the ring must have 2 to 8 stages"},
+      {"48 rows a warp", f16, tile(sm80, 48, 64, 64, 1, 2, 4), h, "a warp's part must be a power of two, of 16 (f64: 8) rows and columns or more"},
+      {"8 rows a warp", f16, tile(sm80, 16, 64, 64, 2, 2, 4), h, "a warp's part must be a power of two, of 16 (f64: 8) rows and columns or more"},
+      {"rows that warps do not divide", f16, tile(sm80, 64, 64, 64, 3, 1, 4), h, "a warp's part must be a power of two, of 16 (f64: 8) rows and columns or more"},
+      {"one k step", f16_nt, tile(sm80, 128, 128, 16, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes or more"},
+      {"three k steps", f16_nt, tile(sm80, 128, 128, 48, 2, 2, 3), h, "the tile's depth must be a power of two of 64 bytes or more"},
+      {"lines of 32 bytes", type_of(GGEMM_F16, "nn"), tile(sm80, 16, 128, 64, 1, 4, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
+      {"fewer chunks than threads", f16, tile(sm80, 16, 256, 64, 1, 8, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
+      {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread"},
+      {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("space: each rule gives its reason to a configuration that breaks it") {
+  for (const Broken& row : broken()) {
+    INFO(row.what);
+    CHECK(reason(row.type, row.config, row.facts) == row.reason);
+  }
+}
+
+TEST_CASE("space: no configuration of any shape meets a reason that the test of the rules does not know") {
+  std::set<std::string> known, found;
+  for (const Broken& row : broken()) known.insert(row.reason);
+  const std::uint64_t seed = 20240601;
+  Rng rng(seed);
+  INFO("seed " << seed);
+  const std::vector<core::ProblemType> types = every_type();
+  const auto one_of = [&](std::initializer_list<int> values) { return *(values.begin() + static_cast<long>(rng.next() % values.size())); };
+  for (int i = 0; i < 300000; ++i) {
+    const core::ProblemType& type = types[rng.next() % types.size()];
+    const Config config = tile(static_cast<Family>(rng.next() % 3), one_of({8, 16, 24, 32, 40, 48, 64, 96, 128, 256}), one_of({8, 16, 32, 48, 64, 96, 128, 256}), one_of({4, 8, 9, 16, 24, 32, 64, 128}), one_of({1, 2, 3, 4, 8}),
+                               one_of({1, 2, 4, 8}), one_of({1, 2, 3, 4, 9}), one_of({0, 1, 1, 1, 8}));
+    const core::DeviceFacts facts = rng.next() % 16 ? device(one_of({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
+    found.insert(reason(type, config, facts));
+  }
+  for (const std::string& text : found) {
+    INFO(text);
+    CHECK((text.empty() || known.contains(text)));
+  }
+  // and this way round: they are all met, so that none of them is kept from being seen by another
+  for (const std::string& text : known) {
+    INFO(text);
+    CHECK(found.contains(text));
+  }
+}
+
+TEST_CASE("space: the table has each family, no row twice, one order, and tiles along k of the same bytes for every dtype") {
+  for (const core::ProblemType& type : every_type()) {
+    const std::vector<Config> rows = select::table(type);
+    REQUIRE(rows == select::table(type));
+    REQUIRE(rows.size() == select::table(type_of(GGEMM_F32)).size());
+    std::set<std::string> names;
+    std::array<int, 3> families{};
+    for (const Config& c : rows) {
+      names.insert(core::config_name(type, c));
+      ++families[static_cast<std::size_t>(c.family)];
+      if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
+      const int depth = c.tile_k * static_cast<int>(core::dtype_size(type.a));
+      if (c.family == Family::sm80 && depth != 64 && depth != 128) FAIL_CHECK(core::config_name(type, c));
+    }
+    CHECK(names.size() == rows.size());
+    CHECK(families[0] == 1);
+    CHECK(families[1] >= 3);
+    CHECK(families[2] >= 10);
+  }
+}
+
+TEST_CASE("space: every row of the table is legal for some problem on some device") {
+  const std::vector<core::ProblemType> types = every_type();
+  const std::size_t rows = select::table(types.front()).size();
+  for (std::size_t row = 0; row < rows; ++row) {
+    bool legal = false;
+    for (const core::ProblemType& type : types) {
+      const Config config = select::table(type)[row];
+      for (const int capability : capabilities) legal = legal || !select::illegal(type, config, device(capability));
+      legal = legal || !select::illegal(type, config, host_device());
+    }
+    INFO("row " << row << ": " << core::config_name(types.front(), select::table(types.front())[row]));
+    CHECK(legal);
+  }
+}
+
+TEST_CASE("space: every problem has a legal configuration on every device, the host's on the host alone") {
+  for (const core::ProblemType& type : every_type()) {
+    for (const int capability : capabilities) {
+      int legal = 0, host = 0;
+      for (const Config& config : select::table(type)) {
+        if (select::illegal(type, config, device(capability))) continue;
+        ++legal;
+        host += config.family == Family::host;
+      }
+      if (legal == 0 || host != 0) FAIL_CHECK(core::config_name(type, select::table(type).front()) << " on sm_" << capability);
+    }
+    int legal = 0;
+    for (const Config& config : select::table(type)) legal += !select::illegal(type, config, host_device());
+    if (legal != 1) FAIL_CHECK(legal << " on the host");
+  }
+}
+
+TEST_CASE("space: tensor cores serve the dtypes that they have, in every layout and form, on every device from sm_80 on") {
+  for (const core::ProblemType& type : every_type()) {
+    const bool one_dtype = type.a == type.b;
+    const bool served = one_dtype && (type.a == GGEMM_F16 || type.a == GGEMM_BF16 || type.a == GGEMM_I8 || type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_TF32));
+    for (const int capability : capabilities) {
+      int found = 0;
+      for (const Config& config : select::table(type)) found += config.family == Family::sm80 && !select::illegal(type, config, device(capability));
+      if ((found > 0) != (served && capability >= 80)) FAIL_CHECK(core::config_name(type, select::table(type).front()) << " on sm_" << capability << ": " << found);
+    }
+  }
+}
+
+TEST_CASE("space: shared memory is the larger of the ring and the staging of the sums") {
+  // 3 stages of (128 + 256) rows of 128 bytes; staged are 128 rows of 256 + 8 floats
+  CHECK(select::shared_bytes(type_of(GGEMM_BF16), tile(Family::sm80, 128, 256, 64, 2, 4, 3)) == 147456);
+  // 4 stages of 128 rows of 64 bytes are 32768; 64 rows of 64 + 8 floats are less
+  CHECK(select::shared_bytes(type_of(GGEMM_BF16), tile(Family::sm80, 64, 64, 32, 2, 2, 4)) == 32768);
+  // 2 stages of 256 rows of 64 bytes are 32768, but 128 rows of 128 + 8 floats are 69632
+  CHECK(select::shared_bytes(type_of(GGEMM_F16, "nt"), tile(Family::sm80, 128, 128, 32, 2, 2, 2)) == 69632);
+  // f64: 128 rows of 64 + 4 doubles are 69632; the ring of 4 stages of 192 rows of 128 bytes is 98304
+  CHECK(select::shared_bytes(type_of(GGEMM_F64), tile(Family::sm80, 128, 64, 16, 2, 2, 4)) == 98304);
+  CHECK(select::shared_bytes(type_of(GGEMM_F64), tile(Family::sm80, 128, 64, 8, 2, 2, 2)) == 69632);
+  CHECK(select::shared_bytes(type_of(GGEMM_I8), tile(Family::sm80, 64, 64, 128, 2, 2, 4)) == 65536);
+  // CUDA cores hold elements as sums: 2 slots of 16 x (128 + 4 + 128 + 4) floats are 33792, 128 rows of 136 floats 69632
+  CHECK(select::shared_bytes(type_of(GGEMM_E4M3), tile(Family::simt, 128, 128, 16, 4, 2, 2)) == 69632);
+  CHECK(select::shared_bytes(type_of(GGEMM_F32), tile(Family::simt, 32, 32, 16, 2, 1, 2)) == 9216);
+  CHECK(select::shared_bytes(type_of(GGEMM_F64), tile(Family::simt, 32, 32, 16, 2, 1, 2)) == 18432);
+  CHECK(select::shared_bytes(type_of(GGEMM_F32), Config{}) == 0);
+}
+
+TEST_CASE("space: legal configurations fit in the device, threads and registers") {
+  int legal = 0;
+  for (const core::ProblemType& type : every_type()) {
+    for (const int capability : capabilities) {
+      const core::DeviceFacts facts = device(capability);
+      for (const Config& c : select::table(type)) {
+        if (c.family == Family::host || select::illegal(type, c, facts)) continue;
+        ++legal;
+        const int threads = select::threads(c), ctas = select::min_ctas(c), sum = type.sum == core::Sum::f64 ? 2 : 1;
+        const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
+                          ctas * threads * 128 <= 65536;  // 128 registers a thread at the least
+        if (!fits) FAIL_CHECK(core::config_name(type, c) << " on sm_" << capability);
+      }
+    }
+  }
+  CHECK(legal > 5000);
+}

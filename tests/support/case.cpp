@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "case.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t most_elements = 1 << 19;  // of one operand
+
+int64_t draw_dimension(Rng& rng) {
+  const double u = rng.unit();
+  if (u < 0.03) return 0;
+  if (u < 0.10) return 1;
+  if (u < 0.28) return rng.between(2, 17);
+  if (u < 0.58) return rng.pick<int64_t>({16, 32, 48, 64, 96, 128, 192, 256}) + rng.between(-1, 1);
+  if (u < 0.75) return rng.pick<int64_t>({19, 31, 37, 53, 61, 67, 97, 101, 127, 131, 151, 193, 211, 251, 257, 307, 509, 521, 1021});
+  if (u < 0.88) return 8 * rng.between(1, 40);
+  return rng.between(1, 300);
+}
+
+ggemm_dtype draw_dtype(Rng& rng, bool input) { return static_cast<ggemm_dtype>(rng.between(GGEMM_F64, input ? GGEMM_I8 : GGEMM_I32)); }
+
+// A number that the scalar's type holds exactly.
+double representable(ggemm_dtype scalar, double value) { return scalar == GGEMM_F64 ? value : rounded(scalar, value); }
+
+void draw_parameters(Case& c, Mode mode, Rng& rng) {
+  const bool whole = mode != Mode::real || c.type.epilogue_i32();
+  if (c.type.activation == GGEMM_ACTIVATION_LEAKY_RELU)
+    c.type.p0 = whole ? std::ldexp(1, -static_cast<int>(rng.between(1, 6))) : rng.pick({0.01, 0.3, 1.5});
+  if (c.type.activation == GGEMM_ACTIVATION_CLAMP) {
+    c.type.p0 = whole ? static_cast<double>(rng.between(-20, 0)) : -1.5 * rng.unit();
+    c.type.p1 = whole ? static_cast<double>(rng.between(0, 30)) : 2.25 * rng.unit();
+  }
+}
+
+// Keeps alpha * sum + beta * c + bias below 2^24, where f32 counts every integer.
+void draw_exact(Case& c, Rng& rng, int64_t longest) {
+  c.values = Values::small;
+  const double choice = rng.unit();
+  if (choice < 0.25)
+    c.low = 0;
+  else if (choice < 0.35)
+    c.low = 1;
+  c.alpha = c.alpha_given ? rng.pick({1.0, -1.0, 2.0, -3.0, 5.0, 64.0, 0.0}) : 1.0;
+  c.beta = c.beta_given ? rng.pick({0.0, 1.0, -1.0, 2.0, 3.0}) : 0.0;
+  if (c.type.sums_i32() && rng.chance(0.6)) {
+    if (c.type.epilogue_i32()) {
+      c.values = Values::full_i8;
+      if (c.alpha_given && rng.chance(0.5)) c.alpha = static_cast<double>(rng.between(INT32_MIN, INT32_MAX));
+      if (c.beta_given && rng.chance(0.5)) c.beta = static_cast<double>(rng.between(INT32_MIN, INT32_MAX));
+    } else if (static_cast<double>(longest) * 16384 * std::max(1.0, std::fabs(c.alpha)) + 100 < 0x1p24) {
+      c.values = Values::full_i8;
+    }
+  }
+  if (c.values == Values::small && static_cast<double>(longest) * 4 * std::fabs(c.alpha) + 100 >= 0x1p24) c.alpha = 1;
+}
+
+void draw_real(Case& c, Rng& rng) {
+  const ggemm_dtype scalar = c.type.scalar();
+  if (c.type.epilogue_i32()) {
+    c.alpha = c.alpha_given ? static_cast<double>(rng.between(-1000, 1000)) : 1;
+    c.beta = c.beta_given ? static_cast<double>(rng.between(-1000, 1000)) : 0;
+  } else {
+    c.alpha = c.alpha_given ? representable(scalar, rng.pick({1.0, -1.0, 0.5, 0.3, 1.7, -0.01})) : 1;
+    c.beta = c.beta_given ? representable(scalar, rng.pick({0.0, 1.0, -1.0, 0.7, 2.0})) : 0;
+  }
+  if (c.type.sums_i32()) {
+    c.values = c.type.epilogue_i32() ? Values::full_i8 : Values::normal;
+    return;
+  }
+  c.values = rng.chance(0.3) ? Values::special : Values::normal;
+  const auto wide = [](ggemm_dtype d) { return d == GGEMM_F64 || d == GGEMM_F32 || d == GGEMM_BF16; };
+  c.scale_a = wide(c.type.a) ? rng.pick({1.0, 1e-3, 1e3}) : rng.pick({1.0, 0.25, 4.0});
+  c.scale_b = wide(c.type.b) ? rng.pick({1.0, 1e-3, 1e3}) : rng.pick({1.0, 0.25, 4.0});
+  // Denormals in A, brought back to visible sizes by B. Not under tf32, where rounding leaves them few bits.
+  if (c.values == Values::special && c.type.compute == GGEMM_COMPUTE_DEFAULT && !is_integer(c.type.a) && rng.chance(0.25)) {
+    c.values = Values::normal;
+    c.scale_a = smallest_denormal(c.type.a) * 4;
+    c.scale_b = c.type.b == GGEMM_F64 ? 0x1p400 : c.type.b == GGEMM_F32 || c.type.b == GGEMM_BF16 ? 0x1p60 : largest(c.type.b) / 16;
+  }
+}
+
+}  // namespace
+
+const char* mode_name(Mode mode) { return mode == Mode::exact ? "exact" : mode == Mode::real ? "real" : "guard"; }
+
+double Case::work() const {
+  double sum = 0;
+  for (const Group& g : groups) sum += static_cast<double>(std::max<int64_t>(g.m, 0)) * std::max<int64_t>(g.n, 0) * std::max<int64_t>(g.k, 1);
+  return sum;
+}
+
+CaseType draw_type(const Drawing& drawing, Rng& rng) {
+  CaseType t;
+  t.grouped = drawing.grouped;
+  const double u = rng.unit();
+  if (drawing.dtype != GGEMM_DTYPE_NONE)
+    t.a = t.b = drawing.dtype;
+  else if (u < 0.65)
+    t.a = t.b = rng.pick({GGEMM_F64, GGEMM_F32, GGEMM_F32, GGEMM_F16, GGEMM_F16, GGEMM_BF16, GGEMM_BF16, GGEMM_I8, GGEMM_I8});
+  else if (u < 0.80)
+    t.a = rng.pick({GGEMM_E4M3, GGEMM_E5M2}), t.b = rng.pick({GGEMM_E4M3, GGEMM_E5M2});
+  else
+    t.a = draw_dtype(rng, true), t.b = draw_dtype(rng, true);
+  if (drawing.tf32) t.a = t.b = GGEMM_F32;
+  if (t.a == GGEMM_F32 && t.b == GGEMM_F32 && (drawing.tf32 || rng.chance(0.4))) t.compute = GGEMM_COMPUTE_TF32;
+  const double v = rng.unit();
+  t.d = v < 0.5 ? (t.sums_i32() ? GGEMM_I32 : t.a) : v < 0.65 ? GGEMM_F32 : draw_dtype(rng, false);
+  t.bias = rng.chance(0.5) ? GGEMM_BIAS_NONE : rng.pick({GGEMM_BIAS_PER_COLUMN, GGEMM_BIAS_PER_ROW});
+  const bool fixed = t.epilogue_i32();
+  if (rng.chance(0.4)) t.c = fixed ? GGEMM_I32 : draw_dtype(rng, false);
+  if (t.bias && rng.chance(0.5)) t.bias_dtype = fixed ? GGEMM_I32 : draw_dtype(rng, false);
+  if (drawing.mode == Mode::real && !fixed)
+    t.activation = static_cast<ggemm_activation>(rng.chance(0.3) ? 0 : rng.between(0, GGEMM_ACTIVATION_CLAMP));
+  else
+    t.activation =
+        rng.pick({GGEMM_ACTIVATION_NONE, GGEMM_ACTIVATION_NONE, GGEMM_ACTIVATION_RELU, GGEMM_ACTIVATION_CLAMP, GGEMM_ACTIVATION_LEAKY_RELU});
+  if (fixed && t.activation == GGEMM_ACTIVATION_LEAKY_RELU) t.activation = GGEMM_ACTIVATION_RELU;
+  const auto layout = [&] { return rng.chance(0.45) ? 0 : rng.chance(0.8) ? 1 : 2; };
+  t.layout_a = layout();
+  t.layout_b = layout();
+  return t;
+}
+
+Size draw_size(Rng& rng, double work) {
+  Size s{draw_dimension(rng), draw_dimension(rng), rng.chance(0.12) ? rng.between(300, 4096) : draw_dimension(rng)};
+  if (rng.chance(0.1)) s.m = rng.between(300, 2000);
+  if (rng.chance(0.1)) s.n = rng.between(300, 2000);
+  const auto over = [&] {
+    const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(std::max<int64_t>(s.k, 1));
+    return m * n * k > work || m * n > most_elements || m * k > most_elements || n * k > most_elements;
+  };
+  while (over()) {
+    int64_t& largest_one = s.m >= s.n && s.m >= s.k ? s.m : s.n >= s.k ? s.n : s.k;
+    largest_one = (largest_one + 1) / 2;
+  }
+  return s;
+}
+
+View draw_view(Rng& rng, int64_t rows, int64_t cols, std::size_t element, int layout, bool repeats) {
+  View v{rows, cols, 0, 0, 0};
+  if (layout == 1) {
+    const View t = draw_view(rng, cols, rows, element, 0, repeats);
+    v.row_stride = t.col_stride;
+    v.col_stride = t.row_stride;
+    return v;
+  }
+  if (layout == 0) {
+    const int64_t vector = static_cast<int64_t>(16 / element), least = std::max<int64_t>(cols, 1);
+    const double u = rng.unit();
+    v.col_stride = 1;
+    v.row_stride = cols;
+    if (u < 0.25)
+      v.row_stride = (least + vector - 1) / vector * vector + vector * rng.between(0, 2);
+    else if (u < 0.50)
+      v.row_stride = least + rng.between(1, 9);
+    else if (u < 0.55)
+      v.row_stride = 2 * least + rng.between(0, 3);
+    else if (u < 0.60)
+      v.row_stride = -(least + rng.between(0, 9));
+    else if (u < 0.65 && repeats)
+      v.row_stride = 0;
+    return v;
+  }
+  const bool rows_outside = rng.chance(0.5);
+  const int64_t inner = rows * cols > 65536 ? 2 : rng.between(2, 3), inner_length = std::max<int64_t>(rows_outside ? cols : rows, 1);
+  const int64_t outer = inner * (inner_length - 1) + 1 + rng.between(0, 5);
+  v.row_stride = rows_outside ? outer : inner;
+  v.col_stride = rows_outside ? inner : outer;
+  if (rng.chance(0.2)) v.row_stride = -v.row_stride;
+  if (rng.chance(0.2)) v.col_stride = -v.col_stride;
+  if (repeats && rng.chance(0.1)) v.row_stride = 0;
+  if (repeats && rng.chance(0.1)) v.col_stride = 0;
+  return v;
+}
+
+Extent extent(const View& view) {
+  if (view.empty()) return {0, 0};
+  const int64_t down = (view.rows - 1) * view.row_stride, across = (view.cols - 1) * view.col_stride;
+  return {std::min<int64_t>(down, 0) + std::min<int64_t>(across, 0), std::max<int64_t>(down, 0) + std::max<int64_t>(across, 0) + 1};
+}
+
+void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, Placement placement) {
+  const auto gap = [&]() -> int64_t { return rng.chance(0.45) ? static_cast<int64_t>(16 / element) * rng.between(0, 4) : rng.between(0, 31); };
+  int64_t end = placement == Placement::begins_at_guard ? 0 : gap();
+  bool first = true;
+  for (View* view : views) {
+    const Extent e = extent(*view);
+    if (!view->empty() && !first) end += gap();
+    view->offset = end - e.low;
+    end += e.high - e.low;
+    first = first && view->empty();
+  }
+}
+
+void draw_values(Case& c, Mode mode, Rng& rng) {
+  const CaseType& t = c.type;
+  c.data_seed = rng.next();
+  c.alpha_given = rng.chance(0.7);
+  c.beta_given = rng.chance(0.6);
+  c.scalars_on_device = rng.chance(0.35);
+  c.through_plan = rng.chance(0.25);
+  if (mode == Mode::guard) c.placement = rng.pick({Placement::ends_at_guard, Placement::ends_at_guard, Placement::begins_at_guard});
+  int64_t longest = 1;
+  for (const Group& g : c.groups) longest = std::max(longest, g.k);
+  draw_parameters(c, mode, rng);
+  if (mode == Mode::real)
+    draw_real(c, rng);
+  else
+    draw_exact(c, rng, longest);
+  const bool may_share = t.c_dtype() == t.d;
+  // beta in device memory is not known to the library before the launch, so that C must be there for it.
+  const bool needs_c = c.beta != 0 || (c.beta_given && c.scalars_on_device);
+  if (!needs_c)
+    c.use_of_c = rng.chance(0.3) ? UseOfC::apart : UseOfC::none;
+  else
+    c.use_of_c = may_share && rng.chance(0.4) ? UseOfC::same_as_d : UseOfC::apart;
+}
+
+namespace {
+
+Case finish_case(const Drawing& drawing, Case c, const std::vector<Size>& sizes, Rng& rng) {
+  for (const Size& s : sizes) {
+    Group g;
+    g.m = s.m, g.n = s.n, g.k = s.k;
+    c.groups.push_back(g);
+  }
+  draw_values(c, drawing.mode, rng);
+  if (c.type.grouped)
+    draw_grouped(c, sizes, rng);
+  else
+    draw_plain(c, sizes[0], rng);
+  return c;
+}
+
+std::uint64_t stream_of(const Drawing& d) { return mix(d.seed, static_cast<std::uint64_t>(d.mode) * 2 + (d.grouped ? 1 : 0)); }
+
+}  // namespace
+
+Case draw_case(const Drawing& drawing, std::uint64_t number) {
+  const std::uint64_t stream = stream_of(drawing);
+  Rng shared(mix(stream, number / static_cast<std::uint64_t>(drawing.per_class))), own(mix(mix(stream, 1), number));
+  Case c;
+  c.type = draw_type(drawing, shared);
+  c.config_choice = shared.unit();
+  return finish_case(drawing, std::move(c), drawing.grouped ? draw_group_sizes(own, drawing.work) : std::vector<Size>{draw_size(own, drawing.work)},
+                     own);
+}
+
+Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number) {
+  Rng own(mix(mix(stream_of(drawing), 2), number));
+  Case c;
+  c.type = type;
+  c.config_choice = own.unit();
+  return finish_case(drawing, std::move(c), sizes, own);
+}
+
+}  // namespace ggemm::tests

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// One random problem, plain or grouped: a function of a seed and a number, so that a failure can be repeated from the two.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ggemm.h"
+#include "rng.hpp"
+
+namespace ggemm::tests {
+
+// A matrix within its buffer: element (i, j) at offset + i * row_stride + j * col_stride, in elements.
+struct View {
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t row_stride = 0, col_stride = 0;
+  std::int64_t offset = 0;
+  std::int64_t at(std::int64_t i, std::int64_t j) const { return offset + i * row_stride + j * col_stride; }
+  bool empty() const { return rows <= 0 || cols <= 0; }
+};
+
+// One product. A plain case has exactly one.
+struct Group {
+  std::int64_t m = 0, n = 0, k = 0;
+  View a, b, c, d;
+  std::int64_t bias = 0;  // offset of its first element
+};
+
+// How a per-group number reaches the library.
+struct Given {
+  ggemm_source_kind kind = GGEMM_SOURCE_CONST;
+  std::int64_t byte_stride = 0;
+  bool packed = false;  // a stride that is the constant GGEMM_PACKED
+};
+struct GivenMatrix {
+  Given row_stride, col_stride;
+};
+
+// What the elements are.
+enum class Values {
+  small,    // integers whose products and sums are exact in every type that sums are made in
+  full_i8,  // all of int8; sums wrap as int32 does
+  normal,   // a normal distribution
+  special,  // the same with a few NaN, infinities, denormals, large and tiny numbers
+};
+enum class Placement { free, ends_at_guard, begins_at_guard };
+enum class UseOfC { none, apart, same_as_d };
+
+// What decides which kernel is needed, apart from the configuration.
+struct CaseType {
+  bool grouped = false;
+  ggemm_dtype a = GGEMM_F32, b = GGEMM_F32, c = GGEMM_DTYPE_NONE, d = GGEMM_F32, bias_dtype = GGEMM_DTYPE_NONE;
+  ggemm_compute compute = GGEMM_COMPUTE_DEFAULT;
+  ggemm_activation activation = GGEMM_ACTIVATION_NONE;
+  ggemm_bias bias = GGEMM_BIAS_NONE;
+  double p0 = 0, p1 = 0;
+  int layout_a = 0, layout_b = 0;  // 0 row-major, 1 column-major, 2 neither
+
+  ggemm_dtype c_dtype() const { return c ? c : d; }
+  ggemm_dtype bias_type() const { return bias_dtype ? bias_dtype : d; }
+  bool sums_f64() const { return a == GGEMM_F64 || b == GGEMM_F64; }
+  bool sums_i32() const { return a == GGEMM_I8 && b == GGEMM_I8; }
+  bool epilogue_i32() const { return sums_i32() && d == GGEMM_I32; }
+  ggemm_dtype scalar() const { return sums_f64() ? GGEMM_F64 : epilogue_i32() ? GGEMM_I32 : GGEMM_F32; }
+};
+
+struct Case {
+  CaseType type;
+  std::vector<Group> groups;
+  Values values = Values::small;
+  int low = -2, high = 2;           // of A's and B's integers, where values is small
+  double scale_a = 1, scale_b = 1;  // of normal numbers
+  std::uint64_t data_seed = 0;
+  Placement placement = Placement::free;
+  UseOfC use_of_c = UseOfC::none;
+  bool alpha_given = false, beta_given = false, scalars_on_device = false;
+  double alpha = 1, beta = 0;
+  bool through_plan = false;  // plan and run, not the one call
+  // Plain: the description's sizes, where they are not the call's.
+  bool described_otherwise = false;
+  std::int64_t described_m = 0, described_n = 0, described_k = 0;
+  bool packed_a = false, packed_b = false, packed_c = false, packed_d = false;  // described by GGEMM_PACKED
+  // Grouped.
+  Given given_m, given_n, given_k;
+  GivenMatrix given_a, given_b, given_c, given_d;
+  std::int64_t expected_m = 0, expected_n = 0, expected_k = 0;
+  double config_choice = 0;  // 0 <= x < 1: which of the legal configurations
+
+  double work() const;       // multiply-adds
+  std::string text() const;  // one line
+};
+
+enum class Mode { exact, real, guard };
+const char* mode_name(Mode mode);
+
+// What a run of cases is drawn from. Two equal Drawings give the same case for the same number.
+struct Drawing {
+  std::uint64_t seed = 1;
+  Mode mode = Mode::exact;
+  bool grouped = false;
+  int per_class = 1;                     // cases in a row that share a CaseType, so that one compile serves them
+  ggemm_dtype dtype = GGEMM_DTYPE_NONE;  // of A and B; NONE: any
+  bool tf32 = false;                     // only f32 under tf32
+  double work = 1 << 20;                 // multiply-adds a case, at most
+};
+
+Case draw_case(const Drawing& drawing, std::uint64_t number);
+// A case of a given type and sizes, with random strides and scalars. A plain case takes the first size.
+struct Size {
+  std::int64_t m, n, k;
+};
+Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number);
+
+// Sets the scalars, C, activation parameters and values of a case of this type. Part of draw_case.
+void draw_values(Case& c, Mode mode, Rng& rng);
+CaseType draw_type(const Drawing& drawing, Rng& rng);
+Size draw_size(Rng& rng, double work);
+// Strides of a rows x cols matrix; its offset is left 0. layout as in CaseType; `repeats` allows stride 0.
+View draw_view(Rng& rng, std::int64_t rows, std::int64_t cols, std::size_t element, int layout, bool repeats);
+
+// The lowest and one past the highest element that a view reaches, counted from its offset; 0 and 0 if it is empty.
+struct Extent {
+  std::int64_t low, high;
+};
+Extent extent(const View& view);
+
+// Lays views into one buffer: sets their offsets so that they do not touch, with gaps as the placement asks.
+void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, Placement placement);
+
+void draw_plain(Case& c, const Size& size, Rng& rng);
+void draw_grouped(Case& c, const std::vector<Size>& sizes, Rng& rng);
+std::vector<Size> draw_group_sizes(Rng& rng, double work);
+
+}  // namespace ggemm::tests

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case as one line, for the report of a failure.
+#include <cstdio>
+
+#include "case.hpp"
+#include "formats.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+long long ll(std::int64_t v) { return v; }
+
+std::string view_text(const char* name, ggemm_dtype dtype, const View& v) {
+  char out[160];
+  std::snprintf(out, sizeof out, " %s=%s[%lld,%lld]@%lld", name, name_of(dtype), ll(v.row_stride), ll(v.col_stride), ll(v.offset));
+  return out;
+}
+
+std::string given_text(const Given& g) {
+  if (g.packed) return "packed";
+  if (g.kind == GGEMM_SOURCE_CONST) return "const";
+  return (g.kind == GGEMM_SOURCE_I32 ? "i32/" : "i64/") + std::to_string(g.byte_stride);
+}
+
+std::string group_text(const Case& c, const Group& g) {
+  char sizes[96];
+  std::snprintf(sizes, sizeof sizes, "%lldx%lldx%lld", ll(g.m), ll(g.n), ll(g.k));
+  std::string out = sizes;
+  out += view_text("a", c.type.a, g.a) + view_text("b", c.type.b, g.b) + view_text("d", c.type.d, g.d);
+  if (c.use_of_c == UseOfC::apart) out += view_text("c", c.type.c_dtype(), g.c);
+  return out;
+}
+
+constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "clamp"};
+constexpr const char* value_names[] = {"small", "full_i8", "normal", "special"};
+constexpr const char* placements[] = {"free", "ends at a guard page", "begins at a guard page"};
+
+}  // namespace
+
+std::string Case::text() const {
+  char line[512];
+  std::string out = type.grouped ? "grouped " + std::to_string(groups.size()) + " groups;" : "plain " + group_text(*this, groups[0]) + ";";
+  if (type.grouped) {
+    for (std::size_t i = 0; i < groups.size() && i < 4; ++i) out += " #" + std::to_string(i) + " " + group_text(*this, groups[i]) + ";";
+    if (groups.size() > 4) out += " ...;";
+    out += " m,n,k " + given_text(given_m) + "," + given_text(given_n) + "," + given_text(given_k);
+    const GivenMatrix* matrices[] = {&given_a, &given_b, &given_c, &given_d};
+    for (int i = 0; i < 4; ++i)
+      out += std::string(" ") + "abcd"[i] + ":" + given_text(matrices[i]->row_stride) + "," + given_text(matrices[i]->col_stride);
+  } else if (described_otherwise) {
+    std::snprintf(line, sizeof line, " described as %lldx%lldx%lld;", ll(described_m), ll(described_n), ll(described_k));
+    out += line;
+  }
+  std::snprintf(line, sizeof line, "%s alpha=%.9g%s beta=%.9g%s%s c=%s bias=%s%s act=%s(%g,%g) values=%s[%d,%d] scale=%g,%g %s%s",
+                type.compute == GGEMM_COMPUTE_TF32 ? " tf32" : "", alpha, alpha_given ? "" : "(null)", beta, beta_given ? "" : "(null)",
+                scalars_on_device ? " on device" : "",
+                use_of_c == UseOfC::none        ? "null"
+                : use_of_c == UseOfC::same_as_d ? "d"
+                                                : "apart",
+                type.bias == GGEMM_BIAS_NONE      ? "none"
+                : type.bias == GGEMM_BIAS_PER_ROW ? "row:"
+                                                  : "column:",
+                type.bias == GGEMM_BIAS_NONE ? "" : name_of(type.bias_type()), activations[type.activation], type.p0, type.p1,
+                value_names[static_cast<int>(values)], low, high, scale_a, scale_b, placements[static_cast<int>(placement)],
+                through_plan ? ", through a plan" : "");
+  return out + line;
+}
+
+}  // namespace ggemm::tests

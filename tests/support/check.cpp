@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "formats.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using std::int64_t;
+using Four = double __attribute__((vector_size(32)));
+using LongDouble = long double;
+
+double element(const Bytes& image, const View& view, ggemm_dtype dtype, int64_t i, int64_t j) {
+  return decode(dtype, image.data() + view.at(i, j) * static_cast<int64_t>(size_of(dtype)));
+}
+
+// The sums of one row of A B, and of |A| |B|.
+class Product {
+ public:
+  Product(const Case& c, const Group& g, const Images& images)
+      : c_(c), g_(g), images_(images), padded_((g.n + 3) / 4 * 4), real_(c.values == Values::normal || c.values == Values::special) {
+    const int64_t k = std::max<int64_t>(g.k, 0);
+    b_.assign(static_cast<std::size_t>(k * padded_), 0.0);
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < g.n; ++j) b_[static_cast<std::size_t>(p * padded_ + j)] = element(images[slot_b], g.b, c.type.b, p, j);
+    sum.resize(static_cast<std::size_t>(padded_));
+    magnitude.resize(static_cast<std::size_t>(padded_));
+  }
+  void row(int64_t i) {
+    std::fill(sum.begin(), sum.end(), 0.0);
+    std::fill(magnitude.begin(), magnitude.end(), 0.0);
+    // Real f64 products are summed in long double: the bound under test is about as tight as a float64 reference would be wrong.
+    if (real_ && c_.type.sums_f64()) return long_row(i);
+    for (int64_t p = 0; p < g_.k; ++p) {
+      const double a = element(images_[slot_a], g_.a, c_.type.a, i, p);
+      const Four factor = {a, a, a, a};
+      const double* b = &b_[static_cast<std::size_t>(p * padded_)];
+      for (int64_t j = 0; j < padded_; j += 4) {
+        Four values, sums, sizes;
+        std::memcpy(&values, b + j, sizeof values);
+        std::memcpy(&sums, &sum[static_cast<std::size_t>(j)], sizeof sums);
+        const Four term = factor * values;
+        sums += term;
+        std::memcpy(&sum[static_cast<std::size_t>(j)], &sums, sizeof sums);
+        if (!real_) continue;
+        std::memcpy(&sizes, &magnitude[static_cast<std::size_t>(j)], sizeof sizes);
+        sizes += term < 0 ? -term : term;
+        std::memcpy(&magnitude[static_cast<std::size_t>(j)], &sizes, sizeof sizes);
+      }
+    }
+  }
+  std::vector<double> sum, magnitude;
+
+ private:
+  void long_row(int64_t i) {
+    long_sum_.assign(static_cast<std::size_t>(padded_), 0.0L);
+    for (int64_t p = 0; p < g_.k; ++p) {
+      const double a = element(images_[slot_a], g_.a, c_.type.a, i, p);
+      for (int64_t j = 0; j < g_.n; ++j) {
+        const LongDouble term = static_cast<LongDouble>(a) * b_[static_cast<std::size_t>(p * padded_ + j)];
+        long_sum_[static_cast<std::size_t>(j)] += term;
+        magnitude[static_cast<std::size_t>(j)] += std::fabs(static_cast<double>(term));
+      }
+    }
+    for (int64_t j = 0; j < g_.n; ++j) sum[static_cast<std::size_t>(j)] = static_cast<double>(long_sum_[static_cast<std::size_t>(j)]);
+  }
+  const Case& c_;
+  const Group& g_;
+  const Images& images_;
+  int64_t padded_;
+  bool real_;
+  std::vector<double> b_;
+  std::vector<LongDouble> long_sum_;
+};
+
+double activated(const CaseType& t, double x) {
+  switch (t.activation) {
+    case GGEMM_ACTIVATION_RELU:
+      return x < 0 ? 0 : x;
+    case GGEMM_ACTIVATION_LEAKY_RELU:
+      return x > 0 ? x : t.p0 * x;
+    case GGEMM_ACTIVATION_GELU:
+      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+    case GGEMM_ACTIVATION_GELU_TANH:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case GGEMM_ACTIVATION_SILU:
+      return x / (1 + std::exp(-x));
+    case GGEMM_ACTIVATION_SIGMOID:
+      return 1 / (1 + std::exp(-x));
+    case GGEMM_ACTIVATION_TANH:
+      return std::tanh(x);
+    case GGEMM_ACTIVATION_CLAMP:
+      return x < t.p0 ? t.p0 : x > t.p1 ? t.p1 : x;
+    default:
+      return x;
+  }
+}
+
+// The steepest slope of an activation: what an error before it may grow by.
+double slope(const CaseType& t) {
+  switch (t.activation) {
+    case GGEMM_ACTIVATION_LEAKY_RELU:
+      return std::max(1.0, std::fabs(t.p0));
+    case GGEMM_ACTIVATION_GELU:
+    case GGEMM_ACTIVATION_GELU_TANH:
+      return 1.13;
+    case GGEMM_ACTIVATION_SILU:
+      return 1.1;
+    case GGEMM_ACTIVATION_SIGMOID:
+      return 0.25;
+    default:
+      return 1;
+  }
+}
+
+// The error of evaluating an activation at x with value y: a few units in the last place of exp, erf or tanh. The gelus cancel for negative x, so
+// theirs is relative to x.
+double evaluation_error(const CaseType& t, double x, double y, double u) {
+  switch (t.activation) {
+    case GGEMM_ACTIVATION_NONE:
+    case GGEMM_ACTIVATION_RELU:
+      return 0;
+    case GGEMM_ACTIVATION_LEAKY_RELU:
+    case GGEMM_ACTIVATION_CLAMP:
+      return 2 * u * std::fabs(y);
+    case GGEMM_ACTIVATION_GELU:
+    case GGEMM_ACTIVATION_GELU_TANH:
+      return 8 * u * std::fabs(x) + 0x1p-126;
+    default:
+      return 8 * u * std::fabs(y) + 0x1p-126;
+  }
+}
+
+// The verdict on the elements of one group.
+class Judge {
+ public:
+  Judge(const Case& c, const Group& g, const Images& before, const Bytes& after, const CheckOptions& options)
+      : c_(c), t_(c.type), g_(g), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
+    const double k = static_cast<double>(std::max<int64_t>(g.k, 0)) + 3;
+    gamma_k_ = gamma(k - 1);
+    gamma_3_ = gamma(3);
+    tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.sums_flush_denormals ? 0x1p-126 : 0x1p-149);
+  }
+  std::optional<std::string> element_at(int64_t i, int64_t j, double sum, double magnitude) const {
+    const unsigned char* got = after_.data() + g_.d.at(i, j) * static_cast<int64_t>(size_of(t_.d));
+    const double c = c_.beta == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j);
+    const double bias = !t_.bias ? 0
+                                 : decode(t_.bias_type(), before_[slot_bias].data() + (g_.bias + (t_.bias == GGEMM_BIAS_PER_ROW ? i : j)) *
+                                                                                          static_cast<int64_t>(size_of(t_.bias_type())));
+    if (t_.epilogue_i32()) return exactly(i, j, got, whole(sum, c, bias));
+    const double x = c_.alpha * sum + (c_.beta == 0 ? 0 : c_.beta * c) + bias;
+    if (c_.values == Values::small || c_.values == Values::full_i8) return exactly(i, j, got, activated(t_, x));
+    return within(i, j, got, x, magnitude, c, bias);
+  }
+
+ private:
+  double gamma(double n) const { return n * u_ / (1 - n * u_); }
+
+  // Wraps as int32 arithmetic does.
+  double whole(double sum, double c, double bias) const {
+    const auto word = [](double v) { return static_cast<std::uint32_t>(static_cast<int64_t>(v)); };
+    const auto v = static_cast<std::int32_t>(word(c_.alpha) * word(sum) + word(c_.beta) * word(c) + word(bias));
+    return activated(t_, v);
+  }
+
+  std::optional<std::string> exactly(int64_t i, int64_t j, const unsigned char* got, double value) const {
+    unsigned char expected[8];
+    encode(t_.d, value, expected);
+    if (!std::memcmp(expected, got, size_of(t_.d))) return std::nullopt;
+    char text[200];
+    std::snprintf(text, sizeof text, "D[%lld,%lld] is %.17g and must be exactly %.17g (%.17g as %s)", static_cast<long long>(i),
+                  static_cast<long long>(j), decode(t_.d, got), decode(t_.d, expected), value, name_of(t_.d));
+    return text;
+  }
+
+  // The computed value before the last conversion lies within `error` of y, and the conversion is monotone: D lies between the two ends, converted.
+  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double x, double magnitude, double c, double bias) const {
+    double error = 0;
+    if (std::isfinite(x)) {
+      error = std::fabs(c_.alpha) * (gamma_k_ + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0)) * magnitude +
+              gamma_3_ * (std::fabs(c_.beta == 0 ? 0 : c_.beta * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(c_.alpha));
+    }
+    const double y = activated(t_, x), value = decode(t_.d, got);
+    if (std::isnan(y)) {
+      if (is_integer(t_.d) ? value == 0 : std::isnan(value)) return std::nullopt;
+    } else if (std::isinf(y)) {
+      if (value == rounded(t_.d, y)) return std::nullopt;
+    } else {
+      error = slope(t_) * error + evaluation_error(t_, std::isfinite(x) ? x : 0, y, u_);
+      if (value >= rounded(t_.d, y - error) && value <= rounded(t_.d, y + error)) return std::nullopt;
+    }
+    char text[300];
+    std::snprintf(text, sizeof text,
+                  "D[%lld,%lld] is %.17g, the reference %.17g (%.17g as %s) and the largest error allowed before conversion %.3g (|A||B| is %.6g)",
+                  static_cast<long long>(i), static_cast<long long>(j), value, rounded(t_.d, y), y, name_of(t_.d), error, magnitude);
+    return text;
+  }
+
+  const Case& c_;
+  const CaseType& t_;
+  const Group& g_;
+  const Images& before_;
+  const Bytes& after_;
+  double u_, gamma_k_ = 0, gamma_3_ = 0, tiny_ = 0;
+};
+
+std::optional<std::string> check_elements(const Case& c, std::size_t index, const Images& before, const Bytes& after, const CheckOptions& options,
+                                          double work) {
+  const Group& g = c.groups[index];
+  if (g.m <= 0 || g.n <= 0) return std::nullopt;
+  Product product(c, g, before);
+  const Judge judge(c, g, before, after, options);
+  const double row = static_cast<double>(g.n) * static_cast<double>(std::max<int64_t>(g.k, 1));
+  const int64_t affordable = std::max<int64_t>(2, static_cast<int64_t>(options.work * (row * static_cast<double>(g.m) / work) / row));
+  Rng rng(mix(c.data_seed, 1000 + index));
+  for (int64_t count = 0; count < std::min(g.m, affordable); ++count) {
+    const int64_t i = affordable >= g.m ? count : count == 0 ? 0 : count == 1 ? g.m - 1 : rng.between(0, g.m - 1);
+    product.row(i);
+    for (int64_t j = 0; j < g.n; ++j) {
+      auto wrong = judge.element_at(i, j, product.sum[static_cast<std::size_t>(j)], product.magnitude[static_cast<std::size_t>(j)]);
+      if (!wrong) continue;
+      if (c.type.grouped) *wrong = "group " + std::to_string(index) + ": " + *wrong;
+      return wrong;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> check_surroundings(const Case& c, const Bytes& before, const Bytes& after) {
+  // What the memory should hold: as before, but for D's elements.
+  Bytes expected = before;
+  const std::size_t size = size_of(c.type.d);
+  for (const Group& g : c.groups)
+    for (int64_t i = 0; i < g.d.rows; ++i)
+      for (int64_t j = 0; j < g.d.cols; ++j) {
+        const std::size_t at = static_cast<std::size_t>(g.d.at(i, j)) * size;
+        std::memcpy(&expected[at], &after[at], size);
+      }
+  if (expected == after) return std::nullopt;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (expected[i] != after[i])
+      return "byte " + std::to_string(i) + " of D's memory lies outside D's elements and was changed from " + std::to_string(before[i]) + " to " +
+             std::to_string(after[i]);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> check_result(const Case& c, const Images& before, const Bytes& d_after, const CheckOptions& options) {
+  const double work = std::max(c.work(), 1.0);
+  for (std::size_t g = 0; g < c.groups.size(); ++g)
+    if (auto wrong = check_elements(c, g, before, d_after, options, work)) return wrong;
+  return check_surroundings(c, before[slot_d], d_after);
+}
+
+}  // namespace ggemm::tests
