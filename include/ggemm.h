@@ -13,6 +13,12 @@
  *    times are in the unit that the name gives.
  *  - "Device memory" is the memory of the context's device: GPU memory for a CUDA context, ordinary memory for a host one.
  *  - No call changes the calling thread's current CUDA context, prints, or ends the process.
+ *  - Unless its comment says otherwise, a call may be made from any thread at any time, also while streams are being captured, and touches no stream.
+ *    What is destroyed must not be in use by another call.
+ *  - Besides what its comment names, a call returns GGEMM_ERROR_ARGUMENT for a pointer that is NULL and may not be, for an enum's value that is none of its
+ *    names and for a reserved word that is not 0, GGEMM_ERROR_VERSION for a struct_size that is too small or has unknown fields set, and
+ *    GGEMM_ERROR_OUT_OF_MEMORY when host memory is used up.
+ *  - Callbacks must return normally: no exception and no longjmp may leave them.
  */
 #ifndef GGEMM_H
 #define GGEMM_H
@@ -91,9 +97,12 @@ GGEMM_API const char* ggemm_dtype_name(ggemm_dtype dtype);
 /** Bytes of one element; 0 for other numbers. @since 0.1 */
 GGEMM_API size_t ggemm_dtype_size(ggemm_dtype dtype);
 
-/** Converts `count` elements in ordinary memory, as the products convert theirs.
- *  Rounds to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0 in integers, stays NaN in floats); f16 and bf16 overflow to infinity.
- *  Memory: host; `source` and `destination` must not overlap. @retval GGEMM_ERROR_ARGUMENT unknown dtype, NULL with count > 0. @since 0.1 */
+/** destination[i] = source[i], converted as the products convert theirs: rounded to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0 in
+ *  integers, stays NaN in floats); f16 and bf16 overflow to infinity.
+ *  Shapes: both have `count` elements.
+ *  Memory: host, aligned to the element; `source` and `destination` must not overlap; may be NULL when count is 0.
+ *  @retval GGEMM_ERROR_ARGUMENT a dtype is unknown or NONE.
+ *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_convert(ggemm_dtype destination_dtype, void* destination, ggemm_dtype source_dtype, const void* source, size_t count);
 
 /* ----------------------------------------------------------------------------------------------------------- context */
@@ -118,9 +127,11 @@ typedef enum ggemm_log_level {
   GGEMM_LOG_FORCE32 = 0x7fffffff
 } ggemm_log_level;
 
-/** Receives a line of log, without a line end. Called from any thread that uses the context, never with a lock of the library held. */
+/** Receives a line of log, without a line end. Called from any thread that uses the context and from threads of the library, never with a lock of the library
+ *  held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `message` lives as long as the call. */
 typedef void (*ggemm_log_fn)(void* user, ggemm_log_level level, const char* message);
-/** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". */
+/** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
+ *  during the capture of that stream; the products themselves need no memory of the library's, tuning does. Not used by the host device. */
 typedef int32_t (*ggemm_allocate_fn)(void* user, size_t bytes, void* stream, void** out_pointer);
 /** Gives back what ggemm_allocate_fn gave. */
 typedef void (*ggemm_deallocate_fn)(void* user, void* pointer, size_t bytes, void* stream);
@@ -146,17 +157,23 @@ typedef struct ggemm_context_options {
 } ggemm_context_options;
 #define GGEMM_CONTEXT_OPTIONS_INIT \
   { sizeof(ggemm_context_options), GGEMM_DEVICE_BEST, 0, NULL, 0, (ggemm_log_level)0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL }
-/** Sets the defaults. @param struct_size sizeof(ggemm_context_options) as the caller knows it. @since 0.1 */
+/** Sets the defaults. Every *_init function does so for its struct.
+ *  @param struct_size the struct's sizeof as the caller knows it; so many bytes are written. @since 0.1 */
 GGEMM_API ggemm_status ggemm_context_options_init(ggemm_context_options* options, size_t struct_size);
 
-/** Makes a context.
- *  Memory: host. Threads: any. Lifetime: until ggemm_context_destroy; plans of it must be destroyed first.
- *  Environment variables are read here only, and not at all in programs that run with raised privileges (AT_SECURE).
+/** Makes a context. It reads the environment variables that the options name, here only, and not at all in programs that run with raised privileges (AT_SECURE).
+ *  Memory: host; the texts of the options are copied.
+ *  Capture: allowed; the device's primary context is retained without disturbing a capture.
+ *  Lifetime: until ggemm_context_destroy; plans of it must be destroyed first. A context with a CUDA device does not survive fork().
  *  @param options NULL: all defaults, the best device there is.
- *  @retval GGEMM_ERROR_DEVICE a CUDA device was demanded and there is none; the text lists every library and device tried.
+ *  @param out_context receives the context; NULL on failure.
+ *  @retval GGEMM_ERROR_ARGUMENT an option is out of range, one of allocate and deallocate is missing, or cuda_context is none.
+ *  @retval GGEMM_ERROR_DEVICE a CUDA device was demanded (by `device`, or by `cuda_context`) and cannot be used; the text lists every library and device tried.
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_context_create(const ggemm_context_options* options, ggemm_context** out_context);
-/** Destroys a context; NULL is allowed. Stream: work that was launched must be complete. @since 0.1 */
+/** Destroys a context; NULL is allowed. Unloads its kernels.
+ *  Stream: work that was launched must be complete, and graphs that captured it must not be launched again.
+ *  Capture: not during one. @since 0.1 */
 GGEMM_API void ggemm_context_destroy(ggemm_context* context);
 
 /** What a context runs on. Texts end in NUL and are cut to fit. */
@@ -176,10 +193,13 @@ typedef struct ggemm_device_info {
   char blas[256];                 /**< CBLAS in use on the host device; "" if none */
 } ggemm_device_info;
 #define GGEMM_DEVICE_INFO_INIT { sizeof(ggemm_device_info), GGEMM_DEVICE_BEST, 0, {0}, 0, 0, 0, 0, 0, 0, 0, {0}, {0} }
+/** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_device_info_init(ggemm_device_info* info, size_t struct_size);
-/** Describes the context's device. Threads: any. @since 0.1 */
+/** Describes the context's device. Units: as the fields say. @param out_info with struct_size set. @since 0.1 */
 GGEMM_API ggemm_status ggemm_context_device(const ggemm_context* context, ggemm_device_info* out_info);
-/** Replaces the log function; NULL stops the log. Threads: any; a line in flight may still reach the former one. @since 0.1 */
+/** Replaces the log function.
+ *  Threads: any; a line in flight may still reach the former one after the return.
+ *  @param log NULL: no log. @param user handed to `log`. @param level most verbose level that is delivered; 0: GGEMM_LOG_INFO. @since 0.1 */
 GGEMM_API ggemm_status ggemm_context_set_log(ggemm_context* context, ggemm_log_fn log, void* user, ggemm_log_level level);
 
 /** One finding of ggemm_diagnose. Lifetime: the call of the function that receives it. */
@@ -191,7 +211,9 @@ typedef struct ggemm_finding {
   const char* advice;    /**< what to install or set; "" when nothing is missing */
 } ggemm_finding;
 typedef void (*ggemm_finding_fn)(void* user, const ggemm_finding* finding);
-/** Looks for everything that a context could use and reports each part, found or not. Fails only on wrong arguments. Threads: any. @since 0.1 */
+/** Looks for everything that a context with these options could use and reports each part, found or not. What is missing is a finding, not a failure.
+ *  Lifetime: `function` is called before the return only.
+ *  @param options NULL: all defaults. @param function called once a finding, from this thread. @param user handed to `function`. @since 0.1 */
 GGEMM_API ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggemm_finding_fn function, void* user);
 
 /* ----------------------------------------------------------------------------------------------------------- problems */
@@ -202,8 +224,9 @@ GGEMM_API ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggem
 #define GGEMM_AS_DESCRIBED (-1)
 
 /** A matrix: element (i, j) is at base + (i * row_stride + j * col_stride) elements. Frozen: held by value in others.
- *  Strides may be negative, and 0 to repeat (not in D). Any base that is a multiple of the element's size will do; the fast
- *  path is a unit stride in either direction with bases and rows at multiples of 16 bytes. */
+ *  Strides may be negative, and 0 to repeat (not in D). Where one stride is 1 or -1, the other must be at least as long as a row (a column), or 0: overlapping
+ *  rows are refused. No two elements of D may share an address. The whole must span less than 2^63 bytes.
+ *  Any base that is a multiple of the element's size will do; the fast path is a unit stride in either direction with bases and rows at multiples of 16 bytes. */
 typedef struct ggemm_matrix {
   ggemm_dtype dtype;
   uint32_t reserved0; /**< 0 */
@@ -248,8 +271,8 @@ typedef struct ggemm_epilogue_desc {
   ggemm_bias bias;
   ggemm_dtype bias_dtype;  /**< NONE: D's */
   uint32_t scalars_on_device; /**< 1: args' alpha and beta point to device memory; 0: to host memory, read before the call returns */
-  double activation_p0;    /**< leaky relu: slope; clamp: low end */
-  double activation_p1;    /**< clamp: high end */
+  double activation_p0;    /**< leaky relu: slope; clamp: low end; else not looked at, but not NaN */
+  double activation_p1;    /**< clamp: high end, not below the low one; likewise */
   int64_t reserved[2];     /**< 0 */
 } ggemm_epilogue_desc;
 
@@ -268,7 +291,7 @@ typedef struct ggemm_gemm_desc {
 #define GGEMM_EPILOGUE_INIT_ { GGEMM_ACTIVATION_NONE, GGEMM_BIAS_NONE, GGEMM_DTYPE_NONE, 0, 0.0, 0.0, {0, 0} }
 #define GGEMM_GEMM_DESC_INIT \
   { sizeof(ggemm_gemm_desc), 0, 0, 0, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, GGEMM_COMPUTE_DEFAULT, 0, NULL, NULL }
-/** Sets the defaults: packed row-major, no dtypes yet. @since 0.1 */
+/** Sets the defaults: packed row-major, no dtypes yet, sizes 0. @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm_desc_init(ggemm_gemm_desc* desc, size_t struct_size);
 
 /** The operands of one call. */
@@ -276,14 +299,15 @@ typedef struct ggemm_gemm_args {
   size_t struct_size;
   const void* a;     /**< device memory; may be NULL when m, n or k is 0 */
   const void* b;
-  const void* c;     /**< NULL if beta is 0; may be d itself, with the same strides and dtype, else must not overlap it */
-  void* d;           /**< must not overlap a or b; may be NULL when m or n is 0 */
-  const void* bias;
-  const void* alpha; /**< f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1 */
+  const void* c;     /**< may be NULL if beta is 0, unless beta is in device memory; may be d itself, with the same strides and dtype, else must not overlap it */
+  void* d;           /**< must not overlap a, b, bias or a scalar in device memory; may be NULL when m or n is 0 */
+  const void* bias;  /**< may be NULL when the description has none, or m or n is 0 */
+  const void* alpha; /**< f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1. 0 is a factor like others: NaN and infinity in A and B stay */
   const void* beta;  /**< likewise; NULL: 0. Where it is 0, C is not read */
   int64_t m, n, k;   /**< GGEMM_AS_DESCRIBED, or this call's size; packed strides follow */
 } ggemm_gemm_args;
 #define GGEMM_GEMM_ARGS_INIT { sizeof(ggemm_gemm_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED }
+/** Sets the defaults: no pointers, the description's sizes. @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm_args_init(ggemm_gemm_args* args, size_t struct_size);
 
 typedef enum ggemm_source_kind {
@@ -295,7 +319,7 @@ typedef enum ggemm_source_kind {
 
 /** Where a per-group number comes from. Frozen: held by value in others. */
 typedef struct ggemm_source {
-  const void* data; /**< device memory, aligned to the number's size */
+  const void* data; /**< device memory, aligned to the number's size, as is byte_stride; read when the launch runs, so it must stay as it is until then */
   int64_t byte_stride;
   int64_t value;
   ggemm_source_kind kind;
@@ -308,7 +332,8 @@ GGEMM_API ggemm_source ggemm_i32_at(const void* data, int64_t byte_stride);
 /** An int64 a group, `byte_stride` bytes apart. @since 0.1 */
 GGEMM_API ggemm_source ggemm_i64_at(const void* data, int64_t byte_stride);
 
-/** A matrix of each group. A stride that is a constant GGEMM_PACKED follows the group's own sizes; one from memory is taken as it is. Frozen. */
+/** A matrix of each group. A stride that is a constant GGEMM_PACKED follows the group's own sizes; one from memory is taken as it is. Frozen.
+ *  The fast path needs unit strides as constants (GGEMM_PACKED is one): a kernel is compiled for the direction that is contiguous. */
 typedef struct ggemm_grouped_matrix {
   ggemm_dtype dtype;
   uint32_t reserved0;
@@ -322,10 +347,14 @@ typedef enum ggemm_grouped_form {
   GGEMM_GROUPED_FORM_FORCE32 = 0x7fffffff
 } ggemm_grouped_form;
 
-/** For each group g: D_g[m_g,n_g] = act(alpha A_g B_g + beta C_g + bias_g), in one launch. A group with m or n <= 0 is empty; k <= 0 counts as 0. */
+/** For each group g: D_g[m_g,n_g] = act(alpha A_g B_g + beta C_g + bias_g), in one launch.
+ *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta C_g + bias_g), and the pointers of A and B are not looked at.
+ *  A size below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. The host device checks the pointers and strides of every group before it writes
+ *  anything; a CUDA device reads them only when the launch runs, and can refuse nothing then.
+ *  Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles. */
 typedef struct ggemm_grouped_desc {
   size_t struct_size;
-  int64_t groups; /**< 0 and up */
+  int64_t groups; /**< 0 to 2^31 - 33 */
   ggemm_grouped_form form;
   ggemm_compute compute;
   ggemm_source m, n, k;
@@ -340,53 +369,81 @@ typedef struct ggemm_grouped_desc {
 #define GGEMM_GROUPED_DESC_INIT \
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL }
+/** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
 
-/** The operands of one grouped call: device arrays of `groups` pointers to device memory, each array aligned to 8 bytes. */
+/** The operands of one grouped call: device arrays of `groups` pointers to device memory, each array aligned to 8 bytes, each pointer to its element. No group's D
+ *  may overlap another's, nor any group's A, B or bias, nor another group's C. */
 typedef struct ggemm_grouped_args {
   size_t struct_size;
   const void* a;     /**< const void* const[groups] */
   const void* b;
-  const void* c;     /**< NULL if beta is 0 */
+  const void* c;     /**< may be NULL if beta is 0, unless beta is in device memory; its pointers may be d's, as in ggemm_gemm_args */
   const void* d;     /**< void* const[groups]; the matrices it points to are written */
-  const void* bias;
+  const void* bias;  /**< may be NULL when the description has none */
   const void* alpha; /**< one scalar for all groups, as in ggemm_gemm_args */
   const void* beta;
 } ggemm_grouped_args;
 #define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+/** Sets the defaults: no pointers. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t struct_size);
 
 /* -------------------------------------------------------------------------------------------------------- one call */
 
 /** D = act(alpha A B + beta C + bias).
  *  Shapes: A [m,k], B [k,n], C and D [m,n], bias [n] or [m]; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
- *  Memory: operands in device memory; nothing outside D's elements is written, nothing outside an operand's elements is read.
- *  Stream: asynchronous on `stream` (a CUstream; NULL is the default stream) for CUDA; complete on return for the host, where `stream` is ignored.
+ *  Units: strides and sizes in elements.
+ *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing outside
+ *  an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
+ *  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
+ *  `stream` is ignored.
  *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED.
- *  Threads: any. The first call of a problem class compiles or loads its kernel; later ones are a look-up and a launch.
+ *  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
+ *  @param context its device runs the product. @param desc the problem. @param args the operands, and other sizes if they are given. @param stream see above.
+ *  @retval GGEMM_ERROR_ARGUMENT a field is wrong: the text names it and its values.
+ *  @retval GGEMM_ERROR_UNSUPPORTED no kernel serves this on this device, or the forced configuration does not: the text has the reasons. 2^31 tiles or more.
+ *  @retval GGEMM_ERROR_NOT_PREPARED the stream is being captured and the kernel is not loaded.
+ *  @retval GGEMM_ERROR_COMPILE NVRTC is missing or refused the kernel.
+ *  @retval GGEMM_ERROR_LAUNCH the driver refused to load or launch it. GGEMM_ERROR_OUT_OF_MEMORY and GGEMM_ERROR_DEVICE where the driver says so.
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
 
 /** For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), in one launch whose sizes, strides and pointers are read on the device when it runs.
- *  Capture: allowed; a captured call may be replayed with other sizes, strides and pointers in the same arrays.
- *  Otherwise as ggemm_gemm. @since 0.1 */
+ *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g]; any sizes, 0 included; 0 groups are nothing.
+ *  Units: strides and sizes in elements, the sources' byte_stride in bytes.
+ *  Memory: arrays of pointers, sizes and strides, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+ *  Stream: as ggemm_gemm.
+ *  Capture: allowed, as in ggemm_gemm; a captured call may be replayed with other sizes, strides and pointers in the same arrays.
+ *  Threads: as ggemm_gemm.
+ *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
+ *  @retval as ggemm_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
+ *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc* desc, const ggemm_grouped_args* args, void* stream);
 
 /* ------------------------------------------------------------------------------------------------------------- plans */
 
-/** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. Capture: not during capture of a stream of this thread.
- *  Lifetime: until ggemm_plan_destroy, which must come before the context's end. @since 0.1 */
+/** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. The sizes of the description make the choice; a run may bring others.
+ *  Capture: there is no stream to ask about, so it compiles and loads even while one is captured, and leaves the capture intact.
+ *  Lifetime: until ggemm_plan_destroy, which must come before the context's end. `desc` and its texts are not looked at after the return; device arrays that a
+ *  grouped description names are looked at by every run.
+ *  @param out_plan receives the plan; NULL on failure.
+ *  @retval as ggemm_gemm, but for GGEMM_ERROR_NOT_PREPARED.
+ *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_create(ggemm_context* context, const ggemm_gemm_desc* desc, ggemm_plan** out_plan);
-/** Likewise for a grouped problem. @since 0.1 */
+/** As ggemm_plan_create, for a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_create_grouped(ggemm_context* context, const ggemm_grouped_desc* desc, ggemm_plan** out_plan);
-/** Runs a plain plan as ggemm_gemm would, with the args' sizes if they are given. Never compiles. Capture: allowed. Threads: any. @since 0.1 */
+/** D = act(alpha A B + beta C + bias), as ggemm_gemm would, with the args' sizes if they are given. Never compiles.
+ *  Shapes, Units, Memory, Stream: as ggemm_gemm. Capture: allowed, and never GGEMM_ERROR_NOT_PREPARED. Threads: any; one plan may run in many at once.
+ *  @retval GGEMM_ERROR_ARGUMENT also if the plan is of a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream);
-/** Runs a grouped plan as ggemm_grouped_gemm would. Never compiles. Capture: allowed. Threads: any. @since 0.1 */
+/** For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), as ggemm_grouped_gemm would. Never compiles.
+ *  Otherwise as ggemm_plan_run. @retval GGEMM_ERROR_ARGUMENT also if the plan is of a plain problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_args* args, void* stream);
-/** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory.
+/** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory. For people: the
+ *  wording may change.
  *  @param buffer receives at most `size` bytes with the final NUL; may be NULL when size is 0. @param out_size bytes needed with the NUL; may be NULL. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_explain(const ggemm_plan* plan, char* buffer, size_t size, size_t* out_size);
-/** Destroys a plan; NULL is allowed. Work that it launched may still run. @since 0.1 */
+/** Destroys a plan; NULL is allowed. Stream: work that it launched may still run. @since 0.1 */
 GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
 
 /* ---------------------------------------------------------------------------------------------------- configurations */
@@ -404,6 +461,7 @@ typedef struct ggemm_config {
   int32_t reserved0;
 } ggemm_config;
 #define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_init(ggemm_config* config, size_t struct_size);
 
 /** Names a problem, plain or grouped: exactly one pointer is set. Frozen. */
@@ -412,22 +470,27 @@ typedef struct ggemm_problem {
   const ggemm_grouped_desc* grouped;
 } ggemm_problem;
 
-/** How many configurations are legal for the problem on the context's device. @since 0.1 */
+/** How many configurations of the library's table are legal for the problem on the context's device. A description's own `config` plays no part. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_count(ggemm_context* context, const ggemm_problem* problem, size_t* out_count);
-/** The index-th legal configuration, best estimate first. @retval GGEMM_ERROR_ARGUMENT index is past the end. @since 0.1 */
+/** The index-th legal configuration, best estimate first. @param out_config with struct_size set. @retval GGEMM_ERROR_ARGUMENT index is past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_get(ggemm_context* context, const ggemm_problem* problem, size_t index, ggemm_config* out_config);
-/** Reads a name. Says nothing about whether it is legal for a problem. @since 0.1 */
+/** Reads a name. Says nothing about whether it is legal for a problem. @param out_config with struct_size set.
+ *  @retval GGEMM_ERROR_ARGUMENT it is no name; the text has the part that is wrong. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_parse(const char* name, ggemm_config* out_config);
-/** The configuration that a plan is bound to. @since 0.1 */
+/** The configuration that a plan is bound to. @param out_config with struct_size set. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_config(const ggemm_plan* plan, ggemm_config* out_config);
 
 /* ------------------------------------------------------------------------------------------------- prepare and tune */
 
-/** Progress of a long call: `done` of `total`, what was just finished. Return 0 to go on, anything else to cancel. Called from the calling thread only. */
+/** Progress of a long call: `done` of `total`, what was just finished ("" if it failed). Return 0 to go on, anything else to cancel. Called from the calling thread
+ *  only. `what` lives as long as the call. */
 typedef int32_t (*ggemm_progress_fn)(void* user, size_t done, size_t total, const char* what);
 
-/** Compiles and loads the kernels of many problems at once, in parallel; runs nothing. @param progress may be NULL.
- *  @retval GGEMM_ERROR_CANCELLED what was finished by then stays. @since 0.1 */
+/** Compiles and loads the kernels of many problems at once, in as many threads as the context may use; runs nothing. A problem that fails does not stop the others.
+ *  Capture: as ggemm_plan_create: it compiles and loads, and leaves captures intact.
+ *  @param problems `count` of them; may be NULL when count is 0. @param progress may be NULL. @param user handed to `progress`.
+ *  @retval GGEMM_ERROR_CANCELLED what was finished by then stays.
+ *  @retval as ggemm_plan_create, of the problem that failed first. A description that is wrong is found before anything is compiled. @since 0.1 */
 GGEMM_API ggemm_status ggemm_prepare(ggemm_context* context, const ggemm_problem* problems, size_t count, ggemm_progress_fn progress, void* user);
 
 /** One candidate of a tuning. Lifetime: the call of the function that receives it. */
@@ -444,15 +507,16 @@ typedef int32_t (*ggemm_tune_fn)(void* user, const ggemm_tune_row* row);
 
 typedef struct ggemm_tune_options {
   size_t struct_size;
-  double budget_seconds;           /**< time allowed; 0: 10 s */
-  const char* const* configs;      /**< candidates by name; NULL: the library's own */
+  double budget_seconds;           /**< time allowed; 0: 10 s. No candidate is begun after it, but the one under way is finished */
+  const char* const* configs;      /**< `config_count` candidates by name; none: the library's own */
   size_t config_count;
-  const int64_t* sample_sizes;     /**< grouped: m, n, k of each sample group, in host memory; NULL: the expected_* of the description */
+  const int64_t* sample_sizes;     /**< grouped: m, n, k of each of `sample_groups` groups, in host memory; NULL: the expected_* of the description */
   size_t sample_groups;
   ggemm_tune_fn function;          /**< may be NULL */
   void* user;
 } ggemm_tune_options;
 #define GGEMM_TUNE_OPTIONS_INIT { sizeof(ggemm_tune_options), 0.0, NULL, 0, NULL, 0, NULL, NULL }
+/** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tune_options_init(ggemm_tune_options* options, size_t struct_size);
 
 typedef struct ggemm_tune_result {
@@ -464,17 +528,27 @@ typedef struct ggemm_tune_result {
   size_t timed, rejected;
 } ggemm_tune_result;
 #define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), GGEMM_CONFIG_INIT, 0.0, 0.0, 0.0, 0, 0 }
+/** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t struct_size);
 
 /** Measures candidates for a problem on scratch memory with random data, each one verified against the reference before it may win, and records the best: later
- *  calls of the same class use it, in this process and, through the disk cache, in later ones.
- *  Stream: the library's own; synchronises it. Capture: GGEMM_ERROR_NOT_PREPARED during capture. @param options NULL: defaults. @param out_result may be NULL.
- *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason. @since 0.1 */
+ *  calls of the same class use it, in this process and, through the disk cache, in later ones. Plans keep the configuration that they have.
+ *  Units: as the fields say.
+ *  Memory: A, B, D and bias of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
+ *  Stream: one of the library's own; complete on return.
+ *  Capture: GGEMM_ERROR_NOT_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
+ *  Threads: any; but what else the device does meanwhile is in the times.
+ *  @param options NULL: defaults. @param out_result may be NULL; else with struct_size set.
+ *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: m, n or groups is 0, or a grouped problem has neither sample_sizes nor all of expected_*.
+ *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
+ *  @retval GGEMM_ERROR_CANCELLED options.function asked to stop before any candidate was right.
+ *  @retval GGEMM_ERROR_OUT_OF_MEMORY the scratch memory cannot be had. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, const ggemm_tune_options* options, ggemm_tune_result* out_result);
 
 /* -------------------------------------------------------------------------------------------------------- tile order */
 
-/** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory. */
+/** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory, when the function is
+ *  called; a size below 0 there counts as 0, as in a product. */
 typedef struct ggemm_tile_grid {
   size_t struct_size;
   int64_t groups;
@@ -484,6 +558,7 @@ typedef struct ggemm_tile_grid {
   int32_t reserved0;
 } ggemm_tile_grid;
 #define GGEMM_TILE_GRID_INIT { sizeof(ggemm_tile_grid), 1, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), 0, 0, 1, 0 }
+/** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_grid_init(ggemm_tile_grid* grid, size_t struct_size);
 
 typedef struct ggemm_tile {
@@ -494,12 +569,14 @@ typedef struct ggemm_tile {
   int64_t col_begin, col_end;
 } ggemm_tile;
 #define GGEMM_TILE_INIT { sizeof(ggemm_tile), 0, 0, 0, 0, 0, 0, 0 }
+/** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_init(ggemm_tile* tile, size_t struct_size);
 
-/** How many tiles (Triton's programs) the grid has, all groups together. @since 0.1 */
+/** Sum over the groups of ceil(m / tile_m) ceil(n / tile_n): the tiles (Triton's programs) of the grid. @retval GGEMM_ERROR_ARGUMENT 2^63 or more. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* out_count);
 /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
- *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller. @since 0.1 */
+ *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
+ *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);
 
 /* --------------------------------------------------------------------------------------------------------- disk cache */
@@ -514,10 +591,12 @@ typedef struct ggemm_cache_entry {
   int64_t last_used;  /**< seconds since 1970 */
 } ggemm_cache_entry;
 typedef void (*ggemm_cache_fn)(void* user, const ggemm_cache_entry* entry);
-/** Calls the function for each entry of the context's own cache folder; unreadable entries are passed over. @since 0.1 */
+/** Calls the function for each entry of the context's own cache folder, from this thread; unreadable entries are passed over. Without a folder there is none.
+ *  @param user handed to `function`. @since 0.1 */
 GGEMM_API ggemm_status ggemm_cache_visit(ggemm_context* context, ggemm_cache_fn function, void* user);
-/** Removes entries from the context's own cache folder. @param nvrtc only cubins made by this NVRTC version; NULL: all cubins and tuning records.
- *  @param out_removed may be NULL. @since 0.1 */
+/** Removes entries from the context's own cache folder. Kernels that are loaded stay; with the tuning records, what was chosen by them is forgotten too.
+ *  @param nvrtc only cubins made by this NVRTC version, such as "13.0"; NULL: all cubins and tuning records.
+ *  @param out_removed receives how many; may be NULL. @since 0.1 */
 GGEMM_API ggemm_status ggemm_cache_clear(ggemm_context* context, const char* nvrtc, size_t* out_removed);
 
 #ifdef __cplusplus

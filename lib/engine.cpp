@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <thread>
 
 #include "core/error.hpp"
@@ -146,12 +145,28 @@ ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
   return choose(request, !(device_ && device_->capturing(stream)));
 }
 
+// Nothing is compiled for an empty D, but a wrong name is wrong all the same.
+void Engine::check_name(const Request& request) const {
+  if (request.config) forced_config(request.key.type, request.config);
+}
+
+void Engine::call(const Request& request, const kernels::GemmParams& params, void* stream) {
+  if (empty(params)) return check_name(request);
+  run(*choose_for_call(request, stream), request.key.type, params, stream);
+}
+
+void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
+  if (empty(params)) return check_name(request);
+  run(*choose_for_call(request, stream), request.key.type, params, stream);
+}
+
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const {
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   const core::Config& c = choice.config;
-  const std::int64_t tiles_m = kernels::ceil_div(params.m, c.tile_m), tiles_n = kernels::ceil_div(params.n, c.tile_n);
-  if (tiles_m > most_tiles / tiles_n || params.k > most_tiles * c.tile_k)
+  const bool sides = params.m <= most_tiles * c.tile_m && params.n <= most_tiles * c.tile_n && params.k <= most_tiles * c.tile_k;
+  const std::int64_t tiles_m = sides ? kernels::ceil_div(params.m, c.tile_m) : 0, tiles_n = sides ? kernels::ceil_div(params.n, c.tile_n) : 0;
+  if (!sides || tiles_m > most_tiles / tiles_n)
     fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
   params.raster = c.raster;
   void* arguments[] = {&params};
@@ -167,25 +182,27 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {
-  struct Finished {
+  struct Outcome {
     std::string what;
     std::exception_ptr error;
   };
+  // Memory for what the workers report is taken here, where running out of it can be told.
+  std::vector<Outcome> outcomes(requests.size());
+  std::vector<std::size_t> finished;  // indices, in the order of time
+  finished.reserve(requests.size());
   std::mutex mutex;
   std::condition_variable ready;
-  std::deque<Finished> finished;
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stop = false;
   const auto work = [&] {
     for (std::size_t i; !stop && (i = next++) < requests.size();) {
-      Finished one;
       try {
-        one.what = core::config_name(requests[i].key.type, choose(requests[i], true)->config);
+        outcomes[i].what = core::config_name(requests[i].key.type, choose(requests[i], true)->config);
       } catch (...) {
-        one.error = std::current_exception();
+        outcomes[i].error = std::current_exception();
       }
       std::lock_guard lock(mutex);
-      finished.push_back(std::move(one));
+      finished.push_back(i);
       ready.notify_one();
     }
   };
@@ -195,9 +212,8 @@ void Engine::prepare(const std::vector<Request>& requests, const std::function<b
   std::exception_ptr first;
   for (std::size_t done = 1; done <= requests.size() && !stop; ++done) {
     std::unique_lock lock(mutex);
-    ready.wait(lock, [&] { return !finished.empty(); });
-    const Finished one = std::move(finished.front());
-    finished.pop_front();
+    ready.wait(lock, [&] { return finished.size() >= done; });
+    const Outcome& one = outcomes[finished[done - 1]];
     lock.unlock();
     if (one.error && !first) first = one.error;
     if (progress && !progress(done, requests.size(), one.what) && done < requests.size()) stop = true;

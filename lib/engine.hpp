@@ -48,7 +48,6 @@ struct TuneRequest {
 };
 struct TuneReport {
   select::TuneOutcome outcome;
-  double flops = 0;
   double seconds = 0;
 };
 
@@ -67,8 +66,9 @@ class Engine {
 
   // The configuration and kernel for a request. may_load false: only what is in memory, else GGEMM_ERROR_NOT_PREPARED.
   ChoicePointer choose(const Request& request, bool may_load);
-  // As choose, for a call on `stream`: loads unless that stream is being captured. The warm path is one look-up.
-  ChoicePointer choose_for_call(const Request& request, void* stream);
+  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch; with an empty D it is nothing.
+  void call(const Request& request, const kernels::GemmParams& params, void* stream);
+  void call(const Request& request, const kernels::GroupedParams& params, void* stream);
   void run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const;
   void run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const;
 
@@ -84,7 +84,9 @@ class Engine {
   std::shared_ptr<const cuda::Kernel> kernel(const core::ProblemType& type, const core::Config& config, bool may_load);
 
  private:
+  ChoicePointer choose_for_call(const Request& request, void* stream);
   ChoicePointer make_choice(const Request& request, bool may_load);
+  void check_name(const Request& request) const;
 
   core::Log log_;
   std::shared_ptr<core::Disk> disk_;

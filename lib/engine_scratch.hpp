@@ -21,7 +21,8 @@ class ScratchDevice {
   void download(void* destination, const void* source, std::size_t bytes);  // complete on return
   void fill(void* destination, unsigned char value, std::size_t bytes);
   void* stream() const { return stream_; }
-  // Median over `samples` of the microseconds of one launch, each sample the mean of as many launches as fill about half a millisecond.
+  // Median over `samples` of the microseconds of one launch, each sample the mean of as many launches as fill about half a millisecond. A launch that takes
+  // long enough to be measured alone is made once.
   double time(const std::function<void()>& launch, int samples);
 
  private:
@@ -40,14 +41,14 @@ class ScratchProblem {
   // One of the two problems; for a grouped one the sizes of its sample groups.
   ScratchProblem(const Engine& engine, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample);
 
-  double flops() const { return flops_; }
   void launch(const Choice& choice);
   // Launches on a poisoned D and compares a sample of its elements with float64. "" if they are right.
   std::string verify(const Choice& choice);
   double time(const Choice& choice) { return device_.time([&] { launch(choice); }, 5); }
 
  private:
-  // One operand of one group, filled with a repeated block of data unless it is D, in a buffer of its own elements: element (i, j) at base + (i * row_stride + j * col_stride) * size, in device memory.
+  // One operand of one group, filled with a repeated block of data unless it is D, in a buffer of its own elements: element (i, j) at
+  // base + (i * row_stride + j * col_stride) * size, in device memory.
   struct Operand {
     char* base = nullptr;
     std::int64_t row_stride = 0, col_stride = 0;
@@ -74,7 +75,6 @@ class ScratchProblem {
   std::vector<Group> groups_;
   kernels::GemmParams plain_{};
   kernels::GroupedParams grouped_{};
-  double flops_ = 0;
 };
 
 }  // namespace ggemm

@@ -50,6 +50,8 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
   const core::ProblemType& type = request.key.type;
   const std::vector<core::Config> candidates = tuning.candidates.empty() ? own_candidates(rank(request)) : tuning.candidates;
   if (candidates.empty()) core::fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s", facts().name.c_str());
+  // Of captures only those show that the default stream would break; tuning has no stream of the caller's to ask about.
+  if (device_ && device_->capturing(nullptr)) core::fail(GGEMM_ERROR_NOT_PREPARED, "tuning allocates and synchronises, which is not allowed while a stream is captured");
   ScratchProblem scratch(*this, plain, grouped, tuning.sample);
   TuneReport report;
   {
@@ -67,9 +69,9 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
     EngineRunner runner(*this, type, scratch);
     report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
   }
-  report.flops = scratch.flops();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (report.outcome.best < 0) {
+    if (report.outcome.stopped) core::fail(GGEMM_ERROR_CANCELLED, "the tuning's function asked to stop before any candidate was right");
     std::string reasons;
     for (const auto& row : report.outcome.rows) reasons += "\n  " + core::config_name(type, row.config) + ": " + row.rejected;
     core::fail(GGEMM_ERROR_UNSUPPORTED, "no candidate is legal and right on %s:%s", facts().name.c_str(), reasons.c_str());

@@ -7,7 +7,7 @@ Usage: tools/demo.sh [--help] [argument...]
 
 Installs what is missing (tools/setup.sh), builds ggemm into build/release and runs `ggemm demo` with the arguments:
 a mixture-of-experts layer on a real text, on the GPU if there is one, else on the CPU.
-`tools/demo.sh --text FILE` takes another text; `build/release/tools/ggemm demo --help` lists all arguments.
+`tools/demo.sh FILE` takes another text; `build/release/tools/ggemm demo --help` lists all arguments.
 TXT
   exit 0
 fi

@@ -72,6 +72,7 @@ class StoreEpilogue {
     GG_DEVICE void store_vectors() const {
       using Piece = If<VECTOR * sizeof(Sum) % 16 == 0, ptx::Vector16, u64>;  // of sums: 16 bytes, or 8 where D is twice as wide
       constexpr int ACROSS = T::BN / VECTOR, PIECES = VECTOR * sizeof(Sum) / sizeof(Piece);
+      static_assert(T::BN % VECTOR == 0, "16 bytes of D divide a row of the tile");
       const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll 2
       for (int index = thread; index < rows * ACROSS; index += T::THREADS) {

@@ -20,7 +20,7 @@ class MultistageMainloop {
   static constexpr int SIZE = sizeof(typename T::A);
   static constexpr int WM = T::BM / T::WARPS_M, WN = T::BN / T::WARPS_N;  // a warp's part of the tile
   static constexpr int MT = WM / Atom::M, NT = WN / Atom::N, KS = T::BK / Atom::K;
-  static_assert(KS >= 2, "fragments are loaded one k step ahead, within a tile");
+  static_assert(KS >= 2 && KS % 2 == 0, "fragments are loaded one k step ahead and alternate between two sets of registers, across tiles too");
   using TileA = If<T::A_MN_MAJOR, SharedTile<T::BK, T::BM, SIZE>, SharedTile<T::BM, T::BK, SIZE>>;
   using TileB = If<T::B_MN_MAJOR, SharedTile<T::BK, T::BN, SIZE>, SharedTile<T::BN, T::BK, SIZE>>;
   using OperandA = typename Atom::template Operand<TileA, T::A_MN_MAJOR, WM, true>;

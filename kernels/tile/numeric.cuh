@@ -68,10 +68,12 @@ using Bf16Format = SmallFloat<8, 7, true>;
 using E4m3Format = SmallFloat<4, 3, false>;
 using E5m2Format = SmallFloat<5, 2, true>;
 
-// f32 rounded to tf32's 10 mantissa bits, ties away from zero, as cvt.rna.tf32.f32 does (PTX ISA, "cvt"). Infinity and NaN pass.
+// f32 rounded to tf32's 10 mantissa bits, ties away from zero, as cvt.rna.tf32.f32 does (PTX ISA, "cvt"). Infinity passes. NaN is made quiet: tensor cores
+// do not look at the low bits, where all of its payload may be.
 GG_HD float round_tf32(float value) {
   const u32 bits = bit_cast<u32>(value);
-  return bit_cast<float>((bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu);
+  if ((bits & 0x7f800000u) == 0x7f800000u) return bit_cast<float>((bits & 0x7fffffu) ? bits | 0x400000u : bits);
+  return bit_cast<float>((bits + 0x1000u) & ~0x1fffu);
 }
 
 // load: element -> the type that sums are made in (Sum: float, double or i32).

@@ -46,6 +46,8 @@ ggemm_status ggemm_context_create(const ggemm_context_options* options, ggemm_co
     if (o.ordinal < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.ordinal=%d must be 0 or more", o.ordinal);
     if (o.threads < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.threads=%d must be 0 or more", o.threads);
     if (static_cast<unsigned>(o.log_level) > GGEMM_LOG_DEBUG) core::fail(GGEMM_ERROR_ARGUMENT, "options.log_level=%d is not a ggemm_log_level", static_cast<int>(o.log_level));
+    if (o.device == GGEMM_DEVICE_HOST && o.cuda_context)
+      core::fail(GGEMM_ERROR_ARGUMENT, "options.cuda_context=%p with options.device=GGEMM_DEVICE_HOST: the host has no CUDA context", o.cuda_context);
     *out_context = new ggemm_context{Engine(o)};
   });
 }

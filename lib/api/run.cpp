@@ -68,7 +68,7 @@ ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, con
     core::Problem problem = core::check_problem(d);
     const kernels::GemmParams params = core::bind(problem, api::import(args, "args"));
     problem.m = params.m, problem.n = params.n, problem.k = params.k;
-    engine.run(*engine.choose_for_call(request_for(problem, d.config, d.tune_key), stream), problem.type, params, stream);
+    engine.call(request_for(problem, d.config, d.tune_key), params, stream);
   });
 }
 
@@ -78,7 +78,7 @@ ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc
     const ggemm_grouped_desc d = api::import(desc, "desc");
     const core::GroupedProblem problem = core::check_problem(d);
     const kernels::GroupedParams params = core::bind(problem, api::import(args, "args"));
-    engine.run(*engine.choose_for_call(request_for(problem, d.config, d.tune_key), stream), problem.type, params, stream);
+    engine.call(request_for(problem, d.config, d.tune_key), params, stream);
   });
 }
 

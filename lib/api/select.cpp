@@ -18,6 +18,7 @@ select::TuneProgress tune_progress(const ggemm_tune_options& options, const core
 
 std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
   std::vector<select::Sizes> out;
+  if (options.sample_groups && !options.sample_sizes) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes is NULL with sample_groups=%zu", options.sample_groups);
   if (options.sample_sizes) {
     for (std::size_t i = 0; i < options.sample_groups; ++i) {
       const int64_t* s = options.sample_sizes + 3 * i;
@@ -97,7 +98,10 @@ ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, co
     const auto* plain = std::get_if<core::Problem>(&p.problem);
     const auto* grouped = std::get_if<core::GroupedProblem>(&p.problem);
     TuneRequest tuning{o.budget_seconds > 0 ? o.budget_seconds : 10.0, {}, {}, nullptr};
-    for (size_t i = 0; i < o.config_count; ++i) tuning.candidates.push_back(engine.forced_config(type, &api::required(o.configs[i], "options.configs[i]")));
+    for (size_t i = 0; i < o.config_count; ++i) {
+      if (!o.configs[i]) core::fail(GGEMM_ERROR_ARGUMENT, "options.configs[%zu] is NULL", i);
+      tuning.candidates.push_back(engine.forced_config(type, o.configs[i]));
+    }
     if (plain && (plain->m == 0 || plain->n == 0)) core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld, n=%lld: there is nothing to tune", static_cast<long long>(plain->m), static_cast<long long>(plain->n));
     if (grouped) tuning.sample = api::sample_sizes(o, *grouped);
     double flops = 0;

@@ -11,8 +11,9 @@ namespace ggemm::core {
 
 void* open_library(const std::string& path, std::vector<std::string>& tried) {
   if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  const char* reason = dlerror();
-  tried.push_back(path + ": " + (reason ? reason : "cannot be opened"));
+  const char* told = dlerror();
+  const std::string reason = told ? told : "cannot be opened", head = path + ": ";
+  tried.push_back(reason.rfind(head, 0) == 0 ? reason : head + reason);  // the loader's text mostly begins with the path itself
   return nullptr;
 }
 

@@ -2,8 +2,8 @@
 #include "core/problem.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "core/error.hpp"
 
@@ -41,16 +41,24 @@ void check_dtype(int dtype, const char* field, bool input) {
   if (input && !dtypes[dtype].input) fail(GGEMM_ERROR_ARGUMENT, "%s=%s: A and B take f64, f32, f16, bf16, e4m3, e5m2 and i8", field, dtypes[dtype].name);
 }
 
-void check_reserved(int64_t value, const char* field) {
-  if (value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: reserved words must be 0", field, ll(value));
+// A field's name comes in two parts, its owner's and its own, so that no text is made where nothing is wrong.
+void check_reserved(int64_t value, const char* owner, const char* field) {
+  if (value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s=%lld: reserved words must be 0", owner, field, ll(value));
 }
 
-// Resolves packed_rows to strides and checks them for a matrix of rows x cols.
+// Checks the strides of a matrix of rows x cols.
 void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols) {
   if (rows <= 0 || cols <= 0) return;
   const auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
   if (place.output && row_stride == 0 && rows > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=0 with %s=%lld: rows of D must not coincide", place.name, place.rows, ll(rows));
   if (place.output && col_stride == 0 && cols > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.col_stride=0 with %s=%lld: columns of D must not coincide", place.name, place.cols, ll(cols));
+  // Elements (i, j) and (i + col_stride / g, j - row_stride / g) share an address.
+  if (place.output && magnitude(row_stride) > 1 && magnitude(col_stride) > 1) {
+    const int64_t g = std::gcd(row_stride, col_stride);
+    if (magnitude(col_stride) / g < rows && magnitude(row_stride) / g < cols)
+      fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=%lld, %s.col_stride=%lld with %s=%lld, %s=%lld: elements of D must not coincide", place.name,
+           ll(row_stride), place.name, ll(col_stride), place.rows, ll(rows), place.cols, ll(cols));
+  }
   const bool row_major = magnitude(col_stride) == 1, col_major = magnitude(row_stride) == 1;
   const bool rows_meet = row_major && rows > 1 && row_stride != 0 && magnitude(row_stride) < cols;
   const bool cols_meet = col_major && cols > 1 && col_stride != 0 && magnitude(col_stride) < rows;
@@ -68,11 +76,8 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
 constexpr int64_t min_int64 = INT64_MIN;  // GGEMM_PACKED
 
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
-  char field[32];
-  std::snprintf(field, sizeof field, "%s.reserved0", place.name);
-  check_reserved(matrix.reserved0, field);
-  field[std::strlen(field) - 1] = '1';
-  check_reserved(matrix.reserved1, field);
+  check_reserved(matrix.reserved0, place.name, ".reserved0");
+  check_reserved(matrix.reserved1, place.name, ".reserved1");
   MatrixLayout layout{matrix.row_stride, matrix.col_stride == min_int64 ? 1 : matrix.col_stride, matrix.row_stride == min_int64};
   if (layout.packed_rows && layout.col_stride != 1)
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED with %s.col_stride=%lld: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name, place.name, ll(layout.col_stride));
@@ -108,8 +113,8 @@ ProblemType check_type(const Desc& desc) {
   if (static_cast<unsigned>(e.bias) > GGEMM_BIAS_PER_ROW) fail(GGEMM_ERROR_ARGUMENT, "epilogue.bias=%d is not a ggemm_bias", static_cast<int>(e.bias));
   if (e.bias && e.bias_dtype != GGEMM_DTYPE_NONE) check_dtype(e.bias_dtype, "epilogue.bias_dtype", false);
   if (e.scalars_on_device > 1) fail(GGEMM_ERROR_ARGUMENT, "epilogue.scalars_on_device=%u must be 0 or 1", e.scalars_on_device);
-  check_reserved(e.reserved[0], "epilogue.reserved[0]");
-  check_reserved(e.reserved[1], "epilogue.reserved[1]");
+  check_reserved(e.reserved[0], "epilogue", ".reserved[0]");
+  check_reserved(e.reserved[1], "epilogue", ".reserved[1]");
   if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
   if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
@@ -134,33 +139,34 @@ void check_size(int64_t value, const char* field) {
   if (value < 0) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: sizes must be 0 or more", field, ll(value));
 }
 
-EpilogueScalars scalars(const ggemm_epilogue_desc& e) { return {e.scalars_on_device != 0, e.activation_p0, e.activation_p1}; }
+// Parameters that the activation does not take are cleared: they may be anything, and kernels convert them to their own type.
+EpilogueScalars scalars(const ggemm_epilogue_desc& e) {
+  const bool clamp = e.activation == GGEMM_ACTIVATION_CLAMP;
+  return {e.scalars_on_device != 0, clamp || e.activation == GGEMM_ACTIVATION_LEAKY_RELU ? e.activation_p0 : 0, clamp ? e.activation_p1 : 0};
+}
 
-kernels::Source check_source(const ggemm_source& source, const char* field, int64_t groups, bool size) {
-  if (static_cast<unsigned>(source.kind) > GGEMM_SOURCE_I64) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d is not a ggemm_source_kind", field, static_cast<int>(source.kind));
-  if (source.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", field, source.reserved0);
-  if (source.kind == GGEMM_SOURCE_CONST) {
-    if (size) check_size(source.value, field);
-    return {nullptr, 0, source.value, 0, 0};
-  }
+kernels::Source check_source(const ggemm_source& source, const char* owner, const char* field, int64_t groups) {
+  if (static_cast<unsigned>(source.kind) > GGEMM_SOURCE_I64) fail(GGEMM_ERROR_ARGUMENT, "%s%s.kind=%d is not a ggemm_source_kind", owner, field, static_cast<int>(source.kind));
+  if (source.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.reserved0=%u: reserved words must be 0", owner, field, source.reserved0);
+  if (source.kind == GGEMM_SOURCE_CONST) return {nullptr, 0, source.value, 0, 0};
   const int64_t bytes = source.kind == GGEMM_SOURCE_I32 ? 4 : 8;
-  if (!source.data && groups > 0) fail(GGEMM_ERROR_ARGUMENT, "%s.data is NULL with groups=%lld", field, ll(groups));
+  if (!source.data && groups > 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.data is NULL with groups=%lld", owner, field, ll(groups));
   if (reinterpret_cast<std::uintptr_t>(source.data) % bytes || source.byte_stride % bytes)
-    fail(GGEMM_ERROR_ARGUMENT, "%s.data=%p, byte_stride=%lld must be multiples of %lld bytes", field, source.data, ll(source.byte_stride), ll(bytes));
+    fail(GGEMM_ERROR_ARGUMENT, "%s%s.data=%p, byte_stride=%lld must be multiples of %lld bytes", owner, field, source.data, ll(source.byte_stride), ll(bytes));
   return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), 0};
 }
 
+kernels::Source check_size_source(const ggemm_source& source, const char* field, int64_t groups) {
+  const kernels::Source checked = check_source(source, field, "", groups);
+  if (checked.kind == GGEMM_SOURCE_CONST) check_size(checked.value, field);
+  return checked;
+}
+
 GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_matrix& matrix, int64_t groups) {
-  char field[32];
-  std::snprintf(field, sizeof field, "%s.reserved0", place.name);
-  check_reserved(matrix.reserved0, field);
-  field[std::strlen(field) - 1] = '1';
-  check_reserved(matrix.reserved1, field);
-  GroupedLayout layout;
-  std::snprintf(field, sizeof field, "%s.row_stride", place.name);
-  layout.row_stride = check_source(matrix.row_stride, field, groups, false);
-  std::snprintf(field, sizeof field, "%s.col_stride", place.name);
-  layout.col_stride = check_source(matrix.col_stride, field, groups, false);
+  check_reserved(matrix.reserved0, place.name, ".reserved0");
+  check_reserved(matrix.reserved1, place.name, ".reserved1");
+  GroupedLayout layout{check_source(matrix.row_stride, place.name, ".row_stride", groups),
+                       check_source(matrix.col_stride, place.name, ".col_stride", groups)};
   const auto constant = [](const kernels::Source& s, int64_t value) { return s.kind == GGEMM_SOURCE_CONST && s.value == value; };
   if (constant(layout.col_stride, min_int64)) layout.col_stride.value = 1;
   if (constant(layout.row_stride, min_int64) && !constant(layout.col_stride, 1))
@@ -209,6 +215,19 @@ void check_pointer(const void* pointer, const char* field, std::size_t align, bo
   if (reinterpret_cast<std::uintptr_t>(pointer) % align) fail(GGEMM_ERROR_ARGUMENT, "%s=%p is not a multiple of its element's %zu bytes", field, pointer, align);
 }
 
+// The addresses of a matrix that leaves none out between its first element and its last; else nothing: columns of one buffer may well be an operand each.
+struct Extent {
+  std::uintptr_t begin = 0, end = 0;
+  bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
+};
+Extent dense_extent(const kernels::Matrix& matrix, int dtype, int64_t rows, int64_t cols) {
+  const bool row_major = matrix.col_stride == 1 && (matrix.row_stride == cols || rows == 1);
+  const bool col_major = matrix.row_stride == 1 && (matrix.col_stride == rows || cols == 1);
+  if (!row_major && !col_major) return {};
+  const auto begin = reinterpret_cast<std::uintptr_t>(matrix.data);
+  return {begin, begin + static_cast<std::uintptr_t>(rows) * static_cast<std::uintptr_t>(cols) * dtypes[dtype].size};
+}
+
 kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueScalars& scalars, const void* alpha, const void* beta) {
   return {bind_scalar(type, alpha, scalars.on_device, 1, "alpha"), bind_scalar(type, beta, scalars.on_device, 0, "beta"), scalars.activation_p0, scalars.activation_p1};
 }
@@ -226,7 +245,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   check_size(desc.m, "m");
   check_size(desc.n, "n");
   check_size(desc.k, "k");
-  check_reserved(desc.reserved0, "reserved0");
+  check_reserved(desc.reserved0, "", "reserved0");
   p.m = desc.m, p.n = desc.n, p.k = desc.k;
   p.a = check_matrix(place_a, desc.a, p.type.a, p.m, p.k);
   p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
@@ -250,9 +269,9 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   check_size(desc.expected_n, "expected_n");
   check_size(desc.expected_k, "expected_k");
   p.groups = desc.groups;
-  p.m = check_source(desc.m, "m", p.groups, true);
-  p.n = check_source(desc.n, "n", p.groups, true);
-  p.k = check_source(desc.k, "k", p.groups, true);
+  p.m = check_size_source(desc.m, "m", p.groups);
+  p.n = check_size_source(desc.n, "n", p.groups);
+  p.k = check_size_source(desc.k, "k", p.groups);
   p.a = check_grouped_matrix(place_a, desc.a, p.groups);
   p.b = check_grouped_matrix(place_b, desc.b, p.groups);
   p.c = check_grouped_matrix(place_c, desc.c, p.groups);
@@ -298,7 +317,12 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   check_pointer(args.d, "d", dtype_size(problem.type.d), output, "m and n above 0");
   check_pointer(args.c, "c", dtype_size(problem.type.c), reads_c, "beta other than 0");
   if (problem.type.bias) check_pointer(args.bias, "bias", dtype_size(problem.type.bias_dtype), output, "epilogue.bias set");
-  if (product && (args.d == args.a || args.d == args.b)) fail(GGEMM_ERROR_ARGUMENT, "d=%p is %s: D must not overlap A or B", args.d, args.d == args.a ? "a" : "b");
+  if (product) {
+    const Extent d = dense_extent(p.d, problem.type.d, p.m, p.n);
+    const bool in_a = args.d == args.a || d.overlaps(dense_extent(p.a, problem.type.a, p.m, p.k));
+    if (in_a || args.d == args.b || d.overlaps(dense_extent(p.b, problem.type.b, p.k, p.n)))
+      fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps %s=%p: D must not overlap A or B", args.d, in_a ? "a" : "b", in_a ? args.a : args.b);
+  }
   if (reads_c && args.c == args.d && (problem.type.c != problem.type.d || (p.m > 1 && p.c.row_stride != p.d.row_stride) || (p.n > 1 && p.c.col_stride != p.d.col_stride)))
     fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
          ll(p.d.row_stride), ll(p.d.col_stride));

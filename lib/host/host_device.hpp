@@ -24,7 +24,7 @@ class HostDevice {
 
   // Thread-safe. The bits do not depend on the number of threads.
   void run(const core::ProblemType& type, const kernels::GemmParams& params) const;
-  // Throws GGEMM_ERROR_ARGUMENT naming the group, before anything is written, if a group's sizes, strides or pointers are wrong.
+  // Throws GGEMM_ERROR_ARGUMENT naming the group, before anything is written, if a group's strides or pointers are wrong. Sizes below 0 count as 0.
   void run(const core::ProblemType& type, const kernels::GroupedParams& params) const;
 
  private:

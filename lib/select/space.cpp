@@ -67,10 +67,11 @@ struct Rule {
 
 constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
+    {[](const Query& q) { return q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
     {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= 128; }, "a thread's sums must fit in 128 registers"},
-    {[](const Query& q) { return shared_bytes(q.type, q.config) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
+    {[](const Query& q) { return shared_bytes(q.type, q.config) + static_shared_bytes(q.type) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
 };
 
 constexpr Rule simt_rules[] = {
@@ -110,9 +111,15 @@ constexpr Rule sm80_rules[] = {
      "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
     {[](const Query& q) { return warp_part(q, q.config.tile_m, q.config.warps_m) && warp_part(q, q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 (f64: 8) rows and columns or more"},
-    {[](const Query& q) { return q.config.tile_k * size_a(q.type) % 32 == 0 && q.config.tile_k * size_a(q.type) >= 64; }, "the tile must be 2 or more k steps of 32 bytes deep"},
+    {[](const Query& q) {
+       // Fragments alternate between two sets of registers, so a tile has an even number of k steps; copies come in batches of a power of two.
+       const int depth = q.config.tile_k * size_a(q.type);
+       return depth >= 64 && (depth & (depth - 1)) == 0;
+     },
+     "the tile's depth must be a power of two of 64 bytes or more"},
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
-    {[](const Query& q) { return !gathered(q.type) || sums_a_thread(q.config) <= 32; }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread"},
+    {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32; }, "f64 operands leave registers for 32 sums a thread"},
+    {[](const Query& q) { return !gathered(q.type) || sums_a_thread(q.config) * q.config.tile_k <= 32 * 64; }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64, 16 at 128"},
 };
 
 template <std::size_t N>
@@ -129,6 +136,8 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(2) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
+
+std::int64_t static_shared_bytes(const ProblemType& type) { return type.grouped ? 1024 : 0; }
 
 int min_ctas(const Config& config) { return threads(config) <= 128 ? 2 : 1; }
 

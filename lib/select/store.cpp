@@ -19,7 +19,11 @@ std::string record_key(const core::ProblemKey& key, const char* tune_key, const 
 
 std::string format(const Record& record) {
   std::string out = "ggemm-tuning 1\nbest " + record.best + "\n";
-  for (const Measured& m : record.measured) out += m.config + core::text(" %.3f\n", m.microseconds);
+  for (const Measured& m : record.measured) {
+    char number[64];  // printf would write the decimal point of the program's locale
+    const auto [end, error] = std::to_chars(number, number + sizeof number, m.microseconds, std::chars_format::fixed, 3);
+    if (error == std::errc()) out.append(m.config).append(" ").append(number, end).append("\n");
+  }
   return out;
 }
 
@@ -42,6 +46,7 @@ std::optional<Record> parse(const std::string& text) {
 }
 
 std::optional<Record> Store::find(const std::string& key) {
+  constexpr std::size_t most_records = 4096;
   {
     std::lock_guard lock(mutex_);
     if (const auto found = records_.find(key); found != records_.end()) return found->second;
@@ -49,6 +54,8 @@ std::optional<Record> Store::find(const std::string& key) {
   std::optional<Record> record;
   if (const auto entry = disk_.read("tuning", key)) record = parse(entry->body);
   std::lock_guard lock(mutex_);
+  // A caller whose sizes never repeat must not fill memory: what was not found may be looked for again.
+  if (records_.size() >= most_records) std::erase_if(records_, [](const auto& known) { return !known.second; });
   return records_.emplace(key, record).first->second;
 }
 

@@ -101,6 +101,7 @@ std::optional<Job> Sweep::choose(Case input, const std::string& mode, std::int64
     job.family = families[static_cast<std::size_t>(scaled)];
     for (const Configuration& c : all)
       if (c.family == job.family) names.push_back(c.name);
+    std::sort(names.begin(), names.end());  // the library's order depends on the sizes; cases of one class are to share a kernel
     tally_.legal(names);
     job.config = names[static_cast<std::size_t>((scaled - std::floor(scaled)) * static_cast<double>(names.size()))];
   } catch (const std::exception& e) {

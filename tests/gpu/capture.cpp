@@ -54,7 +54,10 @@ Case replayable(const CaseType& type, const std::vector<Size>& sizes, std::uint6
   c.beta = number % 3 ? 1 : 0;
   c.use_of_c = UseOfC::apart;
   c.packed_a = c.packed_b = c.packed_c = c.packed_d = c.described_otherwise = false;
-  if (!type.grouped) return c;
+  if (!type.grouped) {
+    c.described_m = sizes[0].m, c.described_n = sizes[0].n, c.described_k = sizes[0].k;
+    return c;
+  }
   c.expected_m = c.expected_n = c.expected_k = 64;
   c.given_m = c.given_n = c.given_k = Given{GGEMM_SOURCE_I32, 12, false};
   const Given memory{GGEMM_SOURCE_I64, 8, false}, unit{};

@@ -91,6 +91,8 @@ void context_is_left_alone(int ordinal) {
   check(driver().cuCtxGetCurrent(&own), "cuCtxGetCurrent");
   void* second = nullptr;
   check(driver().cuCtxCreate_v2(&second, 0, ordinal), "cuCtxCreate");
+  // It came on top of ours: take both off the stack, so that setting none below leaves none.
+  for (int depth = 0; depth < 2; ++depth) check(driver().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent");
   for (void* current : {static_cast<void*>(nullptr), second, own}) {
     const auto unchanged = [&](const char* what) {
       void* now = nullptr;

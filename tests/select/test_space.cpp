@@ -66,7 +66,9 @@ std::vector<Broken> broken() {
       {"three k steps", f16_nt, tile(sm80, 128, 128, 48, 2, 2, 3), h, "the tile's depth must be a power of two of 64 bytes or more"},
       {"lines of 32 bytes", type_of(GGEMM_F16, "nn"), tile(sm80, 16, 128, 64, 1, 4, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
       {"fewer chunks than threads", f16, tile(sm80, 16, 256, 64, 1, 8, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
-      {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread"},
+      {"64 sums of f64", type_of(GGEMM_F64), tile(sm80, 64, 128, 16, 2, 2, 3), h, "f64 operands leave registers for 32 sums a thread"},
+      {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64, 16 at 128"},
+      {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64, 16 at 128"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
   };
 }
@@ -87,12 +89,11 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
   Rng rng(seed);
   INFO("seed " << seed);
   const std::vector<core::ProblemType> types = every_type();
-  const auto one_of = [&](std::initializer_list<int> values) { return *(values.begin() + static_cast<long>(rng.next() % values.size())); };
   for (int i = 0; i < 300000; ++i) {
-    const core::ProblemType& type = types[rng.next() % types.size()];
-    const Config config = tile(static_cast<Family>(rng.next() % 3), one_of({8, 16, 24, 32, 40, 48, 64, 96, 128, 256}), one_of({8, 16, 32, 48, 64, 96, 128, 256}), one_of({4, 8, 9, 16, 24, 32, 64, 128}), one_of({1, 2, 3, 4, 8}),
-                               one_of({1, 2, 4, 8}), one_of({1, 2, 3, 4, 9}), one_of({0, 1, 1, 1, 8}));
-    const core::DeviceFacts facts = rng.next() % 16 ? device(one_of({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
+    const core::ProblemType& type = types[rng.below(types.size())];
+    const Config config = tile(static_cast<Family>(rng.below(3)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
+                               rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
+    const core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
     found.insert(reason(type, config, facts));
   }
   for (const std::string& text : found) {
@@ -189,6 +190,23 @@ TEST_CASE("space: shared memory is the larger of the ring and the staging of the
   CHECK(select::shared_bytes(type_of(GGEMM_F32), Config{}) == 0);
 }
 
+TEST_CASE("space: a grouped kernel keeps its scheduler's state in shared memory besides, and must have room for it") {
+  core::ProblemType plain = type_of(GGEMM_BF16), grouped = plain;
+  grouped.grouped = 1;
+  CHECK(select::static_shared_bytes(plain) == 0);
+  CHECK(select::static_shared_bytes(grouped) > 0);
+  const Config config = tile(Family::sm80, 128, 256, 64, 2, 4, 3);
+  CHECK(select::shared_bytes(grouped, config) == select::shared_bytes(plain, config));
+  core::DeviceFacts exact = device(90);
+  exact.shared_per_block = select::shared_bytes(plain, config);
+  CHECK(reason(plain, config, exact) == "");
+  CHECK(reason(grouped, config, exact) == "the tile must fit in shared memory");
+  exact.shared_per_block += select::static_shared_bytes(grouped);
+  CHECK(reason(grouped, config, exact) == "");
+  --exact.shared_per_block;
+  CHECK(reason(grouped, config, exact) == "the tile must fit in shared memory");
+}
+
 TEST_CASE("space: legal configurations fit in the device, threads and registers") {
   int legal = 0;
   for (const core::ProblemType& type : every_type()) {
@@ -198,7 +216,7 @@ TEST_CASE("space: legal configurations fit in the device, threads and registers"
         if (c.family == Family::host || select::illegal(type, c, facts)) continue;
         ++legal;
         const int threads = select::threads(c), ctas = select::min_ctas(c), sum = type.sum == core::Sum::f64 ? 2 : 1;
-        const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
+        const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) + select::static_shared_bytes(type) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
                           ctas * threads * 128 <= 65536;  // 128 registers a thread at the least
         if (!fits) FAIL_CHECK(core::config_name(type, c) << " on sm_" << capability);
       }

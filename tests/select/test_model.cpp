@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/model.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "core/problem_support.hpp"
+#include "devices.hpp"
+#include "select/space.hpp"
+
+using namespace ggemm;
+using namespace ggemm::tests;
+using core::Config;
+using core::Family;
+using select::Sizes;
+
+namespace {
+
+std::string text(const Sizes& s) { return core::text("groups %lld, m %lld, n %lld, k %lld", static_cast<long long>(s.groups), static_cast<long long>(s.m), static_cast<long long>(s.n), static_cast<long long>(s.k)); }
+
+bool same(const select::Ranking& a, const select::Ranking& b) {
+  const auto legal = [](const select::Candidate& x, const select::Candidate& y) { return x.config == y.config && x.microseconds == y.microseconds; };
+  const auto rejected = [](const select::Rejected& x, const select::Rejected& y) { return x.config == y.config && x.reason == y.reason; };
+  return std::equal(a.legal.begin(), a.legal.end(), b.legal.begin(), b.legal.end(), legal) && std::equal(a.rejected.begin(), a.rejected.end(), b.rejected.begin(), b.rejected.end(), rejected);
+}
+
+const std::vector<Sizes>& many_sizes() {
+  static const std::vector<Sizes> sizes = {{1, 1, 1, 1},         {1, 64, 64, 64},       {1, 1000, 1000, 1000}, {1, 8192, 8192, 8192},  {1, 1, 8192, 8192},           {1, 8192, 1, 8192}, {1, 128, 128, 1 << 20},
+                                           {1, 1 << 20, 16, 16}, {64, 100, 1024, 4096}, {4096, 3, 7, 11},      {1, 5, 5, 0},          {8, 0, 0, 0},                 {0, 0, 0, 0},       {1, 0, 4096, 4096},
+                                           {1, 1 << 30, 1 << 30, 1 << 30}, {1, std::int64_t(1) << 40, 1, 1}, {1, 1, 1, std::int64_t(1) << 40}};
+  return sizes;
+}
+
+const Config& best(const select::Ranking& ranking) {
+  REQUIRE_FALSE(ranking.legal.empty());
+  return ranking.legal.front().config;
+}
+
+}  // namespace
+
+TEST_CASE("model: an estimate is a positive number for every problem, configuration, device and size") {
+  for (const core::ProblemType& type : every_type()) {
+    for (const int capability : capabilities) {
+      const core::DeviceFacts facts = device(capability);
+      for (const Config& config : select::table(type)) {
+        if (select::illegal(type, config, facts)) continue;
+        for (const Sizes& sizes : many_sizes()) {
+          const double microseconds = select::estimate(type, config, sizes, facts);
+          if (!std::isfinite(microseconds) || microseconds <= 0) FAIL_CHECK(core::config_name(type, config) << " on sm_" << capability << ", " << text(sizes) << ": " << microseconds);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("model: a device that tells nothing of itself still has estimates") {
+  core::DeviceFacts facts = device(90);
+  facts.multiprocessors = 0;
+  facts.shared_per_multiprocessor = 0;
+  const core::ProblemType type = type_of(GGEMM_F16);
+  for (const select::Candidate& c : select::rank(type, {1, 512, 512, 512}, facts).legal) {
+    CHECK(std::isfinite(c.microseconds));
+    CHECK(c.microseconds > 0);
+    CHECK(c.config.raster >= 1);
+  }
+}
+
+TEST_CASE("model: a ranking is the whole table, best first, the rest with reasons, and the same every time") {
+  for (const core::ProblemType& type : every_type()) {
+    for (const int capability : capabilities) {
+      const core::DeviceFacts facts = device(capability);
+      for (const Sizes& sizes : {Sizes{1, 300, 500, 700}, Sizes{32, 0, 1024, 0}}) {
+        const select::Ranking ranking = select::rank(type, sizes, facts);
+        bool right = ranking.legal.size() + ranking.rejected.size() == select::table(type).size() && !ranking.legal.empty() && same(ranking, select::rank(type, sizes, facts));
+        for (std::size_t i = 1; i < ranking.legal.size(); ++i) right = right && ranking.legal[i - 1].microseconds <= ranking.legal[i].microseconds;
+        for (const select::Candidate& c : ranking.legal)
+          right = right && !select::illegal(type, c.config, facts) && c.config.family != Family::host && c.microseconds == select::estimate(type, c.config, sizes, facts);
+        for (const select::Rejected& r : ranking.rejected) right = right && !r.reason.empty() && select::illegal(type, r.config, facts) == r.reason;
+        if (!right) FAIL_CHECK(core::config_name(type, best(ranking)) << " on sm_" << capability << ", " << text(sizes));
+      }
+    }
+  }
+}
+
+TEST_CASE("model: the host has its one configuration") {
+  for (const core::ProblemType& type : every_type()) {
+    const select::Ranking ranking = select::rank(type, {1, 100, 100, 100}, host_device());
+    REQUIRE(ranking.legal.size() == 1);
+    CHECK(ranking.legal.front().config == Config{});
+    CHECK(ranking.legal.front().microseconds == 0);
+  }
+}
+
+TEST_CASE("model: a larger problem is never cheaper, for one configuration and for the best") {
+  constexpr double rounding = 1 - 1e-12;
+  const std::int64_t ladder[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 256, 300, 500, 512, 513, 1000, 1024, 2047, 2048, 4096, 6000, 8192, 16384};
+  for (const auto& [type, capability] : {std::pair{type_of(GGEMM_BF16), 90}, std::pair{type_of(GGEMM_I8, "nt"), 80}, std::pair{type_of(GGEMM_F32, "tn", true), 120}, std::pair{type_of(GGEMM_F64), 90}, std::pair{type_of(GGEMM_F32), 75}}) {
+    const core::DeviceFacts facts = device(capability);
+    // Along one size at a time, from two places.
+    for (const Sizes& base : {Sizes{1, 200, 300, 400}, Sizes{6, 4096, 2048, 1024}}) {
+      for (int along = 0; along < 4; ++along) {
+        std::vector<select::Candidate> last;
+        double last_best = 0;
+        for (const std::int64_t size : ladder) {
+          Sizes sizes = base;
+          (along == 0 ? sizes.m : along == 1 ? sizes.n : along == 2 ? sizes.k : sizes.groups) = size;
+          std::vector<select::Candidate> now = select::rank(type, sizes, facts).legal;
+          const double now_best = now.front().microseconds;
+          if (now_best < last_best * rounding) FAIL_CHECK(core::dtype_name(type.a) << " on sm_" << capability << ", " << text(sizes) << ": " << now_best << " after " << last_best);
+          last_best = now_best;
+          // The raster differs with m, so configurations are told apart by the rest.
+          for (select::Candidate& c : now) c.config.raster = 1;
+          for (const select::Candidate& c : now)
+            for (const select::Candidate& before : last)
+              if (c.config == before.config && c.microseconds < before.microseconds * rounding)
+                FAIL_CHECK(core::config_name(type, c.config) << " on sm_" << capability << ", " << text(sizes) << ": " << c.microseconds << " after " << before.microseconds);
+          last = std::move(now);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("model: a large product takes a large tile, a small one a small tile, few rows a flat one, few columns a narrow one") {
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16}) {
+    for (const char* layout : {"tn", "tt", "nn", "nt"}) {
+      for (const int capability : {80, 86, 89, 90, 100, 120}) {
+        INFO(core::dtype_name(dtype) << ' ' << layout << " on sm_" << capability);
+        const core::ProblemType type = type_of(dtype, layout);
+        const auto chosen = [&](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(capability))); };
+        const Config large = chosen(8192, 8192, 8192);
+        CHECK(large.family == Family::sm80);
+        CHECK(large.tile_m * large.tile_n >= 128 * 128);
+        const Config small = chosen(64, 64, 64);
+        CHECK(small.tile_m * small.tile_n <= 64 * 64);
+        const Config flat = chosen(16, 8192, 8192);
+        CHECK(flat.tile_m <= 64);
+        const Config narrow = chosen(8192, 16, 8192);
+        CHECK(narrow.tile_n <= 64);
+      }
+    }
+  }
+}
+
+TEST_CASE("model: tensor cores are preferred where they serve the problem") {
+  for (const int capability : {80, 86, 89, 90, 100, 120}) {
+    for (const core::ProblemType& type : {type_of(GGEMM_BF16), type_of(GGEMM_F16, "nt"), type_of(GGEMM_I8), type_of(GGEMM_F32, "tn", true)}) {
+      INFO(core::dtype_name(type.a) << " on sm_" << capability);
+      CHECK(best(select::rank(type, {1, 4096, 4096, 4096}, device(capability))).family == Family::sm80);
+    }
+    CHECK(best(select::rank(type_of(GGEMM_F32), {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
+  }
+}
+
+TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows of tiles than twice what there are") {
+  for (const core::ProblemType& type : {type_of(GGEMM_BF16), type_of(GGEMM_F64, "nn"), type_of(GGEMM_F32)}) {
+    for (const int capability : capabilities) {
+      for (const Sizes& sizes : many_sizes()) {
+        for (const select::Candidate& c : select::rank(type, sizes, device(capability)).legal) {
+          const std::int64_t rows = sizes.m > 0 ? (sizes.m + c.config.tile_m - 1) / c.config.tile_m : 0;  // 0: not known
+          const int raster = c.config.raster;
+          const bool right = raster >= 1 && raster <= 16 && (raster & (raster - 1)) == 0 && (rows == 0 || raster < 2 * rows);
+          if (!right) FAIL_CHECK(core::config_name(type, c.config) << " on sm_" << capability << ", " << text(sizes));
+        }
+      }
+    }
+  }
+  // a large square product has more than one row of tiles walked together
+  CHECK(best(select::rank(type_of(GGEMM_BF16), {1, 8192, 8192, 8192}, device(90))).raster > 1);
+}
