@@ -8,6 +8,9 @@ add_library(ggemm_build INTERFACE)
 target_compile_features(ggemm_build INTERFACE cxx_std_20)
 target_include_directories(ggemm_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/kernels)
 target_compile_options(ggemm_build INTERFACE -Wall -Wextra $<$<BOOL:${GGEMM_WERROR}>:-Werror> $<$<CONFIG:Release>:-O2>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  target_compile_options(ggemm_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)  # g++ 13 sees them where there are none
+endif()
 target_link_libraries(ggemm_build INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 if(GGEMM_SANITIZE)
   # A number that no enumerator has is a caller's mistake, which the library reports: not for the sanitizer to end the program over.

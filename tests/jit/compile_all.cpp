@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the shipped kernels by the real NVRTC for every architecture, and fails on a warning, a spill, or bits that differ between two compiles.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
@@ -83,13 +80,13 @@ struct Epilogue {
 };
 constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE}, {true, GGEMM_BIAS_NONE}, {false, GGEMM_BIAS_PER_COLUMN}, {true, GGEMM_BIAS_PER_ROW}};
 
-// One way to fill in a problem's type. The numbers are places in the lists, for taking turns.
+// One way to fill in a problem's type.
 struct Variant {
   core::ProblemType type;
-  std::array<int, 4> place;  // dtypes, layout, form, epilogue
+  int layout, form, epilogue;
 };
 
-Variant variant(const Dtypes& dtypes, int dtypes_place, int layout, int form, int epilogue) {
+Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
   desc.m = desc.n = desc.k = 64;
   desc.a.dtype = dtypes.a, desc.b.dtype = dtypes.b, desc.c.dtype = dtypes.c, desc.d.dtype = dtypes.d;
@@ -100,7 +97,7 @@ Variant variant(const Dtypes& dtypes, int dtypes_place, int layout, int form, in
   const bool int_epilogue = dtypes.a == GGEMM_I8 && dtypes.b == GGEMM_I8 && dtypes.d == GGEMM_I32;
   if (epilogues[epilogue].activation) desc.epilogue.activation = int_epilogue ? GGEMM_ACTIVATION_RELU : GGEMM_ACTIVATION_GELU;
   desc.epilogue.bias = epilogues[epilogue].bias;
-  Variant out{core::check_problem(desc).type, {dtypes_place, layout, form, epilogue}};
+  Variant out{core::check_problem(desc).type, layout, form, epilogue};
   out.type.grouped = static_cast<std::uint8_t>(form);
   return out;
 }
@@ -108,18 +105,16 @@ Variant variant(const Dtypes& dtypes, int dtypes_place, int layout, int form, in
 // The main dtypes in all variants; then every pair of A and B with every D once, the other parts taking turns.
 std::vector<Variant> all_variants() {
   std::vector<Variant> out;
+  for (const Dtypes& dtypes : main_dtypes)
+    for (int i = 0; i < 32; ++i) out.push_back(variant(dtypes, i % 4, i / 4 % 2, i / 8));
   int place = 0;
-  for (const Dtypes& dtypes : main_dtypes) {
-    for (int i = 0; i < 32; ++i) out.push_back(variant(dtypes, place, i % 4, i / 4 % 2, i / 8));
-    ++place;
-  }
   for (int a = GGEMM_F64; a <= GGEMM_I8; ++a) {
     for (int b = GGEMM_F64; b <= GGEMM_I8; ++b) {
       for (int d = GGEMM_F64; d <= GGEMM_I32; ++d, ++place) {
         Dtypes dtypes{static_cast<ggemm_dtype>(a), static_cast<ggemm_dtype>(b), static_cast<ggemm_dtype>(d), GGEMM_COMPUTE_DEFAULT, static_cast<ggemm_dtype>(1 + place * 5 % 8)};
         const bool int_epilogue = a == GGEMM_I8 && b == GGEMM_I8 && d == GGEMM_I32;  // takes C as i32
         if (int_epilogue) dtypes.c = GGEMM_I32;
-        out.push_back(variant(dtypes, place, place % 4, place / 4 % 2, place / 3 % 4));
+        out.push_back(variant(dtypes, place % 4, place / 4 % 2, place / 3 % 4));
       }
     }
   }
@@ -131,6 +126,7 @@ struct Task {
   core::ProblemType type;
   core::Config config;
   jit::Request request() const { return jit::render(type, config, select::min_ctas(config), arch->name); }
+  std::string label() const { return arch->name + (" " + request().name); }
 };
 
 std::vector<Task> all_tasks(const std::vector<const Arch*>& chosen) {
@@ -145,38 +141,45 @@ std::vector<Task> all_tasks(const std::vector<const Arch*>& chosen) {
   return out;
 }
 
+// What a kernel is made of, for taking turns: dtypes, layout, form, epilogue, and some of them in pairs; of each family by itself.
+std::array<std::array<int, 4>, 9> parts_of(const Variant& v, core::Family family) {
+  const int f = static_cast<int>(family), a = v.type.a + 10 * v.type.compute;
+  return {{{0, f, a, 0}, {1, f, v.type.b, 0}, {2, f, v.type.d, 0}, {3, f, v.layout, 0}, {4, f, v.form, 0}, {5, f, v.epilogue, 0}, {6, f, a, v.layout}, {7, f, a, v.form}, {8, f, v.form, v.epilogue}}};
+}
+
 // Takes rows of the table and architectures in turn, each time with the legal variant whose parts were used least so far.
 std::vector<Task> sample_tasks(const std::vector<const Arch*>& chosen, std::size_t count) {
   std::vector<Task> out;
   const std::vector<Variant> variants = all_variants();
   std::vector<std::vector<core::Config>> tables;
   for (const Variant& v : variants) tables.push_back(select::table(v.type));
-  std::map<std::array<int, 3>, int> used;
-  const auto parts = [](const Variant& v, core::Family family) {
-    const auto& p = v.place;
-    const int f = static_cast<int>(family);
-    return std::array<std::array<int, 3>, 6>{{{0, p[0], f}, {1, p[1], f}, {2, p[2], f}, {3, p[3], f}, {4, p[0], p[1]}, {5, p[2], p[3]}}};
-  };
+  std::map<std::array<int, 4>, int> used;
   std::set<std::string> taken;
-  for (std::size_t before = 1; out.size() < count && out.size() != before;) {
-    before = out.size();
+  // The index of the variant; -1 if there is none left.
+  const auto choose = [&](const Arch& arch, std::size_t row) {
+    int best = -1, least = 0;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const core::Config& config = tables[i][row];
+      if (config.family == core::Family::host || select::illegal(variants[i].type, config, facts_of(arch))) continue;
+      int cost = 0;
+      for (const auto& part : parts_of(variants[i], config.family)) cost += used[part];
+      if (best >= 0 && cost >= least) continue;
+      if (!taken.contains(Task{&arch, variants[i].type, config}.label())) best = static_cast<int>(i), least = cost;
+    }
+    return best;
+  };
+  for (bool first = true, more = true; more && (first || out.size() < count); first = false) {
+    more = false;
     for (std::size_t row = 0; row < tables.front().size(); ++row) {
       for (const Arch* arch : chosen) {
-        int best = -1, best_cost = 0;
-        for (std::size_t i = 0; i < variants.size(); ++i) {
-          const core::Config& config = tables[i][row];
-          if (config.family == core::Family::host || select::illegal(variants[i].type, config, facts_of(*arch))) continue;
-          int cost = 0;
-          for (const auto& part : parts(variants[i], config.family)) cost += used[part];
-          if ((best < 0 || cost < best_cost) && !taken.contains(arch->name + jit::render(variants[i].type, config, 1, "").name)) best = static_cast<int>(i), best_cost = cost;
-        }
-        if (best < 0) continue;
-        const Variant& v = variants[static_cast<std::size_t>(best)];
-        const Task task{arch, v.type, tables[static_cast<std::size_t>(best)][row]};
-        for (const auto& part : parts(v, task.config.family)) ++used[part];
-        taken.insert(arch->name + task.request().name);
-        out.push_back(task);
-        if (before > 0 && out.size() >= count) return out;  // the first turn is always made to its end
+        if (!first && out.size() >= count) return out;  // the first turn is always made to its end
+        const int index = choose(*arch, row);
+        if (index < 0) continue;
+        more = true;
+        const std::size_t i = static_cast<std::size_t>(index);
+        out.push_back({arch, variants[i].type, tables[i][row]});
+        taken.insert(out.back().label());
+        for (const auto& part : parts_of(variants[i], tables[i][row].family)) ++used[part];
       }
     }
   }
@@ -257,7 +260,7 @@ class Work {
       std::printf("%-8s %9d %7d %9.1f %10d %11d\n", arch.name, t.compiled, t.failed, t.seconds, t.registers, t.with_stack);
       failed += t.failed;
     }
-    std::printf("%zu kernels, %d failed; %d compiled a second time with the same bits asked for\n", tasks_.size(), failed, repeated_.load());
+    std::printf("%zu kernels, %d failed (%d were compiled twice, to compare the bits)\n", tasks_.size(), failed, repeated_.load());
     return failed;
   }
 
@@ -375,7 +378,7 @@ int main(int count, char** values) {
   const Arguments arguments = read_arguments(count, values);
   const std::vector<Task> tasks = chosen_tasks(arguments);
   if (arguments.list) {
-    for (const Task& task : tasks) std::printf("%s %s\n", task.arch->name, task.request().name.c_str());
+    for (const Task& task : tasks) std::printf("%s\n", task.label().c_str());
     return 0;
   }
   const jit::Options options{core::environment("GGEMM_NVRTC"), 0, true};

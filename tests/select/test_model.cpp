@@ -122,6 +122,22 @@ TEST_CASE("model: a larger problem is never cheaper, for one configuration and f
   }
 }
 
+TEST_CASE("model: twice the work takes twice the time where the device is full, and a group's work counts as often as there are groups") {
+  const core::ProblemType type = type_of(GGEMM_BF16);
+  const core::DeviceFacts facts = device(90);
+  for (const Config& config : select::table(type)) {
+    if (select::illegal(type, config, facts)) continue;
+    const auto time = [&](const Sizes& sizes) { return select::estimate(type, config, sizes, facts); };
+    INFO(core::config_name(type, config));
+    const double once = time({1, 8192, 8192, 8192});
+    for (const double twice : {time({1, 16384, 8192, 8192}), time({1, 8192, 16384, 8192}), time({1, 8192, 8192, 16384}), time({2, 8192, 8192, 8192})}) {
+      CHECK(twice > 1.8 * once);
+      CHECK(twice < 2.2 * once);
+    }
+    CHECK(time({64, 2048, 2048, 2048}) > 0.9 * time({1, 8192, 8192, 8192}));
+  }
+}
+
 TEST_CASE("model: a large product takes a large tile, a small one a small tile, few rows a flat one, few columns a narrow one") {
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16}) {
     for (const char* layout : {"tn", "tt", "nn", "nt"}) {
