@@ -43,8 +43,9 @@ class MultistageMainloop {
 
     // A tile's copies are spread over the k steps before its barrier, between the products.
     constexpr int PARTS = KS - 1, HELD = sizeof(sums_) > 256 ? 2 : 4;
-    TileCopy<TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD> copy_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
-    TileCopy<TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD> copy_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+    TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD> copy_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
+    TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD> copy_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+    __syncthreads();
     i32 tiles = static_cast<i32>(ceil_div(p.k, T::BK));  // left to multiply; k is below 2^31 BK
     const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);  // depth of the last one
     // left: tiles that are not copied yet, this one included.

@@ -24,8 +24,8 @@ template <> struct UnsignedOf<4> { using type = u32; };
 template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
-// HELD: chunks that a thread may hold in registers on the slow ways.
-template <class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD>
+// HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's.
+template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD>
 class TileCopy {
   static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
   static constexpr int ROW_STEP = THREADS / CHUNKS;  // rows between a thread's successive chunks
@@ -36,13 +36,14 @@ class TileCopy {
   using Word = typename UnsignedOf<WORD>::type;
 
  public:
-  // data: the tile's first element at k = 0. mn_left: rows (or columns) of the operand from there, in elements.
+  // data: the tile's first element at k = 0. mn_left: rows (or columns) of the operand from there, in elements. A barrier must follow.
   GG_DEVICE TileCopy(const void* data, i64 mn_stride, i64 k_stride, i64 mn_left) {
     outer_stride_ = (K_OUTER ? k_stride : mn_stride) * SIZE;
-    inner_stride_ = (K_OUTER ? mn_stride : k_stride) * SIZE;
+    const i64 inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
+    if (thread() == 0) inner_stride() = inner;
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    const CopyWay way = inner_stride_ != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : low % WORD == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
-    source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner_stride_;
+    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : low % WORD == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner;
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
 
@@ -52,9 +53,17 @@ class TileCopy {
     else if (part == 0) issue_slowly(slot, k_left);
   }
   // Moves on to the next BK of k.
-  GG_DEVICE void advance() { source_ += K_OUTER ? Tile::OUTER * outer_stride_ : Tile::INNER * inner_stride_; }
+  GG_DEVICE void advance() {
+    if constexpr (K_OUTER) source_ += Tile::OUTER * outer_stride_;
+    else source_ += way() == CopyWay::elements ? Tile::INNER * inner_stride() : Tile::ROW_BYTES;
+  }
 
  private:
+  // In bytes. Only elements ask for it, so it rests in shared memory: registers are dear here.
+  GG_DEVICE static i64& inner_stride() {
+    __shared__ i64 stride;
+    return stride;
+  }
   GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
   GG_DEVICE static int chunk_row() { return thread() / CHUNKS; }
   GG_DEVICE static int chunk_byte() { return thread() % CHUNKS * 16; }
@@ -86,7 +95,7 @@ class TileCopy {
     if (SIZE == 2 && way() == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
     constexpr int WORDS = Tile::ROW_BYTES / WORD, PER_THREAD = Tile::OUTER * WORDS / THREADS, BATCH = PER_THREAD < 4 ? PER_THREAD : 4;
     static_assert(PER_THREAD % BATCH == 0, "whole batches");
-    const char* const first = source_ - chunk_row() * outer_stride_ - chunk_byte() / SIZE * inner_stride_;  // the tile's first element
+    const char* const first = source_ - chunk_row() * outer_stride_ - chunk_byte() / SIZE * inner_stride();  // the tile's first element
     const bool async = way() == CopyWay::chunks || way() == CopyWay::words;
 #pragma unroll 1
     for (int batch = 0; batch < PER_THREAD; batch += BATCH) {
@@ -141,20 +150,20 @@ class TileCopy {
   GG_DEVICE Word gather(const char* first, int word, i32 k_left) const {
     constexpr int WORDS = Tile::ROW_BYTES / WORD, ELEMENTS = WORD / SIZE;
     const int row = word / WORDS, column = word % WORDS * ELEMENTS;
-    const char* source = first + row * outer_stride_ + column * inner_stride_;
+    const char* source = first + row * outer_stride_ + column * inner_stride();
     Word out = 0;
 #pragma unroll
     for (int e = 0; e < ELEMENTS; ++e) {
       const bool on = row < outer_left(k_left) && column + e < inner_left(k_left);
       out |= static_cast<Word>(ptx::load_constant(reinterpret_cast<const Unsigned*>(source), on)) << (e * SIZE * 8 % (WORD * 8));
-      source += inner_stride_;
+      source += inner_stride();
     }
     return out;
   }
 
   const char* source_;  // this thread's first chunk at the current k
-  i64 outer_stride_, inner_stride_;  // bytes
-  u32 packed_;  // way in bits 0-1, what is left along m or n in 2-15, the first chunk's offset in a slot, in chunks, in 16-31: registers are dear here
+  i64 outer_stride_;    // bytes
+  u32 packed_;  // way in bits 0-1, what is left along m or n in 2-15, the first chunk's offset in a slot, in chunks, in 16-31
 };
 
 }  // namespace ggemm::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tiles a CTA computes: every gridDim.x-th in the raster order, of one product or of all groups.
+// Which tiles a CTA computes: in a plain product the blockIdx.x-th in the raster order, in a grouped one every gridDim.x-th of all groups.
 #pragma once
 #include "scheduler/group_params.cuh"
 #include "scheduler/groups.cuh"
@@ -7,33 +7,28 @@
 
 namespace ggemm::kernels {
 
-// One tile of work.
-struct Work {
-  i32 group;                  // 0 in a plain product, -1 when there is no more
-  i32 tile_row, tile_column;
-};
-
+// One tile a CTA. Where it lies is worked out again when it is asked for: keeping it would cost the mainloop registers.
 template <int BM, int BN>
 class PlainScheduler {
  public:
   using Params = GemmParams;
-  GG_DEVICE explicit PlainScheduler(const Params& params) : params_(params), next_(blockIdx.x) {}
+  GG_DEVICE explicit PlainScheduler(const Params& params) : params_(params) {}
   GG_DEVICE bool next() {
-    const u32 tiles_m = static_cast<u32>(ceil_div(params_.m, BM)), tiles_n = static_cast<u32>(ceil_div(params_.n, BN));
-    if (next_ >= tiles_m * tiles_n) return false;
-    const TileCoord tile = raster_tile(next_, tiles_m, tiles_n, params_.raster);
-    work_ = {0, static_cast<i32>(tile.row), static_cast<i32>(tile.col)};
-    next_ += gridDim.x;
-    return true;
+    const bool first = !taken_;
+    taken_ = true;
+    return first;
   }
-  GG_DEVICE i32 tile_row() const { return work_.tile_row; }
-  GG_DEVICE i32 tile_column() const { return work_.tile_column; }
+  GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
+  GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
   GG_DEVICE const GemmParams& problem() const { return params_; }
 
  private:
+  GG_DEVICE TileCoord tile() const {
+    return raster_tile(blockIdx.x, static_cast<u32>(ceil_div(params_.m, BM)), static_cast<u32>(ceil_div(params_.n, BN)), params_.raster);
+  }
+
   const Params& params_;
-  u32 next_;  // the host refuses 2^31 tiles and more
-  Work work_;
+  bool taken_ = false;
 };
 
 // The warp's lanes, as scheduler/groups.cuh wants them.
@@ -61,7 +56,7 @@ struct DeviceWarp {
 template <int BM, int BN>
 class GroupedScheduler {
   struct Shared {
-    Work work;
+    i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
     i32 next;
     i32 base, tiles_before, tiles_in, ends[32];  // the cursor
   };
@@ -80,12 +75,12 @@ class GroupedScheduler {
       find();
     }
     __syncthreads();
-    return shared().work.group >= 0;
+    return shared().group >= 0;
   }
-  GG_DEVICE i32 tile_row() const { return shared().work.tile_row; }
-  GG_DEVICE i32 tile_column() const { return shared().work.tile_column; }
+  GG_DEVICE i32 tile_row() const { return shared().tile_row; }
+  GG_DEVICE i32 tile_column() const { return shared().tile_column; }
   // Read anew where it is needed.
-  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().work.group); }
+  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group); }
 
  private:
   GG_DEVICE static Shared& shared() {
@@ -110,10 +105,10 @@ class GroupedScheduler {
     save(cursor);
     if (DeviceWarp::lane() != 0) return;
     s.next = tile + static_cast<i32>(gridDim.x);
-    s.work.group = -1;
+    s.group = -1;
     if (found.group >= groups) return;
     const TileCoord at = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);
-    s.work = {found.group, static_cast<i32>(at.row), static_cast<i32>(at.col)};
+    s.group = found.group, s.tile_row = static_cast<i32>(at.row), s.tile_column = static_cast<i32>(at.col);
   }
 
   const Params& params_;

@@ -34,7 +34,7 @@ constexpr double launch_microseconds = 2.5;
 constexpr double dram_bytes_a_microsecond = 4.0e6;
 
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
-  const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type)) + 1024;  // the driver keeps 1 KiB of each CTA
+  const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
   // Registers: a thread's sums, fragments and addresses; 128 threads may use all 255.
   const int by_registers = std::max(1, 512 / std::max(1, threads(c)));

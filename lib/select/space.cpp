@@ -33,7 +33,6 @@ constexpr Row rows[] = {
     // Small problems, wave tails, groups of few rows.
     {Family::sm80, 128, 64, 128, 2, 2, 4},
     {Family::sm80, 64, 128, 128, 2, 2, 4},
-    {Family::sm80, 64, 256, 128, 1, 4, 3},
     {Family::sm80, 64, 64, 128, 2, 2, 4},
     {Family::sm80, 64, 64, 64, 2, 2, 4},
     {Family::sm80, 32, 128, 128, 1, 4, 4},
@@ -71,7 +70,7 @@ constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
     {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= 128; }, "a thread's sums must fit in 128 registers"},
-    {[](const Query& q) { return shared_bytes(q.type, q.config) + static_shared_bytes(q.type) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
+    {[](const Query& q) { return shared_bytes(q.type, q.config) + static_shared_bytes(q.type, q.config) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
 };
 
 constexpr Rule simt_rules[] = {
@@ -85,7 +84,9 @@ constexpr Rule simt_rules[] = {
      "a thread's part must be 1 to 3 or a multiple of 4 wide, and 16 at most"},
     {[](const Query& q) { return q.config.tile_m * q.config.tile_k % threads(q.config) == 0 && q.config.tile_n * q.config.tile_k % threads(q.config) == 0 && q.config.tile_k <= 64; },
      "threads must load the tiles evenly, at most 64 deep"},
+    {[](const Query& q) { return q.type.sum != Sum::f64 || sums_a_thread(q.config) <= 32; }, "f64 sums leave registers for 32 of them a thread"},
     {[](const Query& q) { return (q.config.tile_m + q.config.tile_n) * q.config.tile_k / threads(q.config) <= 32; }, "a thread must load 32 elements or fewer"},
+    {[](const Query& q) { return q.type.sum != Sum::f64 || sums_a_thread(q.config) <= 32; }, "f64 on CUDA cores leaves registers for 32 sums a thread"},
 };
 
 // One operand's tile in shared memory: kernels/tile/shared_tile.cuh and pipeline/copy.cuh.
@@ -121,7 +122,7 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32; }, "f64 operands leave registers for 32 sums a thread"},
     {[](const Query& q) { return !gathered(q.type, 4) || sums_a_thread(q.config) <= 64; }, "32-bit operands contiguous along m or n leave registers for 64 sums a thread"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
-    {[](const Query& q) { return !gathered(q.type, 1) || sums_a_thread(q.config) * q.config.tile_k <= 32 * 64; }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64, 16 at 128"},
+    {[](const Query& q) { return !gathered(q.type, 1) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
 };
 
 template <std::size_t N>
@@ -139,7 +140,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 
-std::int64_t static_shared_bytes(const ProblemType& type) { return type.grouped ? 1024 : 0; }
+std::int64_t static_shared_bytes(const ProblemType& type, const Config& config) { return type.grouped || config.family == Family::sm80 ? 1024 : 0; }
 
 int min_ctas(const Config& config) { return threads(config) <= 128 ? 2 : 1; }
 

@@ -11,8 +11,8 @@ namespace ggemm::select {
 
 // Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh).
 std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);
-// And of what a grouped kernel keeps besides, the scheduler's state, with the padding that aligns the rest.
-std::int64_t static_shared_bytes(const core::ProblemType& type);
+// And of static shared memory, where the grouped scheduler and the copies park what would cost registers; with the padding that aligns the dynamic part.
+std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Config& config);
 // CTAs that a multiprocessor should hold, for the kernel's register bound (GG_MIN_CTAS).
 int min_ctas(const core::Config& config);
 inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n; }

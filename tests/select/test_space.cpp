@@ -52,7 +52,9 @@ std::vector<Broken> broken() {
       {"20 rows a thread", f32, tile(simt, 160, 32, 16, 2, 2, 2), h, "a thread's part must be 1 to 3 or a multiple of 4 wide, and 16 at most"},
       {"loads that do not divide", f32, tile(simt, 32, 32, 9, 2, 1, 2), h, "threads must load the tiles evenly, at most 64 deep"},
       {"128 deep", f32, tile(simt, 32, 32, 128, 4, 4, 2), h, "threads must load the tiles evenly, at most 64 deep"},
+      {"64 sums of f64 on CUDA cores", type_of(GGEMM_F64), tile(simt, 128, 128, 16, 4, 2, 2), h, "f64 sums leave registers for 32 of them a thread"},
       {"64 loads a thread", f32, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer"},
+      {"64 sums of f64 on CUDA cores", type_of(GGEMM_F64), tile(simt, 128, 128, 16, 4, 2, 2), h, "f64 on CUDA cores leaves registers for 32 sums a thread"},
       {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
       {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
@@ -71,8 +73,8 @@ std::vector<Broken> broken() {
       {"64 sums of f64", type_of(GGEMM_F64), tile(sm80, 64, 128, 16, 2, 2, 3), h, "f64 operands leave registers for 32 sums a thread"},
       {"tf32 contiguous along m, 128 sums a thread", type_of(GGEMM_F32, "nn", true), tile(sm80, 128, 128, 16, 2, 2, 4), h, "32-bit operands contiguous along m or n leave registers for 64 sums a thread"},
       {"128 sums a thread on sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
-      {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64, 16 at 128"},
-      {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64, 16 at 128"},
+      {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
+      {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
   };
 }
@@ -194,21 +196,21 @@ TEST_CASE("space: shared memory is the larger of the ring and the staging of the
   CHECK(select::shared_bytes(type_of(GGEMM_F32), Config{}) == 0);
 }
 
-TEST_CASE("space: a grouped kernel keeps its scheduler's state in shared memory besides, and must have room for it") {
+TEST_CASE("space: dynamic and static shared memory must fit together") {
   core::ProblemType plain = type_of(GGEMM_BF16), grouped = plain;
   grouped.grouped = 1;
-  CHECK(select::static_shared_bytes(plain) == 0);
-  CHECK(select::static_shared_bytes(grouped) > 0);
-  const Config config = tile(Family::sm80, 128, 256, 64, 2, 4, 3);
-  CHECK(select::shared_bytes(grouped, config) == select::shared_bytes(plain, config));
-  core::DeviceFacts exact = device(90);
-  exact.shared_per_block = select::shared_bytes(plain, config);
-  CHECK(reason(plain, config, exact) == "");
-  CHECK(reason(grouped, config, exact) == "the tile must fit in shared memory");
-  exact.shared_per_block += select::static_shared_bytes(grouped);
-  CHECK(reason(grouped, config, exact) == "");
-  --exact.shared_per_block;
-  CHECK(reason(grouped, config, exact) == "the tile must fit in shared memory");
+  for (const core::ProblemType& type : {plain, grouped}) {
+    for (const Config& config : {tile(Family::sm80, 128, 256, 64, 2, 4, 3), tile(Family::simt, 64, 64, 16, 2, 2, 2)}) {
+      core::DeviceFacts exact = device(90);
+      exact.shared_per_block = select::shared_bytes(type, config) + select::static_shared_bytes(type, config);
+      CHECK(reason(type, config, exact) == "");
+      --exact.shared_per_block;
+      CHECK(reason(type, config, exact) == "the tile must fit in shared memory");
+      CHECK(select::shared_bytes(type, config) == select::shared_bytes(plain, config));
+    }
+    // the scheduler's state
+    if (type.grouped) CHECK(select::static_shared_bytes(type, tile(Family::simt, 64, 64, 16, 2, 2, 2)) > 0);
+  }
 }
 
 TEST_CASE("space: legal configurations fit in the device, threads and registers") {
@@ -220,7 +222,7 @@ TEST_CASE("space: legal configurations fit in the device, threads and registers"
         if (c.family == Family::host || select::illegal(type, c, facts)) continue;
         ++legal;
         const int threads = select::threads(c), ctas = select::min_ctas(c), sum = type.sum == core::Sum::f64 ? 2 : 1;
-        const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) + select::static_shared_bytes(type) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
+        const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) + select::static_shared_bytes(type, c) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
                           ctas * threads * 128 <= 65536;  // 128 registers a thread at the least
         if (!fits) FAIL_CHECK(core::config_name(type, c) << " on sm_" << capability);
       }
