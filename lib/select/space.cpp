@@ -86,7 +86,6 @@ constexpr Rule simt_rules[] = {
      "threads must load the tiles evenly, at most 64 deep"},
     {[](const Query& q) { return q.type.sum != Sum::f64 || sums_a_thread(q.config) <= 32; }, "f64 sums leave registers for 32 of them a thread"},
     {[](const Query& q) { return (q.config.tile_m + q.config.tile_n) * q.config.tile_k / threads(q.config) <= 32; }, "a thread must load 32 elements or fewer"},
-    {[](const Query& q) { return q.type.sum != Sum::f64 || sums_a_thread(q.config) <= 32; }, "f64 on CUDA cores leaves registers for 32 sums a thread"},
 };
 
 // One operand's tile in shared memory: kernels/tile/shared_tile.cuh and pipeline/copy.cuh.

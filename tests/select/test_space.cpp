@@ -54,7 +54,6 @@ std::vector<Broken> broken() {
       {"128 deep", f32, tile(simt, 32, 32, 128, 4, 4, 2), h, "threads must load the tiles evenly, at most 64 deep"},
       {"64 sums of f64 on CUDA cores", type_of(GGEMM_F64), tile(simt, 128, 128, 16, 4, 2, 2), h, "f64 sums leave registers for 32 of them a thread"},
       {"64 loads a thread", f32, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer"},
-      {"64 sums of f64 on CUDA cores", type_of(GGEMM_F64), tile(simt, 128, 128, 16, 4, 2, 2), h, "f64 on CUDA cores leaves registers for 32 sums a thread"},
       {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
       {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
