@@ -88,7 +88,7 @@ class TileCopy {
     const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
-      if (i * PARTS / COUNT == part) ptx::cp_async_16(target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i)), source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
+      if (i * PARTS / COUNT == part) ptx::cp_async<16>(target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i)), source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
   }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
@@ -100,11 +100,13 @@ class TileCopy {
 #pragma unroll 1
     for (int batch = 0; batch < PER_THREAD; batch += BATCH) {
       if (async) {
-#pragma unroll
+#pragma unroll 1
         for (int i = 0; i < BATCH; ++i) {
           const int word = (batch + i) * THREADS + thread(), row = word / WORDS, byte = word % WORDS * WORD;
           const int valid = row < outer_left(k_left) ? clamp_bytes(inner_left(k_left), byte, WORD) : 0;
-          ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, byte), first + row * outer_stride_ + byte, valid);
+          // A word that the operand's end cuts is gathered: an asynchronous copy of a part of it may touch the rest.
+          if (valid == 0 || valid == WORD) ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, byte), first + row * outer_stride_ + byte, valid != 0);
+          else *reinterpret_cast<Word*>(slot + Tile::offset(row, byte)) = gather(first, word, k_left);
         }
       } else {
         Word words[BATCH];  // all loads before the first store, so that they overlap

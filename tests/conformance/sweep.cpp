@@ -151,7 +151,7 @@ void Sweep::random(Mode mode, bool grouped, std::int64_t count, double deadline)
   const double begin = now();
   const std::int64_t first = options_.only_case >= 0 ? options_.only_case : 0, end = options_.only_case >= 0 ? first + 1 : count;
   // On CUDA a chunk brings several compiles for each core.
-  const std::int64_t chunk = options_.cuda ? 64 * options_.per_class : 512;
+  const std::int64_t chunk = options_.cuda ? 16 * options_.per_class : 512;
   for (std::int64_t at = first; at < end && !broken_ && (deadline == 0 || now() < deadline); at += chunk) {
     const std::size_t size = static_cast<std::size_t>(std::min(chunk, end - at));
     std::vector<std::optional<Job>> drawn(size);
