@@ -49,8 +49,8 @@ int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
 int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(type.a)); }
 
 bool wide_atom(const ProblemType& type) { return type.a != GGEMM_F64; }
-// Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers.
-bool gathered(const ProblemType& type, int size) { return size_a(type) == size && (type.major_a == Major::mn || type.major_b == Major::mn); }
+// Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers; bytes take most.
+bool gathered(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
 int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, threads(c)); }
 
 struct Query {
@@ -119,9 +119,13 @@ constexpr Rule sm80_rules[] = {
      "the tile's depth must be a power of two of 64 bytes or more"},
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32; }, "f64 operands leave registers for 32 sums a thread"},
-    {[](const Query& q) { return !gathered(q.type, 4) || sums_a_thread(q.config) <= 64; }, "32-bit operands contiguous along m or n leave registers for 64 sums a thread"},
+    {[](const Query& q) {
+       const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
+       return size_a(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
+     },
+     "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
-    {[](const Query& q) { return !gathered(q.type, 1) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
+    {[](const Query& q) { return !gathered(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
 };
 
 template <std::size_t N>

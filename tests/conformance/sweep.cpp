@@ -131,6 +131,7 @@ void Sweep::run_one(Session& session, const Job& job) {
   set_crash_line(repeat);
   CheckOptions check;
   check.sums_flush_denormals = job.family == "sm80";
+  check.smallest_operand = job.family == "sm80" && job.input.type.a == GGEMM_F16 ? 0x1p-14 : 0;
   check.work = std::max(options_.work * 2, 1e6);
   const auto wrong = job.refused.empty() ? session.run(job.input, job.config, check) : std::optional(job.refused);
   if (session.broken()) broken_ = true;

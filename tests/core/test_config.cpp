@@ -37,9 +37,10 @@ TEST_CASE("config: names are as the manual shows them") {
 }
 
 TEST_CASE("config: every name of the table, for every type, is read back as what it was made of") {
-  int names = 0;
+  std::size_t names = 0, rows = 0;
   for (const core::ProblemType& type : every_type()) {
     for (core::Config config : select::table(type)) {
+      ++rows;
       for (const int raster : {1, 2, 7, 4096}) {
         if (config.family != core::Family::host) config.raster = static_cast<std::uint16_t>(raster);
         const std::string name = core::config_name(type, config);
@@ -51,7 +52,8 @@ TEST_CASE("config: every name of the table, for every type, is read back as what
       }
     }
   }
-  CHECK(names >= 400 * 19 * 4);
+  CHECK(names == 4 * rows);
+  CHECK(rows >= 400 * 10);
 }
 
 TEST_CASE("config: the raster group is no part of a kernel's name, everything else is") {

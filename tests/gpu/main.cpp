@@ -52,7 +52,7 @@ Arguments parse(int argc, char** argv) {
   return a;
 }
 
-std::string quoted(const std::string& text) {
+std::string json_string(const std::string& text) {
   std::string out = "\"";
   for (const char ch : text) {
     if (ch == '"' || ch == '\\') out += '\\';
@@ -92,8 +92,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     char time[32];
     std::snprintf(time, sizeof time, "%.2f", seconds);
-    json += std::string(run ? "," : "") + "\n    {\"name\": " + quoted(check.name) + ", \"ok\": " + (what.empty() ? "true" : "false") +
-            ", \"seconds\": " + time + ", \"what\": " + quoted(what) + "}";
+    json += std::string(run ? "," : "") + "\n    {\"name\": " + json_string(check.name) + ", \"ok\": " + (what.empty() ? "true" : "false") +
+            ", \"seconds\": " + time + ", \"what\": " + json_string(what) + "}";
     ++run;
     failed += !what.empty();
   }

@@ -23,8 +23,8 @@ double element(const Bytes& image, const View& view, ggemm_dtype dtype, int64_t 
 // The sums of one row of A B, and of |A| |B|.
 class Product {
  public:
-  Product(const Case& c, const Group& g, const Images& images)
-      : c_(c), g_(g), images_(images), padded_((g.n + 3) / 4 * 4), real_(c.values == Values::normal || c.values == Values::special) {
+  Product(const Case& c, const Group& g, const Images& images, double smallest)
+      : c_(c), g_(g), images_(images), padded_((g.n + 3) / 4 * 4), smallest_(smallest), real_(c.values == Values::normal || c.values == Values::special) {
     const int64_t k = std::max<int64_t>(g.k, 0);
     b_.assign(static_cast<std::size_t>(k * padded_), 0.0);
     for (int64_t p = 0; p < k; ++p)
@@ -49,6 +49,11 @@ class Product {
         sums += term;
         std::memcpy(&sum[static_cast<std::size_t>(j)], &sums, sizeof sums);
         if (!real_) continue;
+        if (smallest_ > 0) {
+          for (int64_t lane = j; lane < j + 4; ++lane)
+            if (a != 0 && b[lane] != 0) magnitude[static_cast<std::size_t>(lane)] += std::max(std::fabs(a), smallest_) * std::max(std::fabs(b[lane]), smallest_);
+          continue;
+        }
         std::memcpy(&sizes, &magnitude[static_cast<std::size_t>(j)], sizeof sizes);
         sizes += term < 0 ? -term : term;
         std::memcpy(&magnitude[static_cast<std::size_t>(j)], &sizes, sizeof sizes);
@@ -74,6 +79,7 @@ class Product {
   const Group& g_;
   const Images& images_;
   int64_t padded_;
+  double smallest_;
   bool real_;
   std::vector<double> b_;
   std::vector<LongDouble> long_sum_;
@@ -214,7 +220,7 @@ std::optional<std::string> check_elements(const Case& c, std::size_t index, cons
                                           double work) {
   const Group& g = c.groups[index];
   if (g.m <= 0 || g.n <= 0) return std::nullopt;
-  Product product(c, g, before);
+  Product product(c, g, before, options.smallest_operand);
   const Judge judge(c, g, before, after, options);
   const double row = static_cast<double>(g.n) * static_cast<double>(std::max<int64_t>(g.k, 1));
   const int64_t affordable = std::max<int64_t>(2, static_cast<int64_t>(options.work * (row * static_cast<double>(g.m) / work) / row));
