@@ -99,6 +99,10 @@ std::shared_ptr<const cuda::Kernel> Engine::kernel(const core::ProblemType& type
   });
 }
 
+void Engine::refuse_spills(const Choice& choice) {
+  if (choice.kernel && choice.kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", choice.kernel->local_bytes);
+}
+
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
   const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(Choice{config, origin, kernel(type, config, may_load)}); };
@@ -121,7 +125,9 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   constexpr std::size_t tries = 3;
   for (std::size_t i = 0;; ++i) {
     try {
-      return chosen(ranking.legal[i].config, "model");
+      auto choice = chosen(ranking.legal[i].config, "model");
+      refuse_spills(*choice);
+      return choice;
     } catch (const core::Error& error) {
       const bool kernel_failed = error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH;
       if (!kernel_failed || i + 1 >= std::min(tries, ranking.legal.size())) throw;

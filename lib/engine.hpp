@@ -81,6 +81,9 @@ class Engine {
   TuneReport tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning);
   std::size_t clear_cache(const char* nvrtc);
 
+  // Throws GGEMM_ERROR_COMPILE for a kernel that spills: the largest tiles fill the registers, and how well they fit differs between NVRTC's versions. Such a kernel
+  // runs only when it is forced by name.
+  static void refuse_spills(const Choice& choice);
   std::shared_ptr<const cuda::Kernel> kernel(const core::ProblemType& type, const core::Config& config, bool may_load);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 class EngineRunner final : public select::Runner {
  public:
   EngineRunner(Engine& engine, const core::ProblemType& type, ScratchProblem& scratch) : engine_(engine), type_(type), scratch_(scratch) {}
-  void load(const core::Config& config) override { choice(config); }
+  void load(const core::Config& config) override { Engine::refuse_spills(choice(config)); }
   std::string verify(const core::Config& config) override { return scratch_.verify(choice(config)); }
   double time(const core::Config& config) override { return scratch_.time(choice(config)); }
 

@@ -31,6 +31,7 @@ source tools/build.sh
 ctest=$(dirname "$ggemm_cmake")/ctest
 jobs=$(nproc)
 results=build/results
+suites=()
 rm -rf "$results"
 mkdir -p "$results"
 
@@ -46,6 +47,7 @@ build() {
 run_suite() {
   local name=$1 folder=$2
   shift 2
+  suites+=("$results/$name.xml")
   echo "== $name"
   "$ctest" --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error --output-junit "$PWD/$results/$name.xml" "$@" || true
 }
@@ -59,4 +61,4 @@ else
     -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DGGEMM_CUDA_INCLUDE=$ggemm_cuda_include"
   run_suite sanitizers build/asan
 fi
-python3 tests/summary.py "$results"/*.xml
+python3 tests/summary.py "${suites[@]}"

@@ -24,8 +24,6 @@ constexpr Row rows[] = {
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
-    {Family::sm80, 128, 256, 64, 2, 4, 4},
-    {Family::sm80, 256, 128, 64, 4, 2, 4},
     // Two CTAs a multiprocessor: one computes while the other fills or stores.
     {Family::sm80, 128, 128, 128, 2, 2, 3},
     {Family::sm80, 128, 128, 64, 2, 2, 4},
@@ -49,8 +47,8 @@ int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
 int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(type.a)); }
 
 bool wide_atom(const ProblemType& type) { return type.a != GGEMM_F64; }
-// Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers; bytes take most.
-bool gathered(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
+// Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
+bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
 int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, threads(c)); }
 
 struct Query {
@@ -125,7 +123,7 @@ constexpr Rule sm80_rules[] = {
      },
      "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
-    {[](const Query& q) { return !gathered(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
+    {[](const Query& q) { return !gathers_bytes(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
 };
 
 template <std::size_t N>

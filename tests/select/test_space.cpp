@@ -58,7 +58,6 @@ std::vector<Broken> broken() {
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
       {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
       {"f32 that is not tf32", f32, tile(sm80, 64, 64, 32, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
-      {"128 sums a thread of gathered tf32", type_of(GGEMM_F32, "tt", GGEMM_COMPUTE_TF32), tile(sm80, 128, 256, 32, 2, 4, 3), h, "32-bit operands contiguous along m or n leave registers for 64 sums a thread on compute capability 9.0, 32 elsewhere"},
       {"128 sums a thread of sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
       {"1 stage", f16, tile(sm80, 64, 64, 32, 2, 2, 1), h, "the ring must have 2 to 8 stages"},
       {"9 stages", f16, tile(sm80, 64, 64, 32, 2, 2, 9), h, "the ring must have 2 to 8 stages"},
