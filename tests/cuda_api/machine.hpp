@@ -48,7 +48,9 @@ struct LogLines {
   int count(const std::string& start);
 };
 
-// Options of a CUDA context with a cache folder ("": memory only).
+// Options of a CUDA context with a cache folder ("": memory only). They point into the folder's name, which
+// must outlive them.
 ggemm_context_options cuda_options(const std::string& cache_folder, LogLines* log = nullptr);
+ggemm_context_options cuda_options(std::string&&, LogLines* = nullptr) = delete;
 
 }  // namespace ggemm::tests

@@ -294,7 +294,8 @@ TEST_CASE("The best device is the GPU if there is one, else the host; a GPU that
 
 TEST_CASE("An ordinal beyond the last device is named with the number of devices") {
   Machine machine({90, 80});
-  ggemm_context_options options = cuda_options("");
+  const std::string no_folder;
+  ggemm_context_options options = cuda_options(no_folder);
   options.ordinal = 2;
   ggemm_context* context = nullptr;
   CHECK(ggemm_context_create(&options, &context) == GGEMM_ERROR_DEVICE);
