@@ -28,17 +28,18 @@ function(ggemm_find_xxhash)
   target_include_directories(ggemm_build SYSTEM INTERFACE ${GGEMM_XXHASH_INCLUDE_DIR})
 endfunction()
 
-# Writes all files of kernels/ into one C++ file. Made again when one of them changes, appears or goes.
-function(ggemm_embed_kernels output)
-  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*.cu ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
+# ggemm_embed_kernels(<output.cpp> <folder> <header> <function>): writes all .cu and .cuh files of a folder into one C++ file, as the function that the header
+# declares. Made again when one of them changes, appears or goes.
+function(ggemm_embed_kernels output folder header function)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${folder}/*.cu ${folder}/*.cuh)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
   # The list of names is itself a dependency: a removed file makes the output stale too.
   file(GENERATE OUTPUT ${output}.list CONTENT "${kernels}")
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DKERNELS=${PROJECT_SOURCE_DIR}/kernels -DOUTPUT=${output} -P ${script}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DHEADER=${header} -DFUNCTION=${function} -DOUTPUT=${output} -P ${script}
     DEPENDS ${script} ${kernels} ${output}.list
-    COMMENT "Embedding the kernels"
+    COMMENT "Embedding the kernels of ${folder}"
     VERBATIM)
 endfunction()
 

@@ -1,49 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the kernels' sources into a C++ file:  cmake -DKERNELS=<folder> -DOUTPUT=<file.cpp> -P embed.cmake
+# Writes the kernels' sources of a folder into a C++ file: cmake -DFOLDER=<folder> -DFUNCTION=<ggemm::a::function> -DHEADER=<header that declares it>
+# -DOUTPUT=<file.cpp> -P embed.cmake. The function returns a const std::vector<ggemm::jit::EmbeddedFile>&.
 # As numbers, because a string literal of such length is more than the standard promises and some texts would need escapes.
 cmake_minimum_required(VERSION 3.22)
-foreach(variable KERNELS OUTPUT)
+foreach(variable FOLDER FUNCTION HEADER OUTPUT)
   if(NOT ${variable})
     message(FATAL_ERROR "embed.cmake: -D${variable}= is missing")
   endif()
 endforeach()
 
-file(GLOB_RECURSE names RELATIVE ${KERNELS} ${KERNELS}/*.cu ${KERNELS}/*.cuh)
+file(GLOB_RECURSE names RELATIVE ${FOLDER} ${FOLDER}/*.cu ${FOLDER}/*.cuh)
 list(SORT names COMPARE STRING)
 if(NOT names)
-  message(FATAL_ERROR "embed.cmake: there is no .cu or .cuh file in ${KERNELS}")
+  message(FATAL_ERROR "embed.cmake: there is no .cu or .cuh file in ${FOLDER}")
 endif()
 
 set(arrays "")
 set(rows "")
 set(index 0)
 foreach(name IN LISTS names)
-  file(READ ${KERNELS}/${name} digits HEX)
+  file(READ ${FOLDER}/${name} digits HEX)
   string(REGEX REPLACE "(................................................................)" "\\1\n" digits "${digits}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," digits "${digits}")
   string(FIND "${digits}" "0x00," nul)
   if(NOT nul EQUAL -1)
-    message(FATAL_ERROR "embed.cmake: ${KERNELS}/${name} holds a NUL byte")
+    message(FATAL_ERROR "embed.cmake: ${FOLDER}/${name} holds a NUL byte")
   endif()
   string(APPEND arrays "// ${name}\nconst unsigned char text_${index}[] = {\n${digits}0};\n")
   string(APPEND rows "      {\"${name}\", reinterpret_cast<const char*>(text_${index})},\n")
   math(EXPR index "${index} + 1")
 endforeach()
 
-file(WRITE ${OUTPUT} "// Made by cmake/embed.cmake from the files of kernels/.
-#include \"jit/jit.hpp\"
+file(WRITE ${OUTPUT} "// Made by cmake/embed.cmake; do not edit.
+#include \"${HEADER}\"
 
-namespace ggemm::jit {
 namespace {
 
 ${arrays}
 }  // namespace
 
-const std::vector<EmbeddedFile>& embedded_files() {
-  static const std::vector<EmbeddedFile> files = {
+const std::vector<ggemm::jit::EmbeddedFile>& ${FUNCTION}() {
+  static const std::vector<ggemm::jit::EmbeddedFile> files = {
 ${rows}  };
   return files;
 }
-
-}  // namespace ggemm::jit
 ")

@@ -1,0 +1,3 @@
+module ggemm
+
+go 1.24

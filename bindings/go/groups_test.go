@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ggemm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"ggemm"
+)
+
+func TestGemmGroupsRandomViews(t *testing.T) {
+	ctx := open(t)
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 2))
+			groups := make([]ggemm.Group, r.IntN(6))
+			got, want := make([][]float64, len(groups)), make([][]float64, len(groups))
+			withBias := r.IntN(2) == 0
+			for g := range groups {
+				m, n, k := r.IntN(7), r.IntN(7), r.IntN(7)
+				a, b, c, d := randomView(r, m, k), randomView(r, k, n), randomView(r, m, n), randomView(r, m, n)
+				bias := make([]float64, m+1)
+				groups[g] = ggemm.Group{A: a.matrix(), B: b.matrix(), C: c.matrix(), D: d.matrix()}
+				if withBias {
+					for i := range bias {
+						bias[i] = float64(r.IntN(5))
+					}
+					groups[g].RowBias = ggemm.Slice(bias)
+				}
+				expected := d
+				expected.data = append([]float64(nil), d.data...)
+				for i := range m {
+					for j := range n {
+						sum := 2**c.at(i, j) + bias[i]
+						for l := range k {
+							sum += 3 * *a.at(i, l) * *b.at(l, j)
+						}
+						*expected.at(i, j) = sum
+					}
+				}
+				got[g], want[g] = d.data, expected.data
+			}
+			check(t, ctx.GemmGroups(groups, ggemm.WithAlpha(3), ggemm.WithBeta(2)))
+			for g := range groups {
+				equal(t, fmt.Sprintf("group %d", g), got[g], want[g])
+			}
+		})
+	}
+}
+
+// Pinning takes memory in objects with pointers, in variables of the package, and of other makers.
+func TestGemmGroupsMemoryOfAnyKind(t *testing.T) {
+	ctx := open(t)
+	object := &struct {
+		self any
+		x    [4]float32
+	}{x: [4]float32{1, 2, 3, 4}}
+	object.self = object
+	d := make([]float32, 8)
+	groups := []ggemm.Group{
+		{A: ggemm.RowMajor(object.x[:], 2, 2), B: ggemm.RowMajor(packageMemory[:], 2, 2), D: ggemm.RowMajor(d, 2, 2)},
+		{A: ggemm.RowMajor(object.x[:], 2, 2).T(), B: ggemm.RowMajor(packageMemory[:], 2, 2), D: ggemm.RowMajor(d[4:], 2, 2), ColumnBias: ggemm.Memory{}},
+	}
+	check(t, ctx.GemmGroups(groups))
+	equal(t, "D", d, []float32{2, 1, 4, 3, 3, 1, 4, 2})
+	check(t, ctx.GemmGroups(groups, ggemm.WithBeta(-1)))
+	equal(t, "D - D", d, make([]float32, 8))
+}
+
+var packageMemory = [4]float32{0, 1, 1, 0}
+
+func TestGemmGroupsRefuses(t *testing.T) {
+	ctx, s, d := open(t), make([]float32, 8), []float32{7, 7, 7, 7, 7, 7, 7, 7}
+	good := ggemm.Group{A: ggemm.RowMajor(s, 2, 2), B: ggemm.RowMajor(s, 2, 2), D: ggemm.RowMajor(d, 2, 2)}
+	with := func(change func(*ggemm.Group)) []ggemm.Group {
+		bad := good
+		bad.D = ggemm.RowMajor(d[4:], 2, 2)
+		change(&bad)
+		return []ggemm.Group{good, bad}
+	}
+	for name, c := range map[string]struct {
+		err  error
+		text string
+	}{
+		"k":         {ctx.GemmGroups(with(func(g *ggemm.Group) { g.A = ggemm.RowMajor(s, 2, 3) })), "group 1: k differs"},
+		"short":     {ctx.GemmGroups(with(func(g *ggemm.Group) { g.D = ggemm.RowMajor(d[6:], 2, 2) })), "group 1: D has elements 0 to 3 of a slice of 2"},
+		"dtype":     {ctx.GemmGroups(with(func(g *ggemm.Group) { g.A = ggemm.RowMajor(make([]float64, 4), 2, 2) })), "group 1 has other dtypes"},
+		"bias":      {ctx.GemmGroups(with(func(g *ggemm.Group) { g.RowBias = ggemm.Slice(s) })), "group 1 has other dtypes, or another kind of bias"},
+		"C":         {ctx.GemmGroups(with(func(g *ggemm.Group) { g.C = ggemm.RowMajor(s, 1, 2) }), ggemm.WithBeta(1)), "group 1: C is 1x2, and D is 2x2"},
+		"two":       {ctx.GemmGroups([]ggemm.Group{{A: good.A, B: good.B, D: good.D, RowBias: ggemm.Slice(s), ColumnBias: ggemm.Slice(s)}}), "group 0 has a ColumnBias and a RowBias"},
+		"C's place": {ctx.GemmGroups([]ggemm.Group{good}, ggemm.WithC(good.D, 1)), "belong into its Group"},
+		"overlap":   {ctx.GemmGroups(with(func(g *ggemm.Group) { g.D = ggemm.Strided(d, 4, 2, 2, 0, 1) })), "0"},
+	} {
+		t.Run(name, func(t *testing.T) { mustFail(t, c.err, ggemm.ErrArgument, c.text) })
+	}
+	equal(t, "D after refused calls", d, []float32{7, 7, 7, 7, 7, 7, 7, 7})
+	check(t, ctx.GemmGroups(nil))
+}
+
+// A plan sees what its arrays hold when it runs, and keeps them in their place.
+func TestGroupedPlanReadsItsArraysAtEachRun(t *testing.T) {
+	ctx := open(t)
+	a, b, d := []float32{1, 2, 3, 4}, []float32{1, 0, 0, 1}, make([]float32, 4)
+	sizes := []int64{2, 2, 2}
+	plan := must(ctx.PlanGrouped(&ggemm.Grouped{
+		Groups: 1, M: ggemm.Int64s(sizes, 3), N: ggemm.Int64s(sizes[1:], 3), K: ggemm.Int64s(sizes[2:], 3), A: f32, B: f32, D: f32,
+	}, ggemm.WithAlpha(2)))(t)
+	defer plan.Close()
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	pointer := func(s []float32) uintptr {
+		array := &[1]unsafe.Pointer{unsafe.Pointer(&s[0])}
+		pinner.Pin(&s[0])
+		pinner.Pin(array)
+		return uintptr(unsafe.Pointer(array))
+	}
+	pointers := ggemm.Pointers{A: pointer(a), B: pointer(b), D: pointer(d)}
+	runtime.GC()
+	check(t, plan.Run(pointers))
+	equal(t, "2 A", d, []float32{2, 4, 6, 8})
+	sizes[0] = 1
+	check(t, plan.Run(pointers, ggemm.WithAlpha(3)))
+	equal(t, "one row of 3 A", d, []float32{3, 6, 6, 8})
+	mustFail(t, plan.Run(pointers, ggemm.WithConfig("x")), ggemm.ErrArgument, "WithConfig is not what the plan was made with")
+	mustFail(t, plan.Run(pointers, ggemm.WithC(ggemm.Matrix{}, 1)), ggemm.ErrArgument, "belongs into Pointers")
+	mustFail(t, plan.Run(ggemm.Pointers{}), ggemm.ErrArgument, "a")
+}
+
+func TestGroupedRefuses(t *testing.T) {
+	ctx := open(t)
+	three := []int32{1, 1, 1}
+	for name, c := range map[string]struct {
+		problem ggemm.Grouped
+		text    string
+	}{
+		"short":    {ggemm.Grouped{Groups: 4, M: ggemm.Int32s(three, 1)}, "M has 3 numbers, 1 apart, for 4 groups"},
+		"step":     {ggemm.Grouped{Groups: 2, A: ggemm.GroupedMatrix{RowStride: ggemm.Int32s(three, 3)}}, "A.RowStride has 3 numbers, 3 apart, for 2 groups"},
+		"back":     {ggemm.Grouped{Groups: 2, N: ggemm.Int32s(three, -1)}, "N has 3 numbers, -1 apart"},
+		"empty":    {ggemm.Grouped{Groups: 1, K: ggemm.Int64s(nil, 0)}, "K has 0 numbers"},
+		"negative": {ggemm.Grouped{Groups: -1}, "Groups=-1"},
+		"const":    {ggemm.Grouped{Groups: 1, M: ggemm.Const(-1), A: f32, B: f32, D: f32}, "m=-1"},
+		"dtype":    {ggemm.Grouped{Groups: 1, A: f32, B: f32}, "d.dtype=0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mustFail(t, ctx.GroupedGemm(&c.problem, ggemm.Pointers{}), ggemm.ErrArgument, c.text)
+			_, err := ctx.PlanGrouped(&c.problem)
+			mustFail(t, err, ggemm.ErrArgument, c.text)
+		})
+	}
+	check(t, ctx.GroupedGemm(&ggemm.Grouped{A: f32, B: f32, D: f32, M: ggemm.Int32s(nil, 1)}, ggemm.Pointers{}))
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ggemm
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestHandleIsFreedOnceByItsLastUser(t *testing.T) {
+	for range 200 {
+		var freed, used atomic.Int64
+		h := &handle{name: "thing"}
+		h.free = func() {
+			if freed.Add(1) != 1 || used.Load() != 0 {
+				t.Errorf("freed %d times, with %d users", freed.Load(), used.Load())
+			}
+		}
+		var group sync.WaitGroup
+		for i := range 8 {
+			group.Add(1)
+			go func() {
+				defer group.Done()
+				for j := range 50 {
+					if i == 0 && j == 25 {
+						h.close()
+						h.close()
+					}
+					if h.use() == nil {
+						used.Add(1)
+						used.Add(-1)
+						h.release()
+					}
+				}
+			}()
+		}
+		group.Wait()
+		if freed.Load() != 1 || h.use() == nil {
+			t.Fatalf("freed %d times after close", freed.Load())
+		}
+	}
+}
+
+// What is dropped is closed by the garbage collector: a plan before its context, whichever is found first.
+func TestUnreachableObjectsAreClosed(t *testing.T) {
+	freed := make(chan string, 2)
+	func() {
+		c, err := OpenWith(Options{Device: Host, CacheDir: None})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Of(F32).RowMajor(2, 2)
+		sizes := []int32{2}
+		f32 := GroupedMatrix{Dtype: F32}
+		grouped, err := c.PlanGrouped(&Grouped{Groups: 1, M: Int32s(sizes, 1), N: Const(2), K: Const(2), A: f32, B: f32, D: f32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Plan(m, m, m); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range []*handle{c.handle, grouped.handle} {
+			free, name := h.free, h.name
+			h.free = func() {
+				freed <- name
+				free()
+			}
+		}
+	}()
+	deadline := time.After(20 * time.Second)
+	for i := 0; i < 2; {
+		runtime.GC()
+		select {
+		case name := <-freed:
+			if want := [...]string{"plan", "context"}[i]; name != want {
+				t.Fatalf("the %s is freed before the %s", name, want)
+			}
+			i++
+		case <-time.After(time.Millisecond):
+		case <-deadline:
+			t.Fatal("nothing is freed")
+		}
+	}
+}
+
+func TestFieldsOfOptionsReachC(t *testing.T) {
+	options := Options{Device: CUDA(3), CUDAContext: 5, Threads: 7, CacheDir: "a", SharedCacheDir: None, CBLASPath: "b", CacheLimit: 9}
+	given, err := options.toC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if given.ordinal != 3 || given.cuda_context != 5 || given.threads != 7 || given.cache_limit_bytes != 9 {
+		t.Errorf("got %+v", given)
+	}
+	if given.nvrtc_path != nil || *given.shared_cache_dir != 0 || *given.cache_dir != 'a' || *given.cblas_path != 'b' {
+		t.Errorf("paths: %+v", given)
+	}
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ggemm
+
+// #include "shim.h"
+import "C"
+
+import (
+	"math"
+	"math/bits"
+	"unsafe"
+)
+
+// Matrix is a view of [Memory] with a row stride and a column stride in elements. Making one checks nothing: the call that it is given to does.
+type Matrix struct {
+	memory               Memory
+	offset, rows, cols   int
+	rowStride, colStride int
+	packed               bool // made by RowMajor: a plan's row stride follows the columns of each run
+}
+
+// RowMajor views a slice as rows that follow each other without a gap.
+func RowMajor[T Element](s []T, rows, cols int) (m Matrix) {
+	m.memory.set(unsafe.Pointer(unsafe.SliceData(s)), len(s), DtypeOf[T]()) // in place, for it is a part of every warm call
+	m.setRowMajor(rows, cols)
+	return m
+}
+
+func (m *Matrix) setRowMajor(rows, cols int) {
+	m.rows, m.cols, m.rowStride, m.colStride, m.packed = rows, cols, cols, 1, true
+}
+
+// ColMajor views a slice as columns that follow each other without a gap.
+func ColMajor[T Element](s []T, rows, cols int) Matrix { return Slice(s).ColMajor(rows, cols) }
+
+// Strided views a slice as a matrix whose element (i, j) is s[offset + i rowStride + j colStride]; see [Memory.Strided].
+func Strided[T Element](s []T, offset, rows, cols, rowStride, colStride int) Matrix {
+	return Slice(s).Strided(offset, rows, cols, rowStride, colStride)
+}
+
+// T returns the transposed view: the same memory, with rows and columns exchanged.
+func (m Matrix) T() Matrix {
+	m.rows, m.cols = m.cols, m.rows
+	m.rowStride, m.colStride = m.colStride, m.rowStride
+	if m.packed {
+		m.colStride, m.packed = max(m.colStride, 1), false // what has no columns must not look like a repeated one
+	}
+	return m
+}
+
+// Rows returns the number of rows.
+func (m Matrix) Rows() int { return m.rows }
+
+// Cols returns the number of columns.
+func (m Matrix) Cols() int { return m.cols }
+
+// Dtype returns the type of the elements.
+func (m Matrix) Dtype() Dtype { return m.memory.dtype }
+
+func (m *Matrix) describe(desc *C.ggemm_matrix) {
+	desc.dtype = C.ggemm_dtype(m.memory.dtype)
+	if m.packed {
+		desc.row_stride, desc.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
+	} else {
+		desc.row_stride, desc.col_stride = C.int64_t(m.rowStride), C.int64_t(m.colStride)
+	}
+}
+
+// fits says whether the matrix may stand for the one that a plan was made for. Strides that nothing is reached by do not count.
+func (m *Matrix) fits(name string, described *C.ggemm_matrix) error {
+	if m.memory.dtype != Dtype(described.dtype) {
+		return argumentError("%s is %v, and the plan was made for %v", name, m.memory.dtype, Dtype(described.dtype))
+	}
+	rowStride, colStride := int(described.row_stride), int(described.col_stride)
+	if described.row_stride == C.GGEMM_PACKED {
+		rowStride, colStride = m.cols, 1
+	}
+	if m.rows > 1 && m.cols > 0 && m.rowStride != rowStride || m.cols > 1 && m.rows > 0 && m.colStride != colStride {
+		return argumentError("%s has strides %d, %d, and the plan was made for %d, %d", name, m.rowStride, m.colStride, rowStride, colStride)
+	}
+	return nil
+}
+
+// operand checks that every element lies within the memory, and returns the address of element (0, 0).
+func (m *Matrix) operand(name string, host bool) (C.ggo_memory, error) {
+	if m.rows <= 0 || m.cols <= 0 {
+		return C.ggo_memory{}, nil // no element is looked at
+	}
+	if m.memory.place != placeSlice {
+		return m.memory.pointer(m.offset), m.memory.check(name, host, 0, 0)
+	}
+	if m.offset < 0 || m.offset >= m.memory.length {
+		return C.ggo_memory{}, m.memory.check(name, host, m.offset, m.offset)
+	}
+	first, last := m.offset, m.offset
+	if !extend(&first, &last, m.rows-1, m.rowStride) || !extend(&first, &last, m.cols-1, m.colStride) {
+		return C.ggo_memory{}, argumentError("%s: %dx%d elements with strides %d, %d fit in no slice", name, m.rows, m.cols, m.rowStride, m.colStride)
+	}
+	if err := m.memory.check(name, host, first, last); err != nil {
+		return C.ggo_memory{}, err
+	}
+	return m.memory.pointer(m.offset), nil
+}
+
+// extend moves the lower or the upper bound by so many steps of a stride; false if that is more than any slice holds.
+func extend(first, last *int, steps, stride int) bool {
+	distance := uint64(stride)
+	if stride < 0 {
+		distance = -distance
+	}
+	high, low := bits.Mul64(uint64(steps), distance)
+	if high != 0 || low > math.MaxInt/4 {
+		return false
+	}
+	if stride < 0 {
+		*first -= int(low)
+	} else {
+		*last += int(low)
+	}
+	return true
+}

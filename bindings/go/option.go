@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ggemm
+
+// #include "shim.h"
+import "C"
+
+import "math"
+
+// Activation is the function that is applied last.
+type Activation int32
+
+const (
+	NoActivation Activation = C.GGEMM_ACTIVATION_NONE
+	ReLU         Activation = C.GGEMM_ACTIVATION_RELU      // max(x, 0); NaN stays NaN
+	GELU         Activation = C.GGEMM_ACTIVATION_GELU      // x/2 (1 + erf(x / sqrt 2))
+	GELUTanh     Activation = C.GGEMM_ACTIVATION_GELU_TANH // x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+	SiLU         Activation = C.GGEMM_ACTIVATION_SILU      // x / (1 + exp(-x))
+	Sigmoid      Activation = C.GGEMM_ACTIVATION_SIGMOID   // 1 / (1 + exp(-x))
+	Tanh         Activation = C.GGEMM_ACTIVATION_TANH
+)
+
+// Option is a part of a call beyond its operands: what follows the product, how it is computed, on which stream.
+type Option struct {
+	kind    optionKind
+	number  int32
+	x, y    float64
+	at, at2 uintptr
+	matrix  Matrix // or, of its memory alone, a bias
+	text    string
+}
+
+type optionKind uint8
+
+const (
+	optionActivation optionKind = iota
+	optionCompute
+	optionConfig
+	optionTuneKey
+	optionBias
+	optionAlpha
+	optionBeta
+	optionC
+	optionDeviceScalars
+	optionStream
+)
+
+var optionNames = [...]string{
+	"an activation", "WithTF32", "WithConfig", "WithTuneKey", "a bias", "WithAlpha", "WithBeta", "WithC", "WithDeviceScalars", "WithStream",
+}
+
+// WithActivation applies an activation to each element.
+func WithActivation(activation Activation) Option {
+	return Option{kind: optionActivation, number: int32(activation)}
+}
+
+// WithLeakyReLU applies x > 0 ? x : slope x to each element.
+func WithLeakyReLU(slope float64) Option {
+	return Option{kind: optionActivation, number: C.GGEMM_ACTIVATION_LEAKY_RELU, x: slope}
+}
+
+// WithClamp applies min(max(x, low), high) to each element; NaN stays NaN.
+func WithClamp(low, high float64) Option {
+	return Option{kind: optionActivation, number: C.GGEMM_ACTIVATION_CLAMP, x: low, y: high}
+}
+
+// WithColumnBias adds bias[j] to each element of column j, before the activation: n elements.
+func WithColumnBias(bias Memory) Option {
+	return Option{kind: optionBias, number: C.GGEMM_BIAS_PER_COLUMN, matrix: Matrix{memory: bias}}
+}
+
+// WithRowBias adds bias[i] to each element of row i, before the activation: m elements.
+func WithRowBias(bias Memory) Option {
+	return Option{kind: optionBias, number: C.GGEMM_BIAS_PER_ROW, matrix: Matrix{memory: bias}}
+}
+
+// WithAlpha multiplies the product. The factor is rounded to what the sums are in: f32, or f64 if A or B is; for int8 products stored as
+// int32 it must be a whole number. NaN and infinity in A and B stay, also with 0.
+func WithAlpha(alpha float64) Option { return Option{kind: optionAlpha, x: alpha} }
+
+// WithBeta adds beta times what D holds before the call, or times another matrix if [WithC] or a group names one. Rounded as [WithAlpha]
+// says; with 0 nothing is read.
+func WithBeta(beta float64) Option { return Option{kind: optionBeta, x: beta} }
+
+// WithC adds beta times a matrix of D's shape. It may be D itself, and must not overlap it otherwise.
+func WithC(c Matrix, beta float64) Option { return Option{kind: optionC, x: beta, matrix: c} }
+
+// WithDeviceScalars takes alpha and beta from the device's memory, in the type that [WithAlpha] says; an address of 0 stands for 1 and 0.
+// They are read when the work runs.
+func WithDeviceScalars(alpha, beta uintptr) Option {
+	return Option{kind: optionDeviceScalars, at: alpha, at2: beta}
+}
+
+// WithStream queues the work on a CUstream of the context's device; 0 is the legacy default stream. The host ignores it.
+func WithStream(stream uintptr) Option { return Option{kind: optionStream, at: stream} }
+
+// WithTF32 rounds f32 inputs to tf32 (10 explicit mantissa bits), for tensor cores. The host rounds likewise.
+func WithTF32() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_TF32} }
+
+// WithConfig forces a configuration by its name; see [Config].
+func WithConfig(name string) Option { return Option{kind: optionConfig, text: name} }
+
+// WithTuneKey uses only what was tuned under the caller's own key, whatever the sizes.
+func WithTuneKey(key string) Option { return Option{kind: optionTuneKey, text: key} }
+
+// call is a product on its way to C: what the options say, and then its operands.
+type call struct {
+	desc C.ggemm_gemm_desc // a grouped call uses what does not speak of sizes and operands
+	args C.ggo_args
+	c    Matrix // if hasC
+	bias Memory
+	hasC bool
+}
+
+// begin sets the defaults, and then the options.
+func (s *call) begin(options []Option) error {
+	s.desc.struct_size = C.sizeof_ggemm_gemm_desc
+	s.args.alpha = 1
+	for i := range options {
+		if err := s.set(&options[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add sets more options for a run of a plan: they may change arguments alone.
+func (s *call) add(options []Option) error {
+	for i := range options {
+		o := &options[i]
+		var fixed bool
+		switch o.kind {
+		case optionActivation, optionCompute, optionConfig, optionTuneKey:
+			fixed = true
+		case optionBias:
+			fixed = C.ggemm_bias(o.number) != s.desc.epilogue.bias || C.ggemm_dtype(o.matrix.memory.dtype) != s.desc.epilogue.bias_dtype
+		case optionDeviceScalars:
+			fixed = s.args.scalars_on_device == 0
+		}
+		if fixed {
+			return argumentError("%s is not what the plan was made with: give it when the plan is made", optionNames[o.kind])
+		}
+		if err := s.set(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *call) set(o *Option) (err error) {
+	epilogue := &s.desc.epilogue
+	switch o.kind {
+	case optionActivation:
+		epilogue.activation = C.ggemm_activation(o.number)
+		epilogue.activation_p0, epilogue.activation_p1 = C.double(o.x), C.double(o.y)
+	case optionCompute:
+		s.desc.compute = C.ggemm_compute(o.number)
+	case optionConfig:
+		s.desc.config, err = cText(o.text)
+	case optionTuneKey:
+		s.desc.tune_key, err = cText(o.text)
+	case optionBias:
+		s.bias = o.matrix.memory
+		epilogue.bias, epilogue.bias_dtype = C.ggemm_bias(o.number), C.ggemm_dtype(s.bias.dtype)
+	case optionAlpha:
+		s.args.alpha = C.double(o.x)
+	case optionBeta:
+		s.args.beta = C.double(o.x)
+	case optionC:
+		s.c, s.hasC, s.args.beta = o.matrix, true, C.double(o.x)
+	case optionDeviceScalars:
+		epilogue.scalars_on_device, s.args.scalars_on_device = 1, 1
+		s.args.alpha_address, s.args.beta_address = C.uintptr_t(o.at), C.uintptr_t(o.at2)
+	case optionStream:
+		s.args.stream = C.uintptr_t(o.at)
+	}
+	return err
+}
+
+// setScalarType says what alpha and beta are given in when A, B and D are of these types.
+func (s *call) setScalarType(a, b, d Dtype) error {
+	switch {
+	case a == F64 || b == F64:
+		s.args.scalar = C.GGEMM_F64
+	case a == I8 && b == I8 && d == I32:
+		s.args.scalar = C.GGEMM_I32
+		for _, x := range [...]C.double{s.args.alpha, s.args.beta} {
+			if float64(x) != math.Trunc(float64(x)) || x < math.MinInt32 || x > math.MaxInt32 {
+				return argumentError("alpha=%g, beta=%g: int8 products stored as int32 take whole numbers of 32 bits", s.args.alpha, s.args.beta)
+			}
+		}
+	default:
+		s.args.scalar = C.GGEMM_F32
+	}
+	return nil
+}
+
+// readsC says whether C may be looked at.
+func (s *call) readsC() bool {
+	if s.args.scalars_on_device != 0 {
+		return s.args.beta_address != 0
+	}
+	return s.args.beta != 0
+}

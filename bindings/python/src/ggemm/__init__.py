@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ggemm: plain and grouped matrix products on CUDA GPUs and on the CPU.
+
+    d = ggemm.matmul(a, b, bias=bias, activation="gelu")    # numpy on the CPU; torch, cupy and jax where their arrays lie
+    y = ggemm.grouped_matmul(x, w, ends=offsets)            # rows sorted by group
+    p = ggemm.plan(a, b); p(a, b, out=d); print(p.explain())
+
+`ggemm.torch` has the same as differentiable torch operators, `ggemm.bench` compares speeds, `ggemm.native` is the C interface as it is.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+
+from . import native as _raw
+from ._arrays import NUMPY_DTYPES as _NUMPY_DTYPES
+from ._arrays import Matrix
+from ._arrays import dtype_number as _dtype_number
+from ._arrays import read as _read
+from ._context import CacheEntry, Context, DeviceInfo, Finding, context, diagnose
+from ._errors import (ArgumentError, CancelledError, CompileError, DeviceError, Error, InternalError, LaunchError, NotPreparedError, OutOfMemoryError,
+                      UnsupportedError, VersionError)
+from ._grouped import GroupedPlan, grouped_matmul, grouped_plan, grouped_problem
+from ._groups import Pointers
+from ._plan import Plan, matmul, plan
+from ._problem import Problem, problem
+from ._select import Config, TuneResult, TuneRow, configs, prepare, tune
+from ._tiles import Tile, Tiles, tiles
+
+__version__: str = _raw.version_string()
+for _error in (Error, *Error.__subclasses__()):
+    _error.__module__ = __name__  # what a traceback shows
+
+
+def has_feature(name: str) -> bool:
+    """Whether this build of the library has a feature: "cuda", "grouped", "tune" ..., as the header lists them."""
+    return bool(_raw.has_feature(name))
+
+
+def convert(array: Any, dtype: Any) -> _np.ndarray[Any, Any]:
+    """A packed copy of an array in ordinary memory, converted as the products convert theirs: to nearest even, fp8 and integers saturating.
+
+    Raises ArgumentError for dtypes that are none of ggemm's.
+    """
+    number = _dtype_number(dtype)
+    held = _np.ascontiguousarray(array)
+    out = _np.empty(held.shape, _NUMPY_DTYPES[number])
+    _raw.convert(number, out.ctypes.data, _read("array", held).dtype, held.ctypes.data, held.size)
+    return out
+
+
+__all__ = ["ArgumentError", "CacheEntry", "CancelledError", "CompileError", "Config", "Context", "DeviceError", "DeviceInfo", "Error", "Finding",
+           "GroupedPlan", "InternalError", "LaunchError", "Matrix", "NotPreparedError", "OutOfMemoryError", "Plan", "Pointers", "Problem", "Tile", "Tiles",
+           "TuneResult", "TuneRow", "UnsupportedError", "VersionError", "configs", "context", "convert", "diagnose", "grouped_matmul", "grouped_plan",
+           "grouped_problem", "has_feature", "matmul", "plan", "prepare", "problem", "tiles", "tune"]

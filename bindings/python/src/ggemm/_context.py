@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts: one device each, with its kernels, caches and tuning records."""
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from typing import Any, Callable, NamedTuple
+
+from . import native
+from ._arrays import HOST, device_number
+from ._errors import ArgumentError
+
+LOG_LEVELS = {"error": native.LOG_ERROR, "warning": native.LOG_WARNING, "info": native.LOG_INFO, "debug": native.LOG_DEBUG}
+_LEVEL_NAMES = {number: name for name, number in LOG_LEVELS.items()}
+LogFunction = Callable[[str, str], object]
+
+
+class DeviceInfo(NamedTuple):
+    """What a context runs on."""
+
+    kind: str  #: "cuda" or "cpu"
+    ordinal: int
+    name: str  #: "NVIDIA H200", or the CPU's model
+    compute_capability: int  #: major * 10 + minor; 0 on the CPU
+    multiprocessors: int
+    threads: int  #: host threads that the context may use
+    driver_version: int  #: CUDA driver's, major * 1000 + minor * 10
+    memory_bytes: int
+    l2_bytes: int
+    shared_memory_bytes: int  #: largest per CTA
+    arch: str  #: what kernels are compiled for, such as "sm_90a"
+    blas: str  #: CBLAS in use on the CPU; "" if none
+
+
+class CacheEntry(NamedTuple):
+    """One entry of the disk cache."""
+
+    kind: str  #: "cubin" or "tuning"
+    name: str
+    path: str
+    nvrtc: str  #: version of the NVRTC that made it; "" for tuning records
+    bytes: int
+    last_used: int  #: seconds since 1970
+
+
+class Finding(NamedTuple):
+    """One thing that ggemm looks for on a machine."""
+
+    component: str  #: "driver", "device 0", "nvrtc", "cblas", "cache" ...
+    found: bool
+    needed: bool  #: something does not work without it
+    detail: str
+    advice: str  #: what to install or set; "" when nothing is missing
+
+
+def log_level(level: str) -> int:
+    if level not in LOG_LEVELS:
+        raise ArgumentError(f"level={level!r} is none of {', '.join(LOG_LEVELS)}")
+    return LOG_LEVELS[level]
+
+
+def _log_adapter(log: LogFunction) -> Callable[[int, str], None]:
+    def adapter(level: int, message: str) -> None:
+        log(_LEVEL_NAMES.get(level, "info"), message)
+
+    return adapter
+
+
+class Context:
+    """One device with its kernels, caches and tuning records. Thread-safe.
+
+    Most programs never make one: the functions take a default context of the device that the arrays lie on, `context(device)`.
+
+    device: "cuda:<ordinal>", "cpu", or "best": CUDA device 0 if it is usable, else the CPU.
+    threads: host threads, for products on the CPU and for compiling; 0: the cores that this process may use.
+    log, level: `log(level, message)` is called, from any thread, with each line up to the level "error", "warning", "info" or "debug".
+    cache_dir, shared_cache_dir: folders for kernels and tuning records; None: from the environment, "": none.
+    cache_limit_bytes: 0 for 1 GiB. nvrtc_path, cblas_path: library files; None: searched for, cblas_path="": none.
+    allocate, deallocate: `allocate(bytes, stream) -> address` and `deallocate(address, bytes, stream)` for the device memory that tuning takes.
+    cuda_context: address of a CUcontext to use; 0: the device's primary context.
+
+    Raises DeviceError if a CUDA device is asked for and cannot be used; its text lists what was tried.
+    """
+
+    def __init__(self, device: Any = "best", *, threads: int = 0, log: LogFunction | None = None, level: str = "info", cache_dir: str | None = None,
+                 shared_cache_dir: str | None = None, cache_limit_bytes: int = 0, nvrtc_path: str | None = None, cblas_path: str | None = None,
+                 allocate: Callable[[int, int], int] | None = None, deallocate: Callable[[int, int, int], object] | None = None,
+                 cuda_context: int = 0) -> None:
+        options = native.context_options()
+        if device != "best":
+            ordinal = device_number(device)
+            options.device = native.DEVICE_HOST if ordinal == HOST else native.DEVICE_CUDA
+            options.ordinal = max(ordinal, 0)
+        options.threads = threads
+        options.cache_limit_bytes = cache_limit_bytes
+        options.cuda_context = cuda_context or None
+        for name, text in (("cache_dir", cache_dir), ("shared_cache_dir", shared_cache_dir), ("nvrtc_path", nvrtc_path), ("cblas_path", cblas_path)):
+            if text is not None:
+                setattr(options, name, str(text))
+        self._callables: list[Any] = []  # the library holds their addresses
+        if log is not None:
+            self._callables.append(_log_adapter(log))
+            options.set_log(self._callables[-1], log_level(level))
+        if (allocate is None) != (deallocate is None):
+            raise ArgumentError("one of allocate and deallocate is missing")
+        if allocate is not None:
+            self._callables.append((allocate, deallocate))
+            options.set_allocator(self._callables[-1])
+        self._handle = Handle(native.context_create(options), self._callables)
+        self._plans: dict[Any, Any] = {}  # of matmul
+        if log is not None:
+            self._silence_at_exit()
+
+    @property
+    def device(self) -> DeviceInfo:
+        """What the context runs on."""
+        info = native.device_info()
+        native.context_device(self._handle.pointer, info)
+        kind = "cuda" if info.kind == native.DEVICE_CUDA else "cpu"
+        return DeviceInfo(kind, *(getattr(info, field) for field in DeviceInfo._fields[1:]))
+
+    def set_log(self, log: LogFunction | None, level: str = "info") -> None:
+        """Replaces the log function: `log(level, message)`; None for no log. A line in flight may still reach the former one."""
+        adapter = None if log is None else _log_adapter(log)
+        number = log_level(level)
+        if adapter is not None:
+            self._callables.append(adapter)
+            self._silence_at_exit()
+        native.context_set_log(self._handle.pointer, adapter, number)
+
+    def cache_entries(self) -> list[CacheEntry]:
+        """The entries of the context's cache folder."""
+        entries: list[CacheEntry] = []
+        native.cache_visit(self._handle.pointer, lambda *entry: entries.append(CacheEntry(*entry)))
+        return entries
+
+    def clear_cache(self, nvrtc: str | None = None) -> int:
+        """Removes entries from the cache folder and returns how many: cubins made by one NVRTC version, such as "13.0", or (None) everything."""
+        return native.cache_clear(self._handle.pointer, nvrtc)
+
+    def __repr__(self) -> str:
+        device = self.device
+        return f"<ggemm.Context on {f'cuda:{device.ordinal}, ' if device.kind == 'cuda' else ''}{device.name}>"
+
+    def _silence_at_exit(self) -> None:
+        # A thread of the library must not call into an interpreter that is gone.
+        reference = weakref.ref(self)
+
+        def silence() -> None:
+            context = reference()
+            if context is not None:
+                native.context_set_log(context._handle.pointer, None, 0)
+
+        atexit.register(silence)
+
+
+class Handle:
+    """The context of the library: held by its Context and by every plan, so that it goes last."""
+
+    def __init__(self, pointer: Any, callables: list[Any]) -> None:
+        self.pointer = pointer
+        # Not at exit: the process takes everything with it, and kernels may still run.
+        weakref.finalize(self, _destroy, pointer, callables).atexit = False
+
+
+def _destroy(pointer: Any, callables: list[Any]) -> None:
+    native.context_destroy(pointer)
+    callables.clear()
+
+
+_defaults: dict[int, Context] = {}
+_lock = threading.Lock()
+
+
+def context(device: Any = "best") -> Context:
+    """The default context of a device: "cpu", "cuda:<ordinal>", or "best"; made at the first call.
+
+    Raises DeviceError if a CUDA device cannot be used.
+    """
+    if device == "best":
+        made = Context()
+        info = made.device
+        return _defaults.setdefault(HOST if info.kind == "cpu" else info.ordinal, made)
+    return context_for(device_number(device))
+
+
+def context_for(device: int) -> Context:
+    """The default context by HOST or ordinal."""
+    found = _defaults.get(device)
+    if found is None:
+        with _lock:
+            found = _defaults.get(device)
+            if found is None:
+                found = _defaults[device] = Context("cpu" if device == HOST else f"cuda:{device}")
+    return found
+
+
+def diagnose() -> list[Finding]:
+    """Looks for everything that ggemm can use on this machine: driver, devices, NVRTC, CBLAS, caches. What is missing is a finding, not an error."""
+    findings: list[Finding] = []
+    native.diagnose(None, lambda *finding: findings.append(Finding(*finding)))
+    return findings

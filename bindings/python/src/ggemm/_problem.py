@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From arrays to the C description of a plain product."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Union
+
+from . import native
+from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, allocator, device_name, dtype_number, packed_strides, read_all
+from ._context import Context, context_for
+from ._errors import ArgumentError
+
+Activation = Union[str, "tuple[str, float]", "tuple[str, float, float]", None]
+PACKED = native.packed_stride()
+
+# Number, number of parameters, and what they are when they are not given.
+_ACTIVATIONS: dict[str, tuple[int, int, tuple[float, ...]]] = {
+    "none": (native.ACTIVATION_NONE, 0, ()),
+    "relu": (native.ACTIVATION_RELU, 0, ()),
+    "leaky_relu": (native.ACTIVATION_LEAKY_RELU, 1, (0.01,)),
+    "gelu": (native.ACTIVATION_GELU, 0, ()),
+    "gelu_tanh": (native.ACTIVATION_GELU_TANH, 0, ()),
+    "silu": (native.ACTIVATION_SILU, 0, ()),
+    "sigmoid": (native.ACTIVATION_SIGMOID, 0, ()),
+    "tanh": (native.ACTIVATION_TANH, 0, ()),
+    "clamp": (native.ACTIVATION_CLAMP, 2, ()),
+}
+_COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf32": native.COMPUTE_TF32}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a product has besides its arrays; hashable, so that it is a part of cache keys."""
+
+    activation: Activation = None
+    dtype: Any = None
+    compute: str | None = None
+    config: Any = None
+    tune_key: str | None = None
+    device_scalars: bool = False
+    context: Context | None = None
+
+
+def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> None:
+    """The settings into a plain or grouped description."""
+    name, *parameters = (s.activation or "none",) if s.activation is None or isinstance(s.activation, str) else s.activation
+    if name not in _ACTIVATIONS:
+        raise ArgumentError(f"activation={name!r} is none of {', '.join(_ACTIVATIONS)}")
+    number, count, defaults = _ACTIVATIONS[name]
+    values = tuple(parameters) or defaults
+    if len(values) != count:
+        raise ArgumentError(f"activation {name!r} takes {count} parameters, not {len(values)}: {name!r} or ({name!r}, ...)")
+    epilogue = desc.epilogue
+    epilogue.activation = number
+    for field, value in zip(("activation_p0", "activation_p1"), values):
+        setattr(epilogue, field, float(value))
+    epilogue.bias, epilogue.bias_dtype = bias_kind, bias_dtype
+    epilogue.scalars_on_device = int(s.device_scalars)
+    if s.compute not in _COMPUTE:
+        raise ArgumentError(f"compute={s.compute!r} is none of 'default', 'tf32'")
+    desc.compute = _COMPUTE[s.compute]
+    if s.config is not None:
+        desc.config = str(s.config)
+    if s.tune_key is not None:
+        desc.tune_key = str(s.tune_key)
+
+
+def output_dtype(a: int, b: int, given: Any, out: Array | None = None) -> int:
+    """D's dtype: out's or the one given, else that of the operands; f32 where they differ, i32 for i8, bf16 for fp8."""
+    if given is not None and out is not None and dtype_number(given) != out.dtype:
+        raise ArgumentError(f"dtype={NAMES[dtype_number(given)]}, but out is {NAMES[out.dtype]}")
+    if out is not None:
+        return out.dtype
+    if given is not None:
+        return dtype_number(given)
+    if F64 in (a, b):
+        return F64
+    if a in (E4M3, E5M2) and b in (E4M3, E5M2):
+        return BF16
+    if a == b:
+        return I32 if a == I8 else a
+    return F32
+
+
+def scalar_dtype(a: int, b: int, d: int) -> int:
+    """The dtype of alpha and beta."""
+    return F64 if F64 in (a, b) else I32 if a == b == I8 and d == I32 else F32
+
+
+def sizes_of(a: Array, b: Array) -> tuple[int, int, int]:
+    """(m, n, k) of A [m,k] and B [k,n]."""
+    for name, array in (("a", a), ("b", b)):
+        if array.ndim != 2:
+            raise ArgumentError(f"{name} has {array.ndim} dimensions, and 2 are needed: {list(array.shape)}")
+    (m, k), (k_of_b, n) = a.shape, b.shape
+    if k != k_of_b:
+        raise ArgumentError(f"k differs: A is {m}x{k} (k={k}), B is {k_of_b}x{n} (k={k_of_b})")
+    return m, n, k
+
+
+def check_shape(name: str, array: Array, shape: tuple[int, ...], why: str) -> None:
+    if array.ndim != len(shape) or array.shape != shape:
+        raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}, but {why} is {'x'.join(map(str, shape))}")
+
+
+def same_device(arrays: dict[str, Array]) -> int:
+    """The device that all operands lie on."""
+    (first, array), *others = arrays.items()
+    for name, other in others:
+        if other.device != array.device:
+            raise ArgumentError(f"{name} is on {device_name(other.device)}, {first} is on {device_name(array.device)}")
+    return array.device
+
+
+def check_element_types(arrays: dict[str, Array]) -> None:
+    for name, array in arrays.items():
+        if array.dtype == I64:
+            raise ArgumentError(f"{name} is int64, which is none of ggemm's dtypes: {ALL}")
+
+
+def strides_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """(row stride, column stride) as the C interface wants them: PACKED where they are; without what a dimension of one element leaves open."""
+    rows, cols = shape
+    row, col = strides
+    if rows == 0 or cols == 0:
+        return PACKED, PACKED
+    if cols == 1 and row != 1:
+        col = 1
+    if rows == 1 and col == 1:
+        row = cols
+    return (PACKED, PACKED) if (row, col) == packed_strides((rows, cols)) else (row, col)
+
+
+def set_matrix(matrix: Any, array: Array) -> None:
+    matrix.dtype = array.dtype
+    matrix.row_stride, matrix.col_stride = strides_of(array.shape, array.strides)
+
+
+def bias_kind(members: list[tuple[Array, int, int]]) -> int:
+    """By column for [n] and [1,n], by row for [m,1], of (bias, m, n) of each group; [1,1] is either."""
+    kinds = {native.BIAS_PER_COLUMN, native.BIAS_PER_ROW}
+    for bias, m, n in members:
+        possible = {kind for kind, shapes in ((native.BIAS_PER_COLUMN, ((n,), (1, n))), (native.BIAS_PER_ROW, ((m, 1),))) if bias.shape in shapes}
+        if bias.ndim > 2 or not possible:
+            raise ArgumentError(f"bias is {'x'.join(map(str, bias.shape))}: it must be [n] or [1,n] (one a column) or [m,1] (one a row), and D is {m}x{n}")
+        if any(size > 1 and stride != 1 for size, stride in zip(bias.shape, bias.strides)):
+            raise ArgumentError(f"bias has strides {bias.strides}: its elements must follow each other")
+        kinds &= possible
+    if not kinds:
+        raise ArgumentError("bias is by row in some groups and by column in others")
+    return min(kinds)
+
+
+class Problem:
+    """A product described, ready to be planned, prepared or tuned. Made by `problem` and `grouped_problem`."""
+
+    def __init__(self, context: Context, desc: Any, grouped: bool, keep: Any) -> None:
+        self.context = context
+        self._desc = desc
+        self._grouped = grouped
+        self._keep = keep  # what the description points to
+        self._native = native.problem(None, desc) if grouped else native.problem(desc, None)
+
+
+class PlainProblem(Problem):
+    """A plain problem with what a plan needs to know: how the arrays look, and what a new D is."""
+
+    def __init__(self, a: Any, b: Any, c: Any, bias: Any, out: Any, settings: Settings) -> None:
+        given = read_all(a=a, b=b, c=c, bias=bias, out=out)
+        device = same_device(given)
+        check_element_types(given)
+        m, n, k = sizes_of(given["a"], given["b"])
+        dtype = output_dtype(given["a"].dtype, given["b"].dtype, settings.dtype, given.get("out"))
+        for name in ("c", "out"):
+            if name in given:
+                check_shape(name, given[name], (m, n), "D")
+        desc = native.gemm_desc()
+        desc.m, desc.n, desc.k = m, n, k
+        for name, field in (("a", desc.a), ("b", desc.b), ("c", desc.c), ("out", desc.d)):
+            if name in given:
+                set_matrix(field, given[name])
+        desc.d.dtype = dtype
+        biased = given.get("bias")
+        apply_settings(desc, settings, biased.dtype if biased else 0, bias_kind([(biased, m, n)]) if biased else native.BIAS_NONE)
+        super().__init__(settings.context or context_for(device), desc, False, None)
+        self.settings = settings
+        self.device = device
+        self.shape = (m, n)
+        self.dtype = dtype
+        self.value_dtype = scalar_dtype(given["a"].dtype, given["b"].dtype, dtype)
+        self.operands = given
+        self.empty = allocator(a, self.shape, dtype, device) if out is None and not isinstance(a, Matrix) else None
+
+
+def problem(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, dtype: Any = None,
+            compute: str | None = None, config: Any = None, tune_key: str | None = None, context: Context | None = None) -> Problem:
+    """Describes D = act(alpha A B + beta C + bias) without computing it, for `prepare`, `configs` and `tune`.
+
+    Arguments as of `matmul`; any array may be a `Matrix`, which has no memory. Raises ArgumentError.
+    """
+    return PlainProblem(a, b, c, bias, out, Settings(activation, dtype, compute, config, tune_key, False, context))
+

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations, preparing, tuning."""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
+
+from . import native
+from ._problem import Problem
+
+
+class Config(NamedTuple):
+    """One way to run a problem. `str(config)` is its name, which `config=` takes."""
+
+    name: str  #: unique and readable, such as "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8"
+    family: str  #: "simt", "sm80", "host" ...
+    tile: tuple[int, int, int]  #: rows and columns of a CTA's tile, and its depth
+    warps: tuple[int, int]
+    stages: int  #: slots of the shared-memory ring
+    raster: int  #: rows of tiles that are walked together (Triton's GROUP_SIZE_M)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def parse(name: str) -> Config:
+        """Reads a name. Raises ArgumentError with the part that is wrong; says nothing about whether it is legal for a problem."""
+        config = native.config()
+        native.config_parse(name, config)
+        return _config(config)
+
+
+def _config(c: Any) -> Config:
+    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster)
+
+
+def configs(problem: Problem) -> list[Config]:
+    """The configurations that are legal for a problem, best estimate first."""
+    found = []
+    for index in range(native.config_count(problem.context._handle.pointer, problem._native)):
+        config = native.config()
+        native.config_get(problem.context._handle.pointer, problem._native, index, config)
+        found.append(_config(config))
+    return found
+
+
+def prepare(problems: Iterable[Problem], progress: Callable[[int, int, str], object] | None = None) -> None:
+    """Compiles and loads the kernels of many problems at once, in parallel; runs nothing.
+
+    progress: `progress(done, total, what)`, after each; return True to cancel (CancelledError), or raise.
+    Raises the error of the problem that failed first; one that fails does not stop the others.
+    """
+    by_context: dict[int, list[Problem]] = {}
+    for problem in problems:
+        by_context.setdefault(id(problem.context), []).append(problem)
+    for group in by_context.values():
+        native.prepare(group[0].context._handle.pointer, [problem._native for problem in group], progress)
+
+
+class TuneRow(NamedTuple):
+    """One candidate of a tuning."""
+
+    number: int  #: of the candidate, from 0
+    total: int
+    config: str
+    microseconds: float  #: median; 0 if it was not timed
+    tflops: float
+    rejected: str | None  #: why it cannot win; None if it can
+
+
+class TuneResult(NamedTuple):
+    """What a tuning found; later calls of the same class use it, in this process and, through the disk cache, in later ones."""
+
+    best: Config
+    microseconds: float
+    tflops: float
+    seconds: float  #: that tuning took, compiles included
+    rows: list[TuneRow]
+
+
+def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | None = None, sample_sizes: Sequence[tuple[int, int, int]] | None = None,
+         progress: Callable[[TuneRow], object] | None = None) -> TuneResult:
+    """Measures configurations on scratch memory, verifies each, and records the best.
+
+    budget: seconds. configs: candidates, by name or as Config; None: the library's own.
+    sample_sizes: of a grouped problem, (m, n, k) of each group of a typical call.
+    progress: called with each `TuneRow`; return True to stop with what is known.
+    Raises UnsupportedError if no candidate is legal and right; ArgumentError if there is nothing to tune; CancelledError.
+    """
+    rows: list[TuneRow] = []
+
+    def function(*row: Any) -> bool:
+        rows.append(TuneRow(*row))
+        return progress is not None and progress(rows[-1]) is True
+
+    flat = [size for sizes in sample_sizes or () for size in sizes]
+    names = [str(config) for config in configs or ()]
+    best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, float(budget), names, flat, function)
+    return TuneResult(Config.parse(best), microseconds, tflops, seconds, rows)

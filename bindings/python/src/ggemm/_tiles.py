@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order in which a kernel walks the tiles of D."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from . import native
+from ._errors import ArgumentError
+
+
+class Tile(NamedTuple):
+    """One tile: its group, its place in the grid of tiles, and the elements of D that it covers."""
+
+    group: int
+    row: int
+    col: int
+    rows: range
+    cols: range
+
+
+class Tiles(Sequence[Tile]):
+    """The tiles of a product in the order of the programs that compute them: `tiles[pid]`, `len(tiles)`, iteration."""
+
+    def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, int], raster: int) -> None:
+        self._grid = grid = native.tile_grid()
+        self._sizes = []  # the grid points to them
+        grid.tile_m, grid.tile_n = tile
+        grid.raster = raster
+        lengths = set()
+        for name, sizes in (("m", m), ("n", n)):
+            if isinstance(sizes, (int, np.integer)):
+                setattr(grid, name, getattr(native, "const")(int(sizes)))
+                continue
+            held = np.ascontiguousarray(sizes, np.int64)
+            lengths.add(len(held))
+            self._sizes.append(held)
+            setattr(grid, name, native.i64_at(held.ctypes.data, 8))
+        if len(lengths) > 1:
+            raise ArgumentError(f"m and n are of {' and '.join(str(length) for length in sorted(lengths))} groups")
+        grid.groups = lengths.pop() if lengths else 1
+        self._count = native.tile_count(grid)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, pid: int) -> Tile: ...
+    @overload
+    def __getitem__(self, pid: slice) -> list[Tile]: ...
+    def __getitem__(self, pid: int | slice) -> Tile | list[Tile]:
+        if isinstance(pid, slice):
+            return [self[i] for i in range(*pid.indices(self._count))]
+        index = pid + self._count if pid < 0 else pid
+        if not 0 <= index < self._count:
+            raise IndexError(f"pid {pid} is not one of {self._count} tiles")
+        t = native.tile()
+        native.tile_at(self._grid, index, t)
+        return Tile(t.group, t.tile_row, t.tile_col, range(t.row_begin, t.row_end), range(t.col_begin, t.col_end))
+
+
+def tiles(m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, int], raster: int = 1) -> Tiles:
+    """The tile order of D [m, n], or of groups if m or n is a sequence: `tiles(1024, 768, (128, 64), raster=2)[60]`.
+
+    tile: rows and columns of a tile. raster: rows of tiles that are walked together (Triton's GROUP_SIZE_M).
+    Raises ArgumentError for a size that makes no sense.
+    """
+    return Tiles(m, n, tile, raster)

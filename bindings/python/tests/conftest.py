@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+import importlib
+import os
+
+import numpy as np
+import pytest
+
+# No file of the user's is read or written.
+os.environ.setdefault("GGEMM_CACHE_DIR", "")
+
+
+def need(module, install):
+    """The module, or a skip that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        pytest.skip(f"needs {module}: pip install {install}")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240131)
+
+
+@pytest.fixture(scope="session")
+def torch():
+    return need("torch", "torch")
+
+
+@pytest.fixture(scope="session")
+def jax():
+    return need("jax", "jax")

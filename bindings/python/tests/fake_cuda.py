@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package does with CUDA arrays, on the fake driver of tests/fake_driver: run by test_cuda.py in a process of its own.
+
+Device memory is the host's there and kernels do nothing, so it shows which stream, device and pointers come through, and no arithmetic."""
+import ctypes
+import os
+import sys
+import types
+
+import numpy as np
+
+import ggemm
+
+fake = ctypes.CDLL(os.environ["GGEMM_LIBCUDA"])
+fake.fake_launches.restype = ctypes.c_long
+
+
+class Launch(ctypes.Structure):
+    _fields_ = [("kernel", ctypes.c_char_p), ("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint32),
+                ("captured", ctypes.c_int32), ("replayed", ctypes.c_int32), ("parameter_count", ctypes.c_int32), ("stream", ctypes.c_void_p),
+                ("context", ctypes.c_void_p), ("parameters", ctypes.c_void_p * 8), ("parameter_bytes", ctypes.c_size_t * 8)]
+
+
+def launches(call):
+    """The streams of the launches that a call makes."""
+    before = fake.fake_launches()
+    call()
+    found = []
+    for index in range(before, fake.fake_launches()):
+        launch = Launch()
+        assert fake.fake_launch_get(ctypes.c_long(index), ctypes.byref(launch))
+        found.append(launch.stream or 0)
+    return found
+
+
+def new_stream(ordinal=0):
+    device, context, stream = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+    fake.cuDeviceGet(ctypes.byref(device), ordinal)
+    fake.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    fake.cuCtxPushCurrent_v2(context)
+    assert fake.cuStreamCreate(ctypes.byref(stream), 0) == 0
+    fake.cuCtxPopCurrent_v2(ctypes.byref(context))
+    return stream.value
+
+
+class CudaArray:
+    """An array of a library that ggemm does not know."""
+
+    ordinal = 0
+
+    def __init__(self, host, stream=None):
+        self.host = host
+        self.__cuda_array_interface__ = {"shape": host.shape, "typestr": host.dtype.str, "strides": host.strides, "version": 3, "stream": stream,
+                                         "data": (host.ctypes.data, False)}
+
+    def __dlpack_device__(self):
+        return 2, self.ordinal
+
+
+# A cupy of the test's own: the attributes that are read of the real one.
+current = types.SimpleNamespace(ptr=0)
+
+
+class ndarray:
+    def __init__(self, host, ordinal=0):
+        self.host = host
+        self.shape, self.strides, self.dtype = host.shape, host.strides, host.dtype
+        self.data = types.SimpleNamespace(ptr=host.ctypes.data, device_id=ordinal)
+
+
+ndarray.__module__ = "cupy"
+
+
+class Device:
+    def __init__(self, ordinal):
+        pass
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+
+cupy = types.ModuleType("cupy")
+cupy.ndarray = ndarray
+cupy.empty = lambda shape, dtype: ndarray(np.empty(shape, dtype))
+cupy.cuda = types.ModuleType("cupy.cuda")
+cupy.cuda.get_current_stream = lambda device: current
+cupy.cuda.Device = Device
+sys.modules.update({"cupy": cupy, "cupy.cuda": cupy.cuda})
+
+a, b, d = np.ones((64, 32), np.float32), np.ones((32, 48), np.float32), np.empty((64, 48), np.float32)
+context = ggemm.context("cuda:0")
+assert context.device.kind == "cuda" and context.device.arch == "sm_90a", context.device
+assert ggemm.context() is context
+
+# ------------------------------------------------------------------------------------------------ arrays of unknown libraries
+A, B, D = CudaArray(a), CudaArray(b), CudaArray(d)
+assert launches(lambda: ggemm.matmul(A, B, out=D)) == [0]
+stream = new_stream()
+assert launches(lambda: ggemm.matmul(A, B, out=D, stream=stream)) == [stream]
+assert launches(lambda: ggemm.matmul(CudaArray(a, stream), B, out=D)) == [stream], "the stream of the interface"
+assert launches(lambda: ggemm.matmul(A, B, out=D, stream=types.SimpleNamespace(__cuda_stream__=lambda: (0, stream)))) == [stream]
+plan = ggemm.plan(A, B, out=D)
+assert launches(lambda: plan(A, B, out=D, stream=stream)) == [stream]
+try:
+    ggemm.matmul(A, B)
+except ggemm.ArgumentError as error:
+    assert str(error) == "a new CudaArray cannot be made on cuda:0: give out=", error
+else:
+    raise AssertionError("a new array was made")
+
+# ------------------------------------------------------------------------------------------------------------------------ cupy
+A, B, D = ndarray(a), ndarray(b), ndarray(d)
+for call in (lambda: ggemm.matmul(A, B, out=D), lambda: ggemm.matmul(A, B), lambda: plan(A, B, out=D),
+             lambda: ggemm.matmul(ndarray(a.T.copy().T), B, c=D, out=D, beta=2, bias=ndarray(d[0]), activation="gelu")):
+    for current.ptr in (0, stream):
+        assert launches(call) == [current.ptr], "cupy's current stream"
+current.ptr = 0
+assert isinstance(ggemm.matmul(A, B), ndarray)
+
+# Pointers, sizes and strides in device memory.
+addresses = lambda x: ndarray(np.array([x.ctypes.data] * 3, np.int64))
+operands = [ggemm.Pointers(addresses(x), "f32") for x in (a, b, d)]
+sizes = ndarray(np.array([64, 0, 5], np.int32))
+run = lambda: ggemm.grouped_matmul(operands[0], operands[1], out=operands[2], sizes=(sizes, 48, 32), stream=stream)
+assert launches(run) == [stream]
+grouped = ggemm.grouped_plan(operands[0], operands[1], out=operands[2], sizes=(sizes, 48, 32))
+current.ptr = stream
+assert launches(lambda: grouped(operands[0], operands[1], out=operands[2])) == [stream]
+assert launches(lambda: grouped(operands[0], operands[1], out=operands[2], stream=0)) == [0]
+
+# ------------------------------------------------------------------------------------------------------------- several devices
+for call, message in [
+    (lambda: ggemm.matmul(A, ndarray(b, 1), out=D), "b is on cuda:1, a is on cuda:0"),
+    (lambda: ggemm.matmul(A, b, out=D), "b is on the CPU, a is on cuda:0"),
+    (lambda: plan(ndarray(a, 1), ndarray(b, 1), out=ndarray(d, 1)), "a is on cuda:1, the plan is for cuda:0"),
+    (lambda: ggemm.grouped_matmul(operands[0], operands[1], out=operands[2], sizes=(sizes.host, 48, 32)), "m is on the CPU, the products are on cuda:0"),
+]:
+    try:
+        call()
+    except ggemm.ArgumentError as error:
+        assert str(error) == message, (str(error), message)
+    else:
+        raise AssertionError(message)
+A1, B1, D1 = (ndarray(x, 1) for x in (a, b, d))
+on_one = new_stream(1)
+assert launches(lambda: ggemm.matmul(A1, B1, out=D1, stream=on_one)) == [on_one]
+assert ggemm.context("cuda:1").device.ordinal == 1 and "cuda:1" in repr(ggemm.context("cuda:1"))
+
+# --------------------------------------------------------------------------------------------------------------------- failures
+fake.fake_fail(b"cuLaunchKernelEx", ctypes.c_long(1), 719, ctypes.c_long(1))
+try:
+    plan(A, B, out=D, stream=0)
+except ggemm.LaunchError as error:
+    assert "719" in str(error) or "LAUNCH_FAILED" in str(error), error
+else:
+    raise AssertionError("a launch that failed raised nothing")
+fake.fake_wait()
+print("ok")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a warm call from Python costs over the same call from C: python overhead.py [--count N]. Prints a Markdown table.
+
+The product is tiny, so that on the CPU the call is nearly all there is. On a GPU launches are asynchronous: the host's time is measured, and the
+device is waited for between batches that fit its queue."""
+import argparse
+import statistics
+import time
+
+import numpy as np
+
+import ggemm
+from ggemm import native
+
+BATCH, REPEATS = 100, 50
+
+
+def batches(run, wait):
+    """Microseconds of a call: the median of batches."""
+    times = []
+    for _ in range(REPEATS):
+        wait()
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) / BATCH * 1e6)
+    wait()
+    return statistics.median(times)
+
+
+def python(call, wait):
+    def run():
+        for _ in range(BATCH):
+            call()
+
+    return batches(run, wait)
+
+
+def measure(name, a, b, wait=lambda: None, stream=None):
+    out = ggemm.matmul(a, b)
+    plan = ggemm.plan(a, b, out=out)
+    args = native.gemm_args()
+    args.a, args.b, args.d = (native.read_array(x)[0] for x in (a, b, out))
+    from_c = batches(lambda: native.plan_run_seconds(plan._handle, args, stream, BATCH), wait)
+    calls = [lambda: plan(a, b, out=out), lambda: ggemm.matmul(a, b, out=out), lambda: ggemm.matmul(a, b)]
+    figures = [python(call, wait) - from_c for call in calls]
+    print(f"| {name} | {from_c:.2f} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |", flush=True)
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    print("| arrays | from C, us | plan(a, b, out=d), + us | matmul(a, b, out=d), + us | matmul(a, b), + us |\n|---|---:|---:|---:|---:|")
+    host = np.ones((4, 4), np.float32)
+    measure("numpy", host, host)
+    try:
+        import torch
+    except ImportError:
+        print("torch is not measured: pip install torch")
+    else:
+        torch_host = torch.ones(4, 4)
+        measure("torch, CPU", torch_host, torch_host)
+        if torch.cuda.is_available():
+            x = torch.ones(64, 64, dtype=torch.float16, device="cuda")
+            measure("torch, CUDA", x, x, torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream)
+    try:
+        import cupy
+        cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:  # cupy raises its own where there is no driver
+        print(f"cupy is not measured: {type(error).__name__}: {error}")
+    else:
+        x = cupy.ones((64, 64), np.float16)
+        measure("cupy", x, x, cupy.cuda.runtime.deviceSynchronize, cupy.cuda.get_current_stream().ptr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ggemm
+
+FLOATS = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16]
+
+
+def integers(rng, *shape, dtype=np.float32):
+    return rng.integers(-4, 5, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_new_array(rng, dtype):
+    a, b = integers(rng, 5, 7, dtype=dtype), integers(rng, 7, 6, dtype=dtype)
+    d = ggemm.matmul(a, b)
+    assert d.dtype == dtype and d.flags.c_contiguous
+    assert np.array_equal(d.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+VIEWS = {"rows": lambda x: x, "columns": np.asfortranarray, "no unit stride": lambda x: np.repeat(np.repeat(x, 2, 0), 3, 1)[::2, ::3],
+         "backwards": lambda x: x[::-1, ::-1].copy()[::-1, ::-1]}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+def test_any_strides_without_a_copy(rng, view):
+    a, b, c = view(integers(rng, 5, 7)), view(integers(rng, 7, 6)), view(integers(rng, 5, 6))
+    out = view(np.zeros((5, 6), np.float32))
+    want = a @ b + c
+    assert ggemm.matmul(a, b, c=c, out=out) is out
+    assert np.array_equal(out, want)
+
+
+def test_repeated_rows(rng):
+    a, b = np.broadcast_to(integers(rng, 1, 7), (5, 7)), integers(rng, 7, 6)
+    assert np.array_equal(ggemm.matmul(a, b), a @ b)
+
+
+@pytest.mark.parametrize("m, n, k", [(0, 4, 3), (4, 0, 3), (4, 3, 0), (0, 0, 0), (1, 1, 1), (1, 9, 5), (9, 1, 5)])
+def test_small_and_empty(rng, m, n, k):
+    a, b, bias = integers(rng, m, k), integers(rng, k, n), integers(rng, n)
+    assert np.array_equal(ggemm.matmul(a, b, bias=bias), a @ b + bias)
+    assert np.array_equal(ggemm.matmul(a.T.copy().T, b.T.copy().T), a @ b)
+
+
+def test_alpha_beta_c_bias_activation(rng):
+    a, b, c, bias = integers(rng, 5, 7), integers(rng, 7, 6), integers(rng, 5, 6), integers(rng, 6)
+    want = np.maximum(0.5 * (a @ b) - 2 * c + bias, 0)
+    assert np.array_equal(ggemm.matmul(a, b, c=c, bias=bias, alpha=0.5, beta=-2, activation="relu"), want)
+    assert np.array_equal(ggemm.matmul(a, b, alpha=np.float64(0.5), c=c, beta=np.int64(-2), bias=bias[None, :], activation="relu"), want)
+    row = integers(rng, 5, 1)
+    assert np.array_equal(ggemm.matmul(a, b, bias=row), a @ b + row)
+    assert np.array_equal(ggemm.matmul(a, b, c=c), a @ b + c)  # beta is 1 beside a c
+    assert np.array_equal(ggemm.matmul(a, b, activation=("clamp", -3, 9)), (a @ b).clip(-3, 9))
+    x = a @ b
+    assert np.allclose(ggemm.matmul(a, b, activation="leaky_relu"), np.where(x > 0, x, 0.01 * x), rtol=1e-6)
+
+
+def test_c_may_be_out(rng):
+    a, b, c = integers(rng, 5, 7), integers(rng, 7, 6), integers(rng, 5, 6)
+    want = a @ b + 2 * c
+    ggemm.matmul(a, b, c=c, beta=2, out=c)
+    assert np.array_equal(c, want)
+
+
+def test_scalars_in_memory(rng):
+    a, b, c = integers(rng, 5, 7), integers(rng, 7, 6), integers(rng, 5, 6)
+    alpha, beta = np.array([2.0], np.float32), np.array(-1.0, np.float32)
+    assert np.array_equal(ggemm.matmul(a, b, alpha=alpha), 2 * (a @ b))
+    assert np.array_equal(ggemm.matmul(a, b, c=c, alpha=alpha, beta=beta), 2 * (a @ b) - c)
+    with pytest.raises(ggemm.ArgumentError, match="beta is a number, but the other of alpha and beta is an array"):
+        ggemm.matmul(a, b, c=c, alpha=alpha)
+    with pytest.raises(ggemm.ArgumentError, match="alpha is an array of 1 on the CPU: it must have one element of float32"):
+        ggemm.matmul(a, b, alpha=np.array([2.0]))
+    with pytest.raises(ggemm.ArgumentError, match="made for numbers"):
+        ggemm.plan(a, b)(a, b, alpha=alpha)
+
+
+def test_output_dtypes(rng):
+    f32, f64, bf16 = (integers(rng, 4, 4, dtype=t) for t in (np.float32, np.float64, ml_dtypes.bfloat16))
+    i8, e4m3 = integers(rng, 4, 4, dtype=np.int8), integers(rng, 4, 4, dtype=ml_dtypes.float8_e4m3fn)
+    for a, b, want in [(f32, f32, "float32"), (f32, f64, "float64"), (bf16, bf16, "bfloat16"), (bf16, f32, "float32"), (i8, i8, "int32"),
+                       (e4m3, e4m3, "bfloat16")]:
+        assert ggemm.matmul(a, b).dtype.name == want
+    for spelling in ("bf16", "bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)):
+        assert ggemm.matmul(f32, f32, dtype=spelling).dtype == ml_dtypes.bfloat16
+    assert ggemm.matmul(i8, i8, dtype=np.int8).dtype == np.int8
+    assert np.array_equal(ggemm.matmul(i8, i8, alpha=3), 3 * (i8.astype(np.int32) @ i8.astype(np.int32)))
+
+
+def test_tf32_rounds():
+    a = np.full((1, 1), 1 + 2.0**-12, np.float32)
+    one = np.ones((1, 1), np.float32)
+    assert ggemm.matmul(a, one)[0, 0] == a[0, 0] and ggemm.matmul(a, one, compute="tf32")[0, 0] == 1
+
+
+def test_plans(rng):
+    a, b = integers(rng, 5, 7), integers(rng, 7, 6)
+    plan = ggemm.plan(a, b, activation="relu")
+    out = np.empty((5, 6), np.float32)
+    assert plan(a, b, out=out, alpha=2) is out
+    assert np.array_equal(out, np.maximum(2 * (a @ b), 0)) and np.array_equal(plan(-a, b), np.maximum(-a @ b, 0))
+    assert plan.config.startswith("host_f32") and plan.config in plan.explain() and plan.context is ggemm.context("cpu")
+    spec = ggemm.plan(ggemm.Matrix((5, 7), "f32"), ggemm.Matrix((7, 6), np.float32))
+    assert np.array_equal(spec(a, b), a @ b)
+
+
+def test_plans_take_other_sizes_of_packed_arrays(rng):
+    plan = ggemm.plan(ggemm.Matrix((5, 7), "f32"), ggemm.Matrix((7, 6), "f32"))
+    for m, n, k in [(5, 6, 7), (9, 6, 7), (3, 2, 1), (0, 2, 1), (8, 8, 0)]:
+        a, b = integers(rng, m, k), integers(rng, k, n)
+        assert np.array_equal(plan(a, b), a @ b)
+    by_columns = ggemm.plan(ggemm.Matrix((5, 7), "f32"), ggemm.Matrix((7, 6), "f32", strides=(1, 7)))
+    a, b = integers(rng, 11, 7), integers(rng, 9, 7).T
+    assert np.array_equal(by_columns(a, b), a @ b)
+
+
+def test_what_plans_refuse(rng):
+    a, b, c = integers(rng, 5, 7), integers(rng, 7, 6), integers(rng, 5, 6)
+    plan, with_c = ggemm.plan(a, b), ggemm.plan(a, b, c=c)
+    for call, message in [
+        (lambda: plan(a.astype(np.float64), b), "a is f64, the plan is for f32"),
+        (lambda: plan(np.asfortranarray(a), b), r"a has strides \(1, 5\) at 5x7; the plan was made for \(7, 1\) at 5x7"),
+        (lambda: plan(a, b, c=c), "c is given, but the plan was made without it"),
+        (lambda: with_c(a, b), "c is missing, but the plan was made with it"),
+        (lambda: plan(a, b[:5]), r"k differs: A is 5x7 \(k=7\), B is 5x6 \(k=5\)"),
+        (lambda: plan(a, b, out=c.astype(np.float64)), "out is f64, the plan is for f32"),
+        (lambda: plan(a, b, out=np.empty((6, 5), np.float32)), "out is 6x5, but D is 5x6"),
+        (lambda: plan(a, ggemm.Matrix((7, 6), "f32")), "b is a Matrix without memory"),
+    ]:
+        with pytest.raises(ggemm.ArgumentError, match=message):
+            call()
+
+
+def test_errors(rng):
+    a, b = integers(rng, 5, 7), integers(rng, 7, 6)
+    read_only = np.zeros((5, 6), np.float32)
+    read_only.flags.writeable = False
+    for call, message in [
+        (lambda: ggemm.matmul(np.zeros((64, 128)), np.zeros((96, 32))), r"^k differs: A is 64x128 \(k=128\), B is 96x32 \(k=96\)$"),
+        (lambda: ggemm.matmul(a[0], b), r"a has 1 dimensions, and 2 are needed: \[7\]"),
+        (lambda: ggemm.matmul(a.astype(np.int16), b), "a has dtype int16, which is none of ggemm's: f64 f32 f16 bf16 e4m3 e5m2 i8 i32"),
+        (lambda: ggemm.matmul(a.astype(np.int64), b), "a is int64"),
+        (lambda: ggemm.matmul(a.tolist(), b), "a is a list, not an array"),
+        (lambda: ggemm.matmul(a, b, out=read_only), "out is read-only"),
+        (lambda: ggemm.matmul(a, b, out=np.zeros((6, 5), np.float32)), "out is 6x5, but D is 5x6"),
+        (lambda: ggemm.matmul(a, b, c=np.zeros((5, 5), np.float32)), "c is 5x5, but D is 5x6"),
+        (lambda: ggemm.matmul(a, b, bias=np.zeros(5, np.float32)), r"bias is 5: it must be \[n\] or \[1,n\] .* D is 5x6"),
+        (lambda: ggemm.matmul(a, b, bias=np.zeros(12, np.float32)[::2]), "bias has strides .2,.: its elements must follow"),
+        (lambda: ggemm.matmul(a, b, activation="swish"), "activation='swish' is none of none, relu"),
+        (lambda: ggemm.matmul(a, b, activation="clamp"), "'clamp' takes 2 parameters, not 0"),
+        (lambda: ggemm.matmul(a, b, compute="fast"), "compute='fast' is none of"),
+        (lambda: ggemm.matmul(a, b, dtype="f8"), "dtype=f8 is none of ggemm's dtypes"),
+        (lambda: ggemm.matmul(a, b, dtype="f16", out=np.zeros((5, 6), np.float32)), "dtype=f16, but out is f32"),
+        (lambda: ggemm.matmul(a, b, config="no_such_name"), "no_such_name"),
+        (lambda: ggemm.matmul(a, b, stream="seven"), "stream is a str"),
+        (lambda: ggemm.matmul(np.frombuffer(bytearray(4 * 36 + 1), np.uint8)[1:].view(np.float32).reshape(6, 6), b[:6]),
+         "a=0x[0-9a-f]+ is not a multiple of its element's 4 bytes"),
+    ]:
+        with pytest.raises(ggemm.ArgumentError, match=message) as caught:
+            call()
+        assert isinstance(caught.value, ValueError) and caught.value.status == "GGEMM_ERROR_ARGUMENT"
+    with pytest.raises(ValueError, match="32-bit integers, not 0.5"):
+        ggemm.matmul(a.astype(np.int8), b.astype(np.int8), alpha=0.5)
+
+
+def test_nothing_is_written_on_failure(rng):
+    a, b, out = integers(rng, 5, 7), integers(rng, 7, 6), np.full((5, 6), 7, np.float32)
+    with pytest.raises(ggemm.Error):
+        ggemm.matmul(a, b, out=out, config="sm80_f32_f32_f32_tn_128x128x32_w2x2_s3_r8")
+    assert (out == 7).all()
+
+
+def test_a_cached_call_sees_the_new_settings(rng):
+    a, b = integers(rng, 5, 7), integers(rng, 7, 6)
+    own = ggemm.Context("cpu", threads=1, cblas_path="")
+    for _ in range(2):
+        assert np.array_equal(ggemm.matmul(a, b), a @ b)
+        assert np.array_equal(ggemm.matmul(a, b, activation="relu"), np.maximum(a @ b, 0))
+        assert np.array_equal(ggemm.matmul(a, b, context=own), a @ b)
+        assert ggemm.matmul(a, b, dtype="f64").dtype == np.float64
+        assert np.array_equal(ggemm.matmul(a.T.copy().T, b), a @ b)
+
+
+def test_convert():
+    x = np.array([1.0, 300.0, -1e9, np.nan, 2.5])
+    assert ggemm.convert(x, "i8").tolist() == [1, 127, -128, 0, 2]
+    assert ggemm.convert(x, "e4m3").astype(np.float32)[:3].tolist() == [1, 288, -448]
+    assert ggemm.convert(x.reshape(5, 1)[::2], np.float32).shape == (3, 1)

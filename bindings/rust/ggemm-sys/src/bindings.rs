@@ -1,0 +1,1644 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by `cargo run -p ggemm-bindgen` from include/ggemm.h.
+
+pub const GGEMM_VERSION_MAJOR: i32 = 0;
+pub const GGEMM_VERSION_MINOR: i32 = 1;
+pub const GGEMM_VERSION_PATCH: i32 = 0;
+pub const GGEMM_VERSION: i32 = 100;
+pub const GGEMM_AS_DESCRIBED: i32 = -1;
+pub const GGEMM_OK: ggemm_status = 0;
+/// an argument is wrong: correct it
+pub const GGEMM_ERROR_ARGUMENT: ggemm_status = 1;
+/// a right request that this device or build cannot serve
+pub const GGEMM_ERROR_UNSUPPORTED: ggemm_status = 2;
+/// needs a compile or an allocation that is not allowed now (stream capture): prepare first
+pub const GGEMM_ERROR_NOT_PREPARED: ggemm_status = 3;
+/// host or device memory is used up
+pub const GGEMM_ERROR_OUT_OF_MEMORY: ggemm_status = 4;
+/// NVRTC is missing or refused a kernel; the text has its log
+pub const GGEMM_ERROR_COMPILE: ggemm_status = 5;
+/// the driver refused a load or a launch
+pub const GGEMM_ERROR_LAUNCH: ggemm_status = 6;
+/// no usable device or driver; the text lists what was tried
+pub const GGEMM_ERROR_DEVICE: ggemm_status = 7;
+/// caller and library are of incompatible versions
+pub const GGEMM_ERROR_VERSION: ggemm_status = 8;
+/// a callback asked to stop
+pub const GGEMM_ERROR_CANCELLED: ggemm_status = 9;
+/// a defect of ggemm: please report it
+pub const GGEMM_ERROR_INTERNAL: ggemm_status = 10;
+pub const GGEMM_STATUS_FORCE32: ggemm_status = 2147483647;
+/// What a call came to, grouped by what the caller does next.
+pub type ggemm_status = ::core::ffi::c_uint;
+/// not given; C and bias then take D's dtype
+pub const GGEMM_DTYPE_NONE: ggemm_dtype = 0;
+pub const GGEMM_F64: ggemm_dtype = 1;
+pub const GGEMM_F32: ggemm_dtype = 2;
+/// IEEE 754 binary16
+pub const GGEMM_F16: ggemm_dtype = 3;
+/// the upper half of binary32
+pub const GGEMM_BF16: ggemm_dtype = 4;
+/// OCP 8-bit float, 4 exponent bits, no infinity, largest 448
+pub const GGEMM_E4M3: ggemm_dtype = 5;
+/// OCP 8-bit float, 5 exponent bits, largest finite 57344
+pub const GGEMM_E5M2: ggemm_dtype = 6;
+pub const GGEMM_I8: ggemm_dtype = 7;
+/// C, D and bias only
+pub const GGEMM_I32: ggemm_dtype = 8;
+pub const GGEMM_DTYPE_FORCE32: ggemm_dtype = 2147483647;
+/// Element types. The numbers are part of the ABI.
+pub type ggemm_dtype = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_context {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_plan {
+    _unused: [u8; 0],
+}
+/// the CUDA device of the given ordinal if there is a usable one, else the host
+pub const GGEMM_DEVICE_BEST: ggemm_device_kind = 0;
+pub const GGEMM_DEVICE_CUDA: ggemm_device_kind = 1;
+pub const GGEMM_DEVICE_HOST: ggemm_device_kind = 2;
+pub const GGEMM_DEVICE_FORCE32: ggemm_device_kind = 2147483647;
+pub type ggemm_device_kind = ::core::ffi::c_uint;
+pub const GGEMM_LOG_ERROR: ggemm_log_level = 1;
+/// soft failures, such as a cache that cannot be written
+pub const GGEMM_LOG_WARNING: ggemm_log_level = 2;
+/// compiles, loads, choices of configuration
+pub const GGEMM_LOG_INFO: ggemm_log_level = 3;
+/// cache hits and misses, candidates passed over
+pub const GGEMM_LOG_DEBUG: ggemm_log_level = 4;
+pub const GGEMM_LOG_FORCE32: ggemm_log_level = 2147483647;
+pub type ggemm_log_level = ::core::ffi::c_uint;
+/** Receives a line of log, without a line end. Called from any thread that uses the context and from threads of the library, never with a lock of the library
+ held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `message` lives as long as the call.*/
+pub type ggemm_log_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        level: ggemm_log_level,
+        message: *const ::core::ffi::c_char,
+    ),
+>;
+/** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
+ during the capture of that stream; the products themselves need no memory of the library's, tuning does. Not used by the host device.*/
+pub type ggemm_allocate_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        bytes: usize,
+        stream: *mut ::core::ffi::c_void,
+        out_pointer: *mut *mut ::core::ffi::c_void,
+    ) -> i32,
+>;
+/// Gives back what ggemm\_allocate\_fn gave.
+pub type ggemm_deallocate_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        pointer: *mut ::core::ffi::c_void,
+        bytes: usize,
+        stream: *mut ::core::ffi::c_void,
+    ),
+>;
+/// How a context is made. Every field's default is zero or NULL.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_context_options {
+    pub struct_size: usize,
+    pub device: ggemm_device_kind,
+    /// CUDA device ordinal
+    pub ordinal: i32,
+    /// CUcontext to use; NULL: the ordinal's primary context
+    pub cuda_context: *mut ::core::ffi::c_void,
+    /// host threads for the host device and for compiling; 0: the cores this process may use
+    pub threads: i32,
+    /// most verbose level that is delivered; 0 with a log function: GGEMM\_LOG\_INFO
+    pub log_level: ggemm_log_level,
+    /// NULL: no log
+    pub log: ggemm_log_fn,
+    pub log_user: *mut ::core::ffi::c_void,
+    /// NULL: the driver's stream-ordered allocator. Give both or none
+    pub allocate: ggemm_allocate_fn,
+    pub deallocate: ggemm_deallocate_fn,
+    pub allocator_user: *mut ::core::ffi::c_void,
+    /// NULL: $GGEMM\_CACHE\_DIR, else $XDG\_CACHE\_HOME/ggemm, else $HOME/.cache/ggemm; "": memory only
+    pub cache_dir: *const ::core::ffi::c_char,
+    /// a second folder that is only read; NULL: $GGEMM\_SHARED\_CACHE\_DIR, else none; "": none
+    pub shared_cache_dir: *const ::core::ffi::c_char,
+    /// 0: 1 GiB; least recently used entries go first
+    pub cache_limit_bytes: u64,
+    /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for
+    pub nvrtc_path: *const ::core::ffi::c_char,
+    /// a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only
+    pub cblas_path: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_context_options",
+    ][::core::mem::size_of::<ggemm_context_options>() - 112usize];
+    [
+        "Alignment of ggemm_context_options",
+    ][::core::mem::align_of::<ggemm_context_options>() - 8usize];
+    [
+        "Offset of field: ggemm_context_options::struct_size",
+    ][::core::mem::offset_of!(ggemm_context_options, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_context_options::device",
+    ][::core::mem::offset_of!(ggemm_context_options, device) - 8usize];
+    [
+        "Offset of field: ggemm_context_options::ordinal",
+    ][::core::mem::offset_of!(ggemm_context_options, ordinal) - 12usize];
+    [
+        "Offset of field: ggemm_context_options::cuda_context",
+    ][::core::mem::offset_of!(ggemm_context_options, cuda_context) - 16usize];
+    [
+        "Offset of field: ggemm_context_options::threads",
+    ][::core::mem::offset_of!(ggemm_context_options, threads) - 24usize];
+    [
+        "Offset of field: ggemm_context_options::log_level",
+    ][::core::mem::offset_of!(ggemm_context_options, log_level) - 28usize];
+    [
+        "Offset of field: ggemm_context_options::log",
+    ][::core::mem::offset_of!(ggemm_context_options, log) - 32usize];
+    [
+        "Offset of field: ggemm_context_options::log_user",
+    ][::core::mem::offset_of!(ggemm_context_options, log_user) - 40usize];
+    [
+        "Offset of field: ggemm_context_options::allocate",
+    ][::core::mem::offset_of!(ggemm_context_options, allocate) - 48usize];
+    [
+        "Offset of field: ggemm_context_options::deallocate",
+    ][::core::mem::offset_of!(ggemm_context_options, deallocate) - 56usize];
+    [
+        "Offset of field: ggemm_context_options::allocator_user",
+    ][::core::mem::offset_of!(ggemm_context_options, allocator_user) - 64usize];
+    [
+        "Offset of field: ggemm_context_options::cache_dir",
+    ][::core::mem::offset_of!(ggemm_context_options, cache_dir) - 72usize];
+    [
+        "Offset of field: ggemm_context_options::shared_cache_dir",
+    ][::core::mem::offset_of!(ggemm_context_options, shared_cache_dir) - 80usize];
+    [
+        "Offset of field: ggemm_context_options::cache_limit_bytes",
+    ][::core::mem::offset_of!(ggemm_context_options, cache_limit_bytes) - 88usize];
+    [
+        "Offset of field: ggemm_context_options::nvrtc_path",
+    ][::core::mem::offset_of!(ggemm_context_options, nvrtc_path) - 96usize];
+    [
+        "Offset of field: ggemm_context_options::cblas_path",
+    ][::core::mem::offset_of!(ggemm_context_options, cblas_path) - 104usize];
+};
+/// What a context runs on. Texts end in NUL and are cut to fit.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_device_info {
+    pub struct_size: usize,
+    /// CUDA or HOST
+    pub kind: ggemm_device_kind,
+    pub ordinal: i32,
+    /// "NVIDIA H200", or the CPU's model
+    pub name: [::core::ffi::c_char; 128usize],
+    /// major \* 10 + minor; 0 on the host
+    pub compute_capability: i32,
+    /// 0 on the host
+    pub multiprocessors: i32,
+    /// host threads that the context may use
+    pub threads: i32,
+    /// CUDA driver's, major \* 1000 + minor \* 10; 0 on the host
+    pub driver_version: i32,
+    /// device memory in all
+    pub memory_bytes: i64,
+    /// 0 on the host
+    pub l2_bytes: i64,
+    /// largest per CTA; 0 on the host
+    pub shared_memory_bytes: i64,
+    /// what kernels are compiled for, such as "sm\_90a"; "" on the host
+    pub arch: [::core::ffi::c_char; 16usize],
+    /// CBLAS in use on the host device; "" if none
+    pub blas: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_device_info",
+    ][::core::mem::size_of::<ggemm_device_info>() - 456usize];
+    [
+        "Alignment of ggemm_device_info",
+    ][::core::mem::align_of::<ggemm_device_info>() - 8usize];
+    [
+        "Offset of field: ggemm_device_info::struct_size",
+    ][::core::mem::offset_of!(ggemm_device_info, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_device_info::kind",
+    ][::core::mem::offset_of!(ggemm_device_info, kind) - 8usize];
+    [
+        "Offset of field: ggemm_device_info::ordinal",
+    ][::core::mem::offset_of!(ggemm_device_info, ordinal) - 12usize];
+    [
+        "Offset of field: ggemm_device_info::name",
+    ][::core::mem::offset_of!(ggemm_device_info, name) - 16usize];
+    [
+        "Offset of field: ggemm_device_info::compute_capability",
+    ][::core::mem::offset_of!(ggemm_device_info, compute_capability) - 144usize];
+    [
+        "Offset of field: ggemm_device_info::multiprocessors",
+    ][::core::mem::offset_of!(ggemm_device_info, multiprocessors) - 148usize];
+    [
+        "Offset of field: ggemm_device_info::threads",
+    ][::core::mem::offset_of!(ggemm_device_info, threads) - 152usize];
+    [
+        "Offset of field: ggemm_device_info::driver_version",
+    ][::core::mem::offset_of!(ggemm_device_info, driver_version) - 156usize];
+    [
+        "Offset of field: ggemm_device_info::memory_bytes",
+    ][::core::mem::offset_of!(ggemm_device_info, memory_bytes) - 160usize];
+    [
+        "Offset of field: ggemm_device_info::l2_bytes",
+    ][::core::mem::offset_of!(ggemm_device_info, l2_bytes) - 168usize];
+    [
+        "Offset of field: ggemm_device_info::shared_memory_bytes",
+    ][::core::mem::offset_of!(ggemm_device_info, shared_memory_bytes) - 176usize];
+    [
+        "Offset of field: ggemm_device_info::arch",
+    ][::core::mem::offset_of!(ggemm_device_info, arch) - 184usize];
+    [
+        "Offset of field: ggemm_device_info::blas",
+    ][::core::mem::offset_of!(ggemm_device_info, blas) - 200usize];
+};
+/// One finding of ggemm\_diagnose. Lifetime: the call of the function that receives it.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_finding {
+    pub struct_size: usize,
+    /// "driver", "device 0", "nvrtc", "cblas", "cache" ...
+    pub component: *const ::core::ffi::c_char,
+    /// 1 or 0
+    pub found: i32,
+    /// 1 if something does not work without it
+    pub needed: i32,
+    /// version and path, or every path that was tried
+    pub detail: *const ::core::ffi::c_char,
+    /// what to install or set; "" when nothing is missing
+    pub advice: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_finding"][::core::mem::size_of::<ggemm_finding>() - 40usize];
+    ["Alignment of ggemm_finding"][::core::mem::align_of::<ggemm_finding>() - 8usize];
+    [
+        "Offset of field: ggemm_finding::struct_size",
+    ][::core::mem::offset_of!(ggemm_finding, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_finding::component",
+    ][::core::mem::offset_of!(ggemm_finding, component) - 8usize];
+    [
+        "Offset of field: ggemm_finding::found",
+    ][::core::mem::offset_of!(ggemm_finding, found) - 16usize];
+    [
+        "Offset of field: ggemm_finding::needed",
+    ][::core::mem::offset_of!(ggemm_finding, needed) - 20usize];
+    [
+        "Offset of field: ggemm_finding::detail",
+    ][::core::mem::offset_of!(ggemm_finding, detail) - 24usize];
+    [
+        "Offset of field: ggemm_finding::advice",
+    ][::core::mem::offset_of!(ggemm_finding, advice) - 32usize];
+};
+pub type ggemm_finding_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, finding: *const ggemm_finding),
+>;
+/** A matrix: element (i, j) is at base + (i \* row\_stride + j \* col\_stride) elements. Frozen: held by value in others.
+ Strides may be negative, and 0 to repeat (not in D). Where one stride is 1 or -1, the other must be at least as long as a row (a column), or 0: overlapping
+ rows are refused. No two elements of D may share an address. The whole must span less than 2^63 bytes.
+ Any base that is a multiple of the element's size will do; the fast path is a unit stride in either direction with bases and rows at multiples of 16 bytes.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_matrix {
+    pub dtype: ggemm_dtype,
+    /// 0
+    pub reserved0: u32,
+    /// GGEMM\_PACKED, or elements; packed needs col\_stride packed or 1
+    pub row_stride: i64,
+    /// GGEMM\_PACKED, or elements
+    pub col_stride: i64,
+    /// 0
+    pub reserved1: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_matrix"][::core::mem::size_of::<ggemm_matrix>() - 32usize];
+    ["Alignment of ggemm_matrix"][::core::mem::align_of::<ggemm_matrix>() - 8usize];
+    [
+        "Offset of field: ggemm_matrix::dtype",
+    ][::core::mem::offset_of!(ggemm_matrix, dtype) - 0usize];
+    [
+        "Offset of field: ggemm_matrix::reserved0",
+    ][::core::mem::offset_of!(ggemm_matrix, reserved0) - 4usize];
+    [
+        "Offset of field: ggemm_matrix::row_stride",
+    ][::core::mem::offset_of!(ggemm_matrix, row_stride) - 8usize];
+    [
+        "Offset of field: ggemm_matrix::col_stride",
+    ][::core::mem::offset_of!(ggemm_matrix, col_stride) - 16usize];
+    [
+        "Offset of field: ggemm_matrix::reserved1",
+    ][::core::mem::offset_of!(ggemm_matrix, reserved1) - 24usize];
+};
+/// f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores.
+pub const GGEMM_COMPUTE_DEFAULT: ggemm_compute = 0;
+/// f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise.
+pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
+/// f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise.
+pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
+/// How A and B are multiplied.
+pub type ggemm_compute = ::core::ffi::c_uint;
+pub const GGEMM_ACTIVATION_NONE: ggemm_activation = 0;
+/// max(x, 0); NaN stays NaN
+pub const GGEMM_ACTIVATION_RELU: ggemm_activation = 1;
+/// x \> 0 ? x : p0 x
+pub const GGEMM_ACTIVATION_LEAKY_RELU: ggemm_activation = 2;
+/// x/2 (1 + erf(x / sqrt 2)); at -infinity its limit, 0
+pub const GGEMM_ACTIVATION_GELU: ggemm_activation = 3;
+/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); likewise
+pub const GGEMM_ACTIVATION_GELU_TANH: ggemm_activation = 4;
+/// x / (1 + exp(-x)); likewise
+pub const GGEMM_ACTIVATION_SILU: ggemm_activation = 5;
+/// 1 / (1 + exp(-x))
+pub const GGEMM_ACTIVATION_SIGMOID: ggemm_activation = 6;
+pub const GGEMM_ACTIVATION_TANH: ggemm_activation = 7;
+/// min(max(x, p0), p1); NaN stays NaN
+pub const GGEMM_ACTIVATION_CLAMP: ggemm_activation = 8;
+pub const GGEMM_ACTIVATION_FORCE32: ggemm_activation = 2147483647;
+pub type ggemm_activation = ::core::ffi::c_uint;
+pub const GGEMM_BIAS_NONE: ggemm_bias = 0;
+/// bias\[j\], n elements
+pub const GGEMM_BIAS_PER_COLUMN: ggemm_bias = 1;
+/// bias\[i\], m elements
+pub const GGEMM_BIAS_PER_ROW: ggemm_bias = 2;
+pub const GGEMM_BIAS_FORCE32: ggemm_bias = 2147483647;
+pub type ggemm_bias = ::core::ffi::c_uint;
+/** What follows the product: D = act(alpha A B + beta C + bias). Frozen: held by value in others. Computed in f64 if the sums are f64, in int32 (wrapping) if the sums and
+ D are int32 (C and bias are then i32 and act is none, relu or clamp), else in f32.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_epilogue_desc {
+    pub activation: ggemm_activation,
+    pub bias: ggemm_bias,
+    /// NONE: D's
+    pub bias_dtype: ggemm_dtype,
+    /// 1: args' alpha and beta point to device memory; 0: to host memory, read before the call returns
+    pub scalars_on_device: u32,
+    /// leaky relu: slope; clamp: low end; else not looked at, but not NaN
+    pub activation_p0: f64,
+    /// clamp: high end, not below the low one; likewise
+    pub activation_p1: f64,
+    /// 0
+    pub reserved: [i64; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_epilogue_desc",
+    ][::core::mem::size_of::<ggemm_epilogue_desc>() - 48usize];
+    [
+        "Alignment of ggemm_epilogue_desc",
+    ][::core::mem::align_of::<ggemm_epilogue_desc>() - 8usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::activation",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, activation) - 0usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::bias",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, bias) - 4usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::bias_dtype",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, bias_dtype) - 8usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::scalars_on_device",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, scalars_on_device) - 12usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::activation_p0",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, activation_p0) - 16usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::activation_p1",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, activation_p1) - 24usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::reserved",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, reserved) - 32usize];
+};
+/// D\[m,n\] = act(alpha A\[m,k\] B\[k,n\] + beta C\[m,n\] + bias).
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_gemm_desc {
+    pub struct_size: usize,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    /// c.dtype NONE: D's
+    pub a: ggemm_matrix,
+    /// c.dtype NONE: D's
+    pub b: ggemm_matrix,
+    /// c.dtype NONE: D's
+    pub c: ggemm_matrix,
+    /// c.dtype NONE: D's
+    pub d: ggemm_matrix,
+    pub epilogue: ggemm_epilogue_desc,
+    pub compute: ggemm_compute,
+    pub reserved0: u32,
+    /// force this configuration (a name, see ggemm\_config); NULL: chosen
+    pub config: *const ::core::ffi::c_char,
+    /// the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key
+    pub tune_key: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 232usize];
+    [
+        "Alignment of ggemm_gemm_desc",
+    ][::core::mem::align_of::<ggemm_gemm_desc>() - 8usize];
+    [
+        "Offset of field: ggemm_gemm_desc::struct_size",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_gemm_desc::m",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, m) - 8usize];
+    [
+        "Offset of field: ggemm_gemm_desc::n",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, n) - 16usize];
+    [
+        "Offset of field: ggemm_gemm_desc::k",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, k) - 24usize];
+    [
+        "Offset of field: ggemm_gemm_desc::a",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, a) - 32usize];
+    [
+        "Offset of field: ggemm_gemm_desc::b",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, b) - 64usize];
+    [
+        "Offset of field: ggemm_gemm_desc::c",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, c) - 96usize];
+    [
+        "Offset of field: ggemm_gemm_desc::d",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, d) - 128usize];
+    [
+        "Offset of field: ggemm_gemm_desc::epilogue",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, epilogue) - 160usize];
+    [
+        "Offset of field: ggemm_gemm_desc::compute",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, compute) - 208usize];
+    [
+        "Offset of field: ggemm_gemm_desc::reserved0",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, reserved0) - 212usize];
+    [
+        "Offset of field: ggemm_gemm_desc::config",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, config) - 216usize];
+    [
+        "Offset of field: ggemm_gemm_desc::tune_key",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, tune_key) - 224usize];
+};
+/// The operands of one call.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_gemm_args {
+    pub struct_size: usize,
+    /// device memory; may be NULL when m, n or k is 0
+    pub a: *const ::core::ffi::c_void,
+    pub b: *const ::core::ffi::c_void,
+    /// may be NULL if beta is 0, unless beta is in device memory; may be d itself, with the same strides and dtype, else must not overlap it
+    pub c: *const ::core::ffi::c_void,
+    /// must not overlap a, b, bias or a scalar in device memory; may be NULL when m or n is 0
+    pub d: *mut ::core::ffi::c_void,
+    /// may be NULL when the description has none, or m or n is 0
+    pub bias: *const ::core::ffi::c_void,
+    /// f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1. 0 is a factor like others: NaN and infinity in A and B stay
+    pub alpha: *const ::core::ffi::c_void,
+    /// likewise; NULL: 0. Where it is 0, C is not read
+    pub beta: *const ::core::ffi::c_void,
+    /// GGEMM\_AS\_DESCRIBED, or this call's size; packed strides follow
+    pub m: i64,
+    /// GGEMM\_AS\_DESCRIBED, or this call's size; packed strides follow
+    pub n: i64,
+    /// GGEMM\_AS\_DESCRIBED, or this call's size; packed strides follow
+    pub k: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_gemm_args"][::core::mem::size_of::<ggemm_gemm_args>() - 88usize];
+    [
+        "Alignment of ggemm_gemm_args",
+    ][::core::mem::align_of::<ggemm_gemm_args>() - 8usize];
+    [
+        "Offset of field: ggemm_gemm_args::struct_size",
+    ][::core::mem::offset_of!(ggemm_gemm_args, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_gemm_args::a",
+    ][::core::mem::offset_of!(ggemm_gemm_args, a) - 8usize];
+    [
+        "Offset of field: ggemm_gemm_args::b",
+    ][::core::mem::offset_of!(ggemm_gemm_args, b) - 16usize];
+    [
+        "Offset of field: ggemm_gemm_args::c",
+    ][::core::mem::offset_of!(ggemm_gemm_args, c) - 24usize];
+    [
+        "Offset of field: ggemm_gemm_args::d",
+    ][::core::mem::offset_of!(ggemm_gemm_args, d) - 32usize];
+    [
+        "Offset of field: ggemm_gemm_args::bias",
+    ][::core::mem::offset_of!(ggemm_gemm_args, bias) - 40usize];
+    [
+        "Offset of field: ggemm_gemm_args::alpha",
+    ][::core::mem::offset_of!(ggemm_gemm_args, alpha) - 48usize];
+    [
+        "Offset of field: ggemm_gemm_args::beta",
+    ][::core::mem::offset_of!(ggemm_gemm_args, beta) - 56usize];
+    [
+        "Offset of field: ggemm_gemm_args::m",
+    ][::core::mem::offset_of!(ggemm_gemm_args, m) - 64usize];
+    [
+        "Offset of field: ggemm_gemm_args::n",
+    ][::core::mem::offset_of!(ggemm_gemm_args, n) - 72usize];
+    [
+        "Offset of field: ggemm_gemm_args::k",
+    ][::core::mem::offset_of!(ggemm_gemm_args, k) - 80usize];
+};
+/// `value`, for every group
+pub const GGEMM_SOURCE_CONST: ggemm_source_kind = 0;
+/// group g's is the int32 at data + g \* byte\_stride
+pub const GGEMM_SOURCE_I32: ggemm_source_kind = 1;
+/// likewise int64
+pub const GGEMM_SOURCE_I64: ggemm_source_kind = 2;
+pub const GGEMM_SOURCE_FORCE32: ggemm_source_kind = 2147483647;
+pub type ggemm_source_kind = ::core::ffi::c_uint;
+/// Where a per-group number comes from. Frozen: held by value in others.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_source {
+    /// device memory, aligned to the number's size, as is byte\_stride; read when the launch runs, so it must stay as it is until then
+    pub data: *const ::core::ffi::c_void,
+    pub byte_stride: i64,
+    pub value: i64,
+    pub kind: ggemm_source_kind,
+    /// 0
+    pub reserved0: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_source"][::core::mem::size_of::<ggemm_source>() - 32usize];
+    ["Alignment of ggemm_source"][::core::mem::align_of::<ggemm_source>() - 8usize];
+    [
+        "Offset of field: ggemm_source::data",
+    ][::core::mem::offset_of!(ggemm_source, data) - 0usize];
+    [
+        "Offset of field: ggemm_source::byte_stride",
+    ][::core::mem::offset_of!(ggemm_source, byte_stride) - 8usize];
+    [
+        "Offset of field: ggemm_source::value",
+    ][::core::mem::offset_of!(ggemm_source, value) - 16usize];
+    [
+        "Offset of field: ggemm_source::kind",
+    ][::core::mem::offset_of!(ggemm_source, kind) - 24usize];
+    [
+        "Offset of field: ggemm_source::reserved0",
+    ][::core::mem::offset_of!(ggemm_source, reserved0) - 28usize];
+};
+/** A matrix of each group. A stride that is a constant GGEMM\_PACKED follows the group's own sizes; one from memory is taken as it is. Frozen.
+ The fast path needs unit strides as constants (GGEMM\_PACKED is one): a kernel is compiled for the direction that is contiguous.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_grouped_matrix {
+    pub dtype: ggemm_dtype,
+    pub reserved0: u32,
+    pub row_stride: ggemm_source,
+    pub col_stride: ggemm_source,
+    pub reserved1: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_grouped_matrix",
+    ][::core::mem::size_of::<ggemm_grouped_matrix>() - 80usize];
+    [
+        "Alignment of ggemm_grouped_matrix",
+    ][::core::mem::align_of::<ggemm_grouped_matrix>() - 8usize];
+    [
+        "Offset of field: ggemm_grouped_matrix::dtype",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, dtype) - 0usize];
+    [
+        "Offset of field: ggemm_grouped_matrix::reserved0",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, reserved0) - 4usize];
+    [
+        "Offset of field: ggemm_grouped_matrix::row_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, row_stride) - 8usize];
+    [
+        "Offset of field: ggemm_grouped_matrix::col_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, col_stride) - 40usize];
+    [
+        "Offset of field: ggemm_grouped_matrix::reserved1",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, reserved1) - 72usize];
+};
+/// a, b, c, d and bias in the arguments are device arrays of one pointer a group
+pub const GGEMM_GROUPS_POINTERS: ggemm_grouped_form = 0;
+pub const GGEMM_GROUPED_FORM_FORCE32: ggemm_grouped_form = 2147483647;
+/// How the operands of the groups are given.
+pub type ggemm_grouped_form = ::core::ffi::c_uint;
+/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha A\_g B\_g + beta C\_g + bias\_g), in one launch.
+ A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta C\_g + bias\_g), and the pointers of A and B are not looked at.
+ A size below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. The host device checks the pointers and strides of every group before it writes
+ anything; a CUDA device reads them only when the launch runs, and can refuse nothing then.
+ Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_grouped_desc {
+    pub struct_size: usize,
+    /// 0 to 2^31 - 33
+    pub groups: i64,
+    pub form: ggemm_grouped_form,
+    pub compute: ggemm_compute,
+    pub m: ggemm_source,
+    pub n: ggemm_source,
+    pub k: ggemm_source,
+    pub a: ggemm_grouped_matrix,
+    pub b: ggemm_grouped_matrix,
+    pub c: ggemm_grouped_matrix,
+    pub d: ggemm_grouped_matrix,
+    pub epilogue: ggemm_epilogue_desc,
+    /// mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding
+    pub expected_m: i64,
+    /// mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding
+    pub expected_n: i64,
+    /// mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding
+    pub expected_k: i64,
+    /// as in ggemm\_gemm\_desc
+    pub config: *const ::core::ffi::c_char,
+    /// as in ggemm\_gemm\_desc
+    pub tune_key: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_grouped_desc",
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 528usize];
+    [
+        "Alignment of ggemm_grouped_desc",
+    ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
+    [
+        "Offset of field: ggemm_grouped_desc::struct_size",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_grouped_desc::groups",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, groups) - 8usize];
+    [
+        "Offset of field: ggemm_grouped_desc::form",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, form) - 16usize];
+    [
+        "Offset of field: ggemm_grouped_desc::compute",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, compute) - 20usize];
+    [
+        "Offset of field: ggemm_grouped_desc::m",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, m) - 24usize];
+    [
+        "Offset of field: ggemm_grouped_desc::n",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, n) - 56usize];
+    [
+        "Offset of field: ggemm_grouped_desc::k",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, k) - 88usize];
+    [
+        "Offset of field: ggemm_grouped_desc::a",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, a) - 120usize];
+    [
+        "Offset of field: ggemm_grouped_desc::b",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, b) - 200usize];
+    [
+        "Offset of field: ggemm_grouped_desc::c",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, c) - 280usize];
+    [
+        "Offset of field: ggemm_grouped_desc::d",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, d) - 360usize];
+    [
+        "Offset of field: ggemm_grouped_desc::epilogue",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, epilogue) - 440usize];
+    [
+        "Offset of field: ggemm_grouped_desc::expected_m",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, expected_m) - 488usize];
+    [
+        "Offset of field: ggemm_grouped_desc::expected_n",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, expected_n) - 496usize];
+    [
+        "Offset of field: ggemm_grouped_desc::expected_k",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, expected_k) - 504usize];
+    [
+        "Offset of field: ggemm_grouped_desc::config",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, config) - 512usize];
+    [
+        "Offset of field: ggemm_grouped_desc::tune_key",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, tune_key) - 520usize];
+};
+/** The operands of one grouped call: device arrays of `groups` pointers to device memory, each array aligned to 8 bytes, each pointer to its element. No group's D
+ may overlap another's, nor any group's A, B or bias, nor another group's C.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_grouped_args {
+    pub struct_size: usize,
+    /// const void\* const\[groups\]
+    pub a: *const ::core::ffi::c_void,
+    pub b: *const ::core::ffi::c_void,
+    /// may be NULL if beta is 0, unless beta is in device memory; its pointers may be d's, as in ggemm\_gemm\_args
+    pub c: *const ::core::ffi::c_void,
+    /// void\* const\[groups\]; the matrices it points to are written
+    pub d: *const ::core::ffi::c_void,
+    /// may be NULL when the description has none
+    pub bias: *const ::core::ffi::c_void,
+    /// one scalar for all groups, as in ggemm\_gemm\_args
+    pub alpha: *const ::core::ffi::c_void,
+    pub beta: *const ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_grouped_args",
+    ][::core::mem::size_of::<ggemm_grouped_args>() - 64usize];
+    [
+        "Alignment of ggemm_grouped_args",
+    ][::core::mem::align_of::<ggemm_grouped_args>() - 8usize];
+    [
+        "Offset of field: ggemm_grouped_args::struct_size",
+    ][::core::mem::offset_of!(ggemm_grouped_args, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_grouped_args::a",
+    ][::core::mem::offset_of!(ggemm_grouped_args, a) - 8usize];
+    [
+        "Offset of field: ggemm_grouped_args::b",
+    ][::core::mem::offset_of!(ggemm_grouped_args, b) - 16usize];
+    [
+        "Offset of field: ggemm_grouped_args::c",
+    ][::core::mem::offset_of!(ggemm_grouped_args, c) - 24usize];
+    [
+        "Offset of field: ggemm_grouped_args::d",
+    ][::core::mem::offset_of!(ggemm_grouped_args, d) - 32usize];
+    [
+        "Offset of field: ggemm_grouped_args::bias",
+    ][::core::mem::offset_of!(ggemm_grouped_args, bias) - 40usize];
+    [
+        "Offset of field: ggemm_grouped_args::alpha",
+    ][::core::mem::offset_of!(ggemm_grouped_args, alpha) - 48usize];
+    [
+        "Offset of field: ggemm_grouped_args::beta",
+    ][::core::mem::offset_of!(ggemm_grouped_args, beta) - 56usize];
+};
+/** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
+ sums, layout (t: contiguous along k; n: along m or n; first A then B), CTA tile BM x BN x BK, warps, stages of the shared-memory ring, raster group.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_config {
+    pub struct_size: usize,
+    pub name: [::core::ffi::c_char; 96usize],
+    /// "simt", "sm80", "host"
+    pub family: [::core::ffi::c_char; 16usize],
+    pub tile_m: i32,
+    pub tile_n: i32,
+    pub tile_k: i32,
+    pub warps_m: i32,
+    pub warps_n: i32,
+    pub stages: i32,
+    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M)
+    pub raster: i32,
+    pub reserved0: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 152usize];
+    ["Alignment of ggemm_config"][::core::mem::align_of::<ggemm_config>() - 8usize];
+    [
+        "Offset of field: ggemm_config::struct_size",
+    ][::core::mem::offset_of!(ggemm_config, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_config::name",
+    ][::core::mem::offset_of!(ggemm_config, name) - 8usize];
+    [
+        "Offset of field: ggemm_config::family",
+    ][::core::mem::offset_of!(ggemm_config, family) - 104usize];
+    [
+        "Offset of field: ggemm_config::tile_m",
+    ][::core::mem::offset_of!(ggemm_config, tile_m) - 120usize];
+    [
+        "Offset of field: ggemm_config::tile_n",
+    ][::core::mem::offset_of!(ggemm_config, tile_n) - 124usize];
+    [
+        "Offset of field: ggemm_config::tile_k",
+    ][::core::mem::offset_of!(ggemm_config, tile_k) - 128usize];
+    [
+        "Offset of field: ggemm_config::warps_m",
+    ][::core::mem::offset_of!(ggemm_config, warps_m) - 132usize];
+    [
+        "Offset of field: ggemm_config::warps_n",
+    ][::core::mem::offset_of!(ggemm_config, warps_n) - 136usize];
+    [
+        "Offset of field: ggemm_config::stages",
+    ][::core::mem::offset_of!(ggemm_config, stages) - 140usize];
+    [
+        "Offset of field: ggemm_config::raster",
+    ][::core::mem::offset_of!(ggemm_config, raster) - 144usize];
+    [
+        "Offset of field: ggemm_config::reserved0",
+    ][::core::mem::offset_of!(ggemm_config, reserved0) - 148usize];
+};
+/// Names a problem, plain or grouped: exactly one pointer is set. Frozen.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_problem {
+    pub gemm: *const ggemm_gemm_desc,
+    pub grouped: *const ggemm_grouped_desc,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_problem"][::core::mem::size_of::<ggemm_problem>() - 16usize];
+    ["Alignment of ggemm_problem"][::core::mem::align_of::<ggemm_problem>() - 8usize];
+    [
+        "Offset of field: ggemm_problem::gemm",
+    ][::core::mem::offset_of!(ggemm_problem, gemm) - 0usize];
+    [
+        "Offset of field: ggemm_problem::grouped",
+    ][::core::mem::offset_of!(ggemm_problem, grouped) - 8usize];
+};
+/** Progress of a long call: `done` of `total`, what was just finished ("" if it failed). Return 0 to go on, anything else to cancel. Called from the calling thread
+ only. `what` lives as long as the call.*/
+pub type ggemm_progress_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        done: usize,
+        total: usize,
+        what: *const ::core::ffi::c_char,
+    ) -> i32,
+>;
+/// One candidate of a tuning. Lifetime: the call of the function that receives it.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_tune_row {
+    pub struct_size: usize,
+    pub index: usize,
+    pub total: usize,
+    pub config: *const ::core::ffi::c_char,
+    /// median; 0 if it was not timed
+    pub microseconds: f64,
+    /// 2 m n k over the time, summed over groups
+    pub tflops: f64,
+    /// why it cannot win; NULL if it can
+    pub rejected: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_tune_row"][::core::mem::size_of::<ggemm_tune_row>() - 56usize];
+    ["Alignment of ggemm_tune_row"][::core::mem::align_of::<ggemm_tune_row>() - 8usize];
+    [
+        "Offset of field: ggemm_tune_row::struct_size",
+    ][::core::mem::offset_of!(ggemm_tune_row, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_tune_row::index",
+    ][::core::mem::offset_of!(ggemm_tune_row, index) - 8usize];
+    [
+        "Offset of field: ggemm_tune_row::total",
+    ][::core::mem::offset_of!(ggemm_tune_row, total) - 16usize];
+    [
+        "Offset of field: ggemm_tune_row::config",
+    ][::core::mem::offset_of!(ggemm_tune_row, config) - 24usize];
+    [
+        "Offset of field: ggemm_tune_row::microseconds",
+    ][::core::mem::offset_of!(ggemm_tune_row, microseconds) - 32usize];
+    [
+        "Offset of field: ggemm_tune_row::tflops",
+    ][::core::mem::offset_of!(ggemm_tune_row, tflops) - 40usize];
+    [
+        "Offset of field: ggemm_tune_row::rejected",
+    ][::core::mem::offset_of!(ggemm_tune_row, rejected) - 48usize];
+};
+/** Receives each candidate as it is finished, and again, with the reason, if it fails when it is timed once more. Return 0 to go on, anything else to stop with what
+ is known.*/
+pub type ggemm_tune_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        row: *const ggemm_tune_row,
+    ) -> i32,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_tune_options {
+    pub struct_size: usize,
+    /// time allowed; 0: 10 s. No candidate is begun after it, but the one under way is finished
+    pub budget_seconds: f64,
+    /// `config\_count` candidates by name; none: the library's own
+    pub configs: *const *const ::core::ffi::c_char,
+    pub config_count: usize,
+    /// grouped: m, n, k of each of `sample\_groups` groups, in host memory; NULL: the expected\_\* of the description
+    pub sample_sizes: *const i64,
+    pub sample_groups: usize,
+    /// may be NULL
+    pub function: ggemm_tune_fn,
+    pub user: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_tune_options",
+    ][::core::mem::size_of::<ggemm_tune_options>() - 64usize];
+    [
+        "Alignment of ggemm_tune_options",
+    ][::core::mem::align_of::<ggemm_tune_options>() - 8usize];
+    [
+        "Offset of field: ggemm_tune_options::struct_size",
+    ][::core::mem::offset_of!(ggemm_tune_options, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_tune_options::budget_seconds",
+    ][::core::mem::offset_of!(ggemm_tune_options, budget_seconds) - 8usize];
+    [
+        "Offset of field: ggemm_tune_options::configs",
+    ][::core::mem::offset_of!(ggemm_tune_options, configs) - 16usize];
+    [
+        "Offset of field: ggemm_tune_options::config_count",
+    ][::core::mem::offset_of!(ggemm_tune_options, config_count) - 24usize];
+    [
+        "Offset of field: ggemm_tune_options::sample_sizes",
+    ][::core::mem::offset_of!(ggemm_tune_options, sample_sizes) - 32usize];
+    [
+        "Offset of field: ggemm_tune_options::sample_groups",
+    ][::core::mem::offset_of!(ggemm_tune_options, sample_groups) - 40usize];
+    [
+        "Offset of field: ggemm_tune_options::function",
+    ][::core::mem::offset_of!(ggemm_tune_options, function) - 48usize];
+    [
+        "Offset of field: ggemm_tune_options::user",
+    ][::core::mem::offset_of!(ggemm_tune_options, user) - 56usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_tune_result {
+    pub struct_size: usize,
+    /// name of the fastest configuration, as in ggemm\_config
+    pub best: [::core::ffi::c_char; 96usize],
+    pub microseconds: f64,
+    pub tflops: f64,
+    /// that tuning took, compiles included
+    pub seconds: f64,
+    pub timed: usize,
+    pub rejected: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_tune_result",
+    ][::core::mem::size_of::<ggemm_tune_result>() - 144usize];
+    [
+        "Alignment of ggemm_tune_result",
+    ][::core::mem::align_of::<ggemm_tune_result>() - 8usize];
+    [
+        "Offset of field: ggemm_tune_result::struct_size",
+    ][::core::mem::offset_of!(ggemm_tune_result, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_tune_result::best",
+    ][::core::mem::offset_of!(ggemm_tune_result, best) - 8usize];
+    [
+        "Offset of field: ggemm_tune_result::microseconds",
+    ][::core::mem::offset_of!(ggemm_tune_result, microseconds) - 104usize];
+    [
+        "Offset of field: ggemm_tune_result::tflops",
+    ][::core::mem::offset_of!(ggemm_tune_result, tflops) - 112usize];
+    [
+        "Offset of field: ggemm_tune_result::seconds",
+    ][::core::mem::offset_of!(ggemm_tune_result, seconds) - 120usize];
+    [
+        "Offset of field: ggemm_tune_result::timed",
+    ][::core::mem::offset_of!(ggemm_tune_result, timed) - 128usize];
+    [
+        "Offset of field: ggemm_tune_result::rejected",
+    ][::core::mem::offset_of!(ggemm_tune_result, rejected) - 136usize];
+};
+/** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory, when the function is
+ called; a size below 0 there counts as 0, as in a product.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_tile_grid {
+    pub struct_size: usize,
+    pub groups: i64,
+    pub m: ggemm_source,
+    pub n: ggemm_source,
+    pub tile_m: i32,
+    pub tile_n: i32,
+    /// 1 and up
+    pub raster: i32,
+    pub reserved0: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 96usize];
+    [
+        "Alignment of ggemm_tile_grid",
+    ][::core::mem::align_of::<ggemm_tile_grid>() - 8usize];
+    [
+        "Offset of field: ggemm_tile_grid::struct_size",
+    ][::core::mem::offset_of!(ggemm_tile_grid, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_tile_grid::groups",
+    ][::core::mem::offset_of!(ggemm_tile_grid, groups) - 8usize];
+    [
+        "Offset of field: ggemm_tile_grid::m",
+    ][::core::mem::offset_of!(ggemm_tile_grid, m) - 16usize];
+    [
+        "Offset of field: ggemm_tile_grid::n",
+    ][::core::mem::offset_of!(ggemm_tile_grid, n) - 48usize];
+    [
+        "Offset of field: ggemm_tile_grid::tile_m",
+    ][::core::mem::offset_of!(ggemm_tile_grid, tile_m) - 80usize];
+    [
+        "Offset of field: ggemm_tile_grid::tile_n",
+    ][::core::mem::offset_of!(ggemm_tile_grid, tile_n) - 84usize];
+    [
+        "Offset of field: ggemm_tile_grid::raster",
+    ][::core::mem::offset_of!(ggemm_tile_grid, raster) - 88usize];
+    [
+        "Offset of field: ggemm_tile_grid::reserved0",
+    ][::core::mem::offset_of!(ggemm_tile_grid, reserved0) - 92usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_tile {
+    pub struct_size: usize,
+    pub group: i64,
+    pub tile_row: i64,
+    pub tile_col: i64,
+    /// half open, cut at m
+    pub row_begin: i64,
+    /// half open, cut at m
+    pub row_end: i64,
+    pub col_begin: i64,
+    pub col_end: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_tile"][::core::mem::size_of::<ggemm_tile>() - 64usize];
+    ["Alignment of ggemm_tile"][::core::mem::align_of::<ggemm_tile>() - 8usize];
+    [
+        "Offset of field: ggemm_tile::struct_size",
+    ][::core::mem::offset_of!(ggemm_tile, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_tile::group",
+    ][::core::mem::offset_of!(ggemm_tile, group) - 8usize];
+    [
+        "Offset of field: ggemm_tile::tile_row",
+    ][::core::mem::offset_of!(ggemm_tile, tile_row) - 16usize];
+    [
+        "Offset of field: ggemm_tile::tile_col",
+    ][::core::mem::offset_of!(ggemm_tile, tile_col) - 24usize];
+    [
+        "Offset of field: ggemm_tile::row_begin",
+    ][::core::mem::offset_of!(ggemm_tile, row_begin) - 32usize];
+    [
+        "Offset of field: ggemm_tile::row_end",
+    ][::core::mem::offset_of!(ggemm_tile, row_end) - 40usize];
+    [
+        "Offset of field: ggemm_tile::col_begin",
+    ][::core::mem::offset_of!(ggemm_tile, col_begin) - 48usize];
+    [
+        "Offset of field: ggemm_tile::col_end",
+    ][::core::mem::offset_of!(ggemm_tile, col_end) - 56usize];
+};
+/// One entry of the disk cache. Lifetime: the call of the function that receives it.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_cache_entry {
+    pub struct_size: usize,
+    /// "cubin" or "tuning"
+    pub kind: *const ::core::ffi::c_char,
+    /// kernel or problem
+    pub name: *const ::core::ffi::c_char,
+    pub path: *const ::core::ffi::c_char,
+    /// version of the NVRTC that made it; "" for tuning records
+    pub nvrtc: *const ::core::ffi::c_char,
+    pub bytes: u64,
+    /// seconds since 1970
+    pub last_used: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_cache_entry"][::core::mem::size_of::<ggemm_cache_entry>() - 56usize];
+    [
+        "Alignment of ggemm_cache_entry",
+    ][::core::mem::align_of::<ggemm_cache_entry>() - 8usize];
+    [
+        "Offset of field: ggemm_cache_entry::struct_size",
+    ][::core::mem::offset_of!(ggemm_cache_entry, struct_size) - 0usize];
+    [
+        "Offset of field: ggemm_cache_entry::kind",
+    ][::core::mem::offset_of!(ggemm_cache_entry, kind) - 8usize];
+    [
+        "Offset of field: ggemm_cache_entry::name",
+    ][::core::mem::offset_of!(ggemm_cache_entry, name) - 16usize];
+    [
+        "Offset of field: ggemm_cache_entry::path",
+    ][::core::mem::offset_of!(ggemm_cache_entry, path) - 24usize];
+    [
+        "Offset of field: ggemm_cache_entry::nvrtc",
+    ][::core::mem::offset_of!(ggemm_cache_entry, nvrtc) - 32usize];
+    [
+        "Offset of field: ggemm_cache_entry::bytes",
+    ][::core::mem::offset_of!(ggemm_cache_entry, bytes) - 40usize];
+    [
+        "Offset of field: ggemm_cache_entry::last_used",
+    ][::core::mem::offset_of!(ggemm_cache_entry, last_used) - 48usize];
+};
+pub type ggemm_cache_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, entry: *const ggemm_cache_entry),
+>;
+extern "C" {
+    /** The name of a status, such as "GGEMM\_ERROR\_ARGUMENT"; "unknown status" for other numbers. Static, never NULL.
+
+ Since 0.1*/
+    pub fn ggemm_status_string(status: ggemm_status) -> *const ::core::ffi::c_char;
+    /** This thread's text about its last failed call: names the field and the values. "" if none failed yet.
+
+ Lifetime: valid until this thread's next call that fails.
+
+ Since 0.1*/
+    pub fn ggemm_last_error() -> *const ::core::ffi::c_char;
+    /** The library's GGEMM\_VERSION; compare it with the header's.
+
+ Since 0.1*/
+    pub fn ggemm_version() -> i32;
+    /** The library's version as text, such as "0.1.0".
+
+ Since 0.1*/
+    pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
+    /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
+ "grouped", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias".
+
+ Since 0.1*/
+    pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
+    /** "f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8", "i32"; "none" for other numbers. Static, never NULL.
+
+ Since 0.1*/
+    pub fn ggemm_dtype_name(dtype: ggemm_dtype) -> *const ::core::ffi::c_char;
+    /** Bytes of one element; 0 for other numbers.
+
+ Since 0.1*/
+    pub fn ggemm_dtype_size(dtype: ggemm_dtype) -> usize;
+    /** destination\[i\] = source\[i\], converted as the products convert theirs: rounded to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0 in
+ integers, stays NaN in floats); f16 and bf16 overflow to infinity.
+
+ Shapes: both have `count` elements.
+
+ Memory: host, aligned to the element; `source` and `destination` must not overlap; may be NULL when count is 0.
+
+ Returns GGEMM\_ERROR\_ARGUMENT a dtype is unknown or NONE.
+
+ Since 0.1*/
+    pub fn ggemm_convert(
+        destination_dtype: ggemm_dtype,
+        destination: *mut ::core::ffi::c_void,
+        source_dtype: ggemm_dtype,
+        source: *const ::core::ffi::c_void,
+        count: usize,
+    ) -> ggemm_status;
+    /** Sets the defaults. Every \*\_init function does so for its struct.
+
+ Parameter struct\_size the struct's sizeof as the caller knows it; so many bytes are written.
+
+ Since 0.1*/
+    pub fn ggemm_context_options_init(
+        options: *mut ggemm_context_options,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Makes a context. It reads the environment variables that the options name, here only, and not at all in programs that run with raised privileges (AT\_SECURE).
+
+ Memory: host; the texts of the options are copied.
+
+ Capture: allowed; the device's primary context is retained without disturbing a capture.
+
+ Lifetime: until ggemm\_context\_destroy; plans of it must be destroyed first. A context with a CUDA device does not survive fork().
+
+ Parameter options NULL: all defaults, the best device there is.
+
+ Parameter out\_context receives the context; NULL on failure.
+
+ Returns GGEMM\_ERROR\_ARGUMENT an option is out of range, one of allocate and deallocate is missing, or cuda\_context is none.
+
+ Returns GGEMM\_ERROR\_DEVICE a CUDA device was demanded (by `device`, or by `cuda\_context`) and cannot be used; the text lists every library and device tried.
+
+ Since 0.1*/
+    pub fn ggemm_context_create(
+        options: *const ggemm_context_options,
+        out_context: *mut *mut ggemm_context,
+    ) -> ggemm_status;
+    /** Destroys a context; NULL is allowed. Unloads its kernels.
+
+ Stream: work that was launched must be complete, and graphs that captured it must not be launched again.
+
+ Capture: not during one.
+
+ Since 0.1*/
+    pub fn ggemm_context_destroy(context: *mut ggemm_context);
+    /** Sets the defaults.
+
+ Since 0.1*/
+    pub fn ggemm_device_info_init(
+        info: *mut ggemm_device_info,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Describes the context's device. Units: as the fields say.
+
+ Parameter out\_info with struct\_size set.
+
+ Since 0.1*/
+    pub fn ggemm_context_device(
+        context: *const ggemm_context,
+        out_info: *mut ggemm_device_info,
+    ) -> ggemm_status;
+    /** Replaces the log function.
+
+ Threads: any; a line in flight may still reach the former one after the return.
+
+ Parameter log NULL: no log.
+
+ Parameter user handed to `log`.
+
+ Parameter level most verbose level that is delivered; 0: GGEMM\_LOG\_INFO.
+
+ Since 0.1*/
+    pub fn ggemm_context_set_log(
+        context: *mut ggemm_context,
+        log: ggemm_log_fn,
+        user: *mut ::core::ffi::c_void,
+        level: ggemm_log_level,
+    ) -> ggemm_status;
+    /** Looks for everything that a context with these options could use and reports each part, found or not. What is missing is a finding, not a failure.
+
+ Lifetime: `function` is called before the return only.
+
+ Parameter options NULL: all defaults.
+
+ Parameter function called once a finding, from this thread.
+
+ Parameter user handed to `function`.
+
+ Since 0.1*/
+    pub fn ggemm_diagnose(
+        options: *const ggemm_context_options,
+        function: ggemm_finding_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** Sets the defaults: packed row-major, no dtypes yet, sizes 0.
+
+ Since 0.1*/
+    pub fn ggemm_gemm_desc_init(
+        desc: *mut ggemm_gemm_desc,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Sets the defaults: no pointers, the description's sizes.
+
+ Since 0.1*/
+    pub fn ggemm_gemm_args_init(
+        args: *mut ggemm_gemm_args,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** The same number for every group.
+
+ Since 0.1*/
+    pub fn ggemm_const(value: i64) -> ggemm_source;
+    /** An int32 a group, `byte\_stride` bytes apart.
+
+ Since 0.1*/
+    pub fn ggemm_i32_at(
+        data: *const ::core::ffi::c_void,
+        byte_stride: i64,
+    ) -> ggemm_source;
+    /** An int64 a group, `byte\_stride` bytes apart.
+
+ Since 0.1*/
+    pub fn ggemm_i64_at(
+        data: *const ::core::ffi::c_void,
+        byte_stride: i64,
+    ) -> ggemm_source;
+    /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet.
+
+ Since 0.1*/
+    pub fn ggemm_grouped_desc_init(
+        desc: *mut ggemm_grouped_desc,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Sets the defaults: no pointers.
+
+ Since 0.1*/
+    pub fn ggemm_grouped_args_init(
+        args: *mut ggemm_grouped_args,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** D = act(alpha A B + beta C + bias).
+
+ Shapes: A \[m,k\], B \[k,n\], C and D \[m,n\], bias \[n\] or \[m\]; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+
+ Units: strides and sizes in elements.
+
+ Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing outside
+ an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
+
+ Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
+ `stream` is ignored.
+
+ Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED.
+
+ Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
+
+ Parameter context its device runs the product.
+
+ Parameter desc the problem.
+
+ Parameter args the operands, and other sizes if they are given.
+
+ Parameter stream see above.
+
+ Returns GGEMM\_ERROR\_ARGUMENT a field is wrong: the text names it and its values.
+
+ Returns GGEMM\_ERROR\_UNSUPPORTED no kernel serves this on this device, or the forced configuration does not: the text has the reasons. 2^31 tiles or more.
+
+ Returns GGEMM\_ERROR\_NOT\_PREPARED the stream is being captured and the kernel is not loaded.
+
+ Returns GGEMM\_ERROR\_COMPILE NVRTC is missing or refused the kernel.
+
+ Returns GGEMM\_ERROR\_LAUNCH the driver refused to load or launch it. GGEMM\_ERROR\_OUT\_OF\_MEMORY and GGEMM\_ERROR\_DEVICE where the driver says so.
+
+ Since 0.1*/
+    pub fn ggemm_gemm(
+        context: *mut ggemm_context,
+        desc: *const ggemm_gemm_desc,
+        args: *const ggemm_gemm_args,
+        stream: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** For every group D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g), in one launch whose sizes, strides and pointers are read on the device when it runs.
+
+ Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\]; any sizes, 0 included; 0 groups are nothing.
+
+ Units: strides and sizes in elements, the sources' byte\_stride in bytes.
+
+ Memory: arrays of pointers, sizes and strides, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+
+ Stream: as ggemm\_gemm.
+
+ Capture: allowed, as in ggemm\_gemm; a captured call may be replayed with other sizes, strides and pointers in the same arrays.
+
+ Threads: as ggemm\_gemm.
+
+ Parameter context its device runs the products.
+
+ Parameter desc the problem.
+
+ Parameter args the arrays of operands.
+
+ Parameter stream as in ggemm\_gemm.
+
+ Returns as ggemm\_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
+
+ Since 0.1*/
+    pub fn ggemm_grouped_gemm(
+        context: *mut ggemm_context,
+        desc: *const ggemm_grouped_desc,
+        args: *const ggemm_grouped_args,
+        stream: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. The sizes of the description make the choice; a run may bring others.
+
+ Capture: there is no stream to ask about, so it compiles and loads even while one is captured, and leaves the capture intact.
+
+ Lifetime: until ggemm\_plan\_destroy, which must come before the context's end. `desc` and its texts are not looked at after the return; device arrays that a
+ grouped description names are looked at by every run.
+
+ Parameter out\_plan receives the plan; NULL on failure.
+
+ Returns as ggemm\_gemm, but for GGEMM\_ERROR\_NOT\_PREPARED.
+
+ Since 0.1*/
+    pub fn ggemm_plan_create(
+        context: *mut ggemm_context,
+        desc: *const ggemm_gemm_desc,
+        out_plan: *mut *mut ggemm_plan,
+    ) -> ggemm_status;
+    /** As ggemm\_plan\_create, for a grouped problem.
+
+ Since 0.1*/
+    pub fn ggemm_plan_create_grouped(
+        context: *mut ggemm_context,
+        desc: *const ggemm_grouped_desc,
+        out_plan: *mut *mut ggemm_plan,
+    ) -> ggemm_status;
+    /** D = act(alpha A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles.
+
+ Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED. Threads: any; one plan may run in many at once.
+
+ Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a grouped problem.
+
+ Since 0.1*/
+    pub fn ggemm_plan_run(
+        plan: *const ggemm_plan,
+        args: *const ggemm_gemm_args,
+        stream: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** For every group D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g), as ggemm\_grouped\_gemm would. Never compiles.
+ Otherwise as ggemm\_plan\_run.
+
+ Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a plain problem.
+
+ Since 0.1*/
+    pub fn ggemm_plan_run_grouped(
+        plan: *const ggemm_plan,
+        args: *const ggemm_grouped_args,
+        stream: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory. For people: the
+ wording may change.
+
+ Parameter buffer receives at most `size` bytes with the final NUL; may be NULL when size is 0.
+
+ Parameter out\_size bytes needed with the NUL; may be NULL.
+
+ Since 0.1*/
+    pub fn ggemm_plan_explain(
+        plan: *const ggemm_plan,
+        buffer: *mut ::core::ffi::c_char,
+        size: usize,
+        out_size: *mut usize,
+    ) -> ggemm_status;
+    /** Destroys a plan; NULL is allowed. Stream: work that it launched may still run.
+
+ Since 0.1*/
+    pub fn ggemm_plan_destroy(plan: *mut ggemm_plan);
+    /** Sets the defaults.
+
+ Since 0.1*/
+    pub fn ggemm_config_init(
+        config: *mut ggemm_config,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** How many configurations of the library's table are legal for the problem on the context's device. A description's own `config` plays no part.
+
+ Since 0.1*/
+    pub fn ggemm_config_count(
+        context: *mut ggemm_context,
+        problem: *const ggemm_problem,
+        out_count: *mut usize,
+    ) -> ggemm_status;
+    /** The index-th legal configuration, best estimate first.
+
+ Parameter out\_config with struct\_size set.
+
+ Returns GGEMM\_ERROR\_ARGUMENT index is past the end.
+
+ Since 0.1*/
+    pub fn ggemm_config_get(
+        context: *mut ggemm_context,
+        problem: *const ggemm_problem,
+        index: usize,
+        out_config: *mut ggemm_config,
+    ) -> ggemm_status;
+    /** Reads a name. Says nothing about whether it is legal for a problem.
+
+ Parameter out\_config with struct\_size set.
+
+ Returns GGEMM\_ERROR\_ARGUMENT it is no name; the text has the part that is wrong.
+
+ Since 0.1*/
+    pub fn ggemm_config_parse(
+        name: *const ::core::ffi::c_char,
+        out_config: *mut ggemm_config,
+    ) -> ggemm_status;
+    /** The configuration that a plan is bound to.
+
+ Parameter out\_config with struct\_size set.
+
+ Since 0.1*/
+    pub fn ggemm_plan_config(
+        plan: *const ggemm_plan,
+        out_config: *mut ggemm_config,
+    ) -> ggemm_status;
+    /** Compiles and loads the kernels of many problems at once, in as many threads as the context may use; runs nothing. A problem that fails does not stop the others.
+
+ Capture: as ggemm\_plan\_create: it compiles and loads, and leaves captures intact.
+
+ Parameter problems `count` of them; may be NULL when count is 0.
+
+ Parameter progress may be NULL.
+
+ Parameter user handed to `progress`.
+
+ Returns GGEMM\_ERROR\_CANCELLED what was finished by then stays.
+
+ Returns as ggemm\_plan\_create, of the problem that failed first. A description that is wrong is found before anything is compiled.
+
+ Since 0.1*/
+    pub fn ggemm_prepare(
+        context: *mut ggemm_context,
+        problems: *const ggemm_problem,
+        count: usize,
+        progress: ggemm_progress_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** Sets the defaults.
+
+ Since 0.1*/
+    pub fn ggemm_tune_options_init(
+        options: *mut ggemm_tune_options,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Sets the defaults.
+
+ Since 0.1*/
+    pub fn ggemm_tune_result_init(
+        result: *mut ggemm_tune_result,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Measures candidates for a problem on scratch memory with random data, each one verified against the reference before it may win, and records the best: later
+ calls of the same class use it, in this process and, through the disk cache, in later ones. Plans keep the configuration that they have.
+
+ Units: as the fields say.
+
+ Memory: A, B, D and bias of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
+
+ Stream: one of the library's own; complete on return.
+
+ Capture: GGEMM\_ERROR\_NOT\_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
+
+ Threads: any; but what else the device does meanwhile is in the times.
+
+ Parameter options NULL: defaults.
+
+ Parameter out\_result may be NULL; else with struct\_size set.
+
+ Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: m, n or groups is 0, or a grouped problem has neither sample\_sizes nor all of expected\_\*.
+
+ Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
+
+ Returns GGEMM\_ERROR\_CANCELLED options.function asked to stop before any candidate was right.
+
+ Returns GGEMM\_ERROR\_OUT\_OF\_MEMORY the scratch memory cannot be had.
+
+ Since 0.1*/
+    pub fn ggemm_tune(
+        context: *mut ggemm_context,
+        problem: *const ggemm_problem,
+        options: *const ggemm_tune_options,
+        out_result: *mut ggemm_tune_result,
+    ) -> ggemm_status;
+    /** Sets the defaults.
+
+ Since 0.1*/
+    pub fn ggemm_tile_grid_init(
+        grid: *mut ggemm_tile_grid,
+        struct_size: usize,
+    ) -> ggemm_status;
+    /** Sets the defaults.
+
+ Since 0.1*/
+    pub fn ggemm_tile_init(tile: *mut ggemm_tile, struct_size: usize) -> ggemm_status;
+    /** Sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n): the tiles (Triton's programs) of the grid.
+
+ Returns GGEMM\_ERROR\_ARGUMENT 2^63 or more.
+
+ Since 0.1*/
+    pub fn ggemm_tile_count(
+        grid: *const ggemm_tile_grid,
+        out_count: *mut i64,
+    ) -> ggemm_status;
+    /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
+ pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
+
+ Parameter pid counts from 0 through all groups.
+
+ Parameter out\_tile with struct\_size set.
+
+ Returns GGEMM\_ERROR\_ARGUMENT pid is negative or past the end.
+
+ Since 0.1*/
+    pub fn ggemm_tile_at(
+        grid: *const ggemm_tile_grid,
+        pid: i64,
+        out_tile: *mut ggemm_tile,
+    ) -> ggemm_status;
+    /** Calls the function for each entry of the context's own cache folder, from this thread; unreadable entries are passed over. Without a folder there is none.
+
+ Parameter user handed to `function`.
+
+ Since 0.1*/
+    pub fn ggemm_cache_visit(
+        context: *mut ggemm_context,
+        function: ggemm_cache_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> ggemm_status;
+    /** Removes entries from the context's own cache folder. Kernels that are loaded stay; with the tuning records, what was chosen by them is forgotten too.
+
+ Parameter nvrtc only cubins made by this NVRTC version, such as "13.0"; NULL: all cubins and tuning records.
+
+ Parameter out\_removed receives how many; may be NULL.
+
+ Since 0.1*/
+    pub fn ggemm_cache_clear(
+        context: *mut ggemm_context,
+        nvrtc: *const ::core::ffi::c_char,
+        out_removed: *mut usize,
+    ) -> ggemm_status;
+}

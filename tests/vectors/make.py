@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes vectors.json, the products that every binding must compute with the same bits; README.md beside it describes the file.
+
+The expected bits are computed here with numpy alone, in float64 and int64. A case whose result could depend on the order of sums, on fused
+products or on the last bits of a library's expf is refused."""
+import argparse
+import json
+import math
+import pathlib
+import random
+import sys
+
+import ml_dtypes
+import numpy as np
+
+FILE = pathlib.Path(__file__).with_name("vectors.json")
+DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn,
+          "e5m2": ml_dtypes.float8_e5m2, "i8": np.int8, "i32": np.int32}
+LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "i8": 127.0, "i32": 2.0**31 - 1}  # of the types whose conversions saturate
+INEXACT = ("gelu", "gelu_tanh", "silu", "sigmoid", "tanh")
+
+
+class Refused(Exception):
+    """The case has no bits that every right implementation must give."""
+
+
+def require(condition, why):
+    if not condition:
+        raise Refused(why)
+
+
+def encode(values, dtype):
+    """float64 or int64 values in a dtype, converted as ggemm says: to nearest even, fp8 and integers saturating."""
+    if dtype in LARGEST:
+        low = -LARGEST[dtype] - (dtype[0] == "i")
+        values = np.clip(np.rint(values) if dtype[0] == "i" else values, low, LARGEST[dtype])
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(DTYPES[dtype])
+
+
+def hexed(array):
+    return np.ascontiguousarray(array).tobytes().hex()
+
+
+# ------------------------------------------------------------------------------------------------------------ operands
+def strides(kind, rows, columns):
+    """(offset, row stride, column stride) of a layout."""
+    return {
+        "row": (0, columns, 1),
+        "row+": (3, columns + 5, 1),           # padded rows, a base that is not aligned
+        "col": (0, 1, rows),
+        "col+": (1, 1, rows + 3),
+        "both": (2, 2 * columns + 3, 2),       # no unit stride
+        "rows back": (max(rows - 1, 0) * (columns + 1), -(columns + 1), 1),
+        "cols back": (max(columns - 1, 0), columns, -1),
+        "same row": (0, 0, 1),                 # inputs only
+        "same column": (0, 1, 0),
+        "one value": (0, 0, 0),
+    }[kind]
+
+
+def matrix(kind, values, dtype, filler):
+    """The values laid out in a buffer of `filler` bytes: the JSON object."""
+    rows, columns = values.shape
+    offset, row_stride, col_stride = strides(kind, rows, columns)
+    length = 0
+    if rows and columns:
+        corners = [i * (rows - 1) * row_stride + j * (columns - 1) * col_stride for i in (0, 1) for j in (0, 1)]
+        assert offset + min(corners) >= 0
+        length = offset + max(corners) + 1 + (2 if kind.endswith("+") else 0)
+    size = np.dtype(DTYPES[dtype]).itemsize
+    buffer = np.frombuffer(bytes([filler]) * (length * size), DTYPES[dtype]).copy()
+    encoded = encode(values, dtype)
+    for i in range(rows):
+        for j in range(columns):
+            buffer[offset + i * row_stride + j * col_stride] = encoded[i, j]
+    return {"dtype": dtype, "offset": offset, "row_stride": row_stride, "col_stride": col_stride, "data": hexed(buffer)}
+
+
+def numbers(rng, rows, columns, low, high, step=1.0, kind="row"):
+    """Random multiples of `step` in [low, high]; a layout that repeats gets values that do."""
+    values = np.array([[low + math.floor(rng.random() * ((high - low) / step + 1)) * step for _ in range(columns)] for _ in range(rows)])
+    values = values.reshape(rows, columns)
+    if rows and kind in ("same row", "one value"):
+        values = np.broadcast_to(values[:1], values.shape)
+    if columns and kind in ("same column", "one value"):
+        values = np.broadcast_to(values[:, :1], values.shape)
+    return values
+
+
+# ----------------------------------------------------------------------------------------------------------- reference
+def quantum(values):
+    """The largest power of two that divides all values."""
+    step = 1.0
+    while np.any(np.mod(values, step)):
+        step /= 2
+    return step
+
+
+def to_tf32(values):
+    """Nearest with 10 explicit bits of mantissa, ties away from zero."""
+    mantissa, exponent = np.frexp(values)
+    scaled = np.abs(mantissa) * 2.0**11
+    return np.sign(values) * np.ldexp(np.floor(scaled + 0.5), exponent - 11)
+
+
+def product(a, b, sums, bits):
+    """The exact product; refuses what does not fit the accumulator however it is summed."""
+    if sums == "i32":
+        return a.astype(np.int64) @ b.astype(np.int64)
+    step = quantum(a) * quantum(b)
+    require(a.shape[1] == 0 or (np.abs(a) @ np.abs(b)).max(initial=0) / step < 2.0**bits, "a sum may round")
+    return a @ b
+
+
+def activate(x, name, p0, p1):
+    one = {
+        "none": lambda v: v,
+        "relu": lambda v: 0.0 if v < 0 else v,
+        "leaky_relu": lambda v: v if v > 0 else p0 * v,
+        "clamp": lambda v: p0 if v < p0 else p1 if v > p1 else v,
+        "gelu": lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))),
+        "gelu_tanh": lambda v: 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))),
+        "silu": lambda v: v / (1 + math.exp(-v)),
+        "sigmoid": lambda v: 1 / (1 + math.exp(-v)),
+        "tanh": math.tanh,
+    }[name]
+    return np.array([one(v) for v in x.ravel().tolist()], np.float64).reshape(x.shape)
+
+
+def expected(sums, c, bias, case, types):
+    """D's values in its dtype: act(alpha sums + beta c + bias)."""
+    alpha, beta = 1 if case["alpha"] is None else case["alpha"], 0 if case["beta"] is None else case["beta"]
+    bias = 0 if bias is None else bias[None, :] if case["bias"] == "column" else bias[:, None]
+    if types["value"] == "i32":  # wrapping
+        total = alpha * sums + (beta * c.astype(np.int64) if beta else 0) + np.asarray(bias).astype(np.int64)
+        total = (total + 2**31) % 2**32 - 2**31
+        return encode(activate(total, case["activation"], case["p0"], case["p1"]), "i32")
+    sums = sums.astype(np.float64)
+    addend = (beta * c if beta else 0.0) + bias + np.zeros_like(sums)
+    total = alpha * sums + addend
+    wider, narrow = (np.longdouble, np.float64) if types["value"] == "f64" else (np.float64, np.float32)
+    for part in (alpha * sums.astype(wider), addend.astype(wider), alpha * sums.astype(wider) + addend):
+        require(np.all(part.astype(narrow).astype(wider) == part), "the epilogue rounds before the conversion to D")
+    result = activate(total, case["activation"], case["p0"], case["p1"])
+    if case["activation"] in INEXACT:
+        require(types["d"] in ("f16", "bf16", "e4m3", "e5m2"), "an inexact activation needs a narrow D")
+        error = 2.0**-17 * np.abs(result) + 2.0**-21 * np.abs(total)
+        low, high = encode(result - error, types["d"]), encode(result + error, types["d"])
+        require(np.array_equal(low.view(np.uint8), high.view(np.uint8)), "a result lies at a rounding boundary")
+    else:
+        require(np.all(result.astype(narrow).astype(np.float64) == result), "the activation rounds")
+    return encode(result, types["d"])
+
+
+# --------------------------------------------------------------------------------------------------------------- cases
+DEFAULTS = dict(a="f32", b=None, c=None, d=None, bias="none", bias_dtype=None, layouts=("row", "row", "row", "row"), low=-3, high=3, step=1.0,
+                alpha=None, beta=None, with_c=None, activation="none", p0=0.0, p1=0.0, compute="default", sizes="i32", strides="packed",
+                c_filler=0xFF)
+
+
+def types_of(case):
+    a = case["a"]
+    b = case["b"] or a
+    sums = "f64" if "f64" in (a, b) else "i32" if a == b == "i8" else "f32"
+    d = case["d"] or {"i8": "i32", "e4m3": "f32", "e5m2": "f32"}.get(a, a)
+    value = "f64" if sums == "f64" else "i32" if sums == d == "i32" else "f32"
+    fp8 = a in ("e4m3", "e5m2") or b in ("e4m3", "e5m2")
+    bits = {"f64": 53, "f32": 13 if fp8 else 24, "i32": 31}[sums]
+    return dict(a=a, b=b, c=case["c"] or d, d=d, bias=case["bias_dtype"] or d, sums=sums, value=value, bits=bits)
+
+
+def group(case, types, rng, m, n, k):
+    """One product: its JSON object."""
+    la, lb, lc, ld = case["layouts"]
+    a = numbers(rng, m, k, case["low"], case["high"], case["step"], la)
+    b = numbers(rng, k, n, case["low"], case["high"], case["step"], lb)
+    with_c = case["beta"] if case["with_c"] is None else case["with_c"]
+    c = numbers(rng, m, n, -4, 4, kind=lc) if with_c else None
+    bias = None if case["bias"] == "none" else numbers(rng, 1, n if case["bias"] == "column" else m, -4, 4)[0]
+    for values, dtype in ((a, types["a"]), (b, types["b"])):
+        assert np.array_equal(encode(values, dtype).astype(np.float64), values), "an input does not fit its dtype"
+    rounded = (to_tf32(a), to_tf32(b)) if case["compute"] == "tf32" else (a, b)
+    result = expected(product(*rounded, types["sums"], types["bits"]), c, bias, case, types).astype(np.float64)
+
+    before = np.zeros((m, n)) if with_c == "d" else numbers(rng, m, n, -9, 9)
+    d = matrix(ld, result, types["d"], 0xA5)
+    d["before"] = matrix(ld, c if with_c == "d" else before, types["d"], 0xA5)["data"]
+    c_object = "d" if with_c == "d" else None if c is None else matrix(lc, c, types["c"], case["c_filler"])
+    if with_c == "nan":  # beta is 0: nothing of C may be read
+        c_object["data"] = "ff" * (len(c_object["data"]) // 2)
+    return {"m": m, "n": n, "k": k, "a": matrix(la, a, types["a"], 0xFF), "b": matrix(lb, b, types["b"], 0xFF), "c": c_object, "d": d,
+            "bias_vector": None if bias is None else {"dtype": types["bias"], "data": hexed(encode(bias, types["bias"]))}}
+
+
+def attempt(name, shapes, settings, seed):
+    case = {**DEFAULTS, **settings}
+    types = types_of(case)
+    rng = random.Random(f"{name} {seed}")
+    scalar = lambda v: None if v is None else {"dtype": types["value"], "data": hexed(encode(np.array([v]), types["value"]))}
+    out = {"name": name, "form": "plain", "compute": case["compute"], "activation": case["activation"], "p0": case["p0"], "p1": case["p1"],
+           "bias": case["bias"], "alpha": scalar(case["alpha"]), "beta": scalar(case["beta"])}
+    if isinstance(shapes, tuple):
+        return {**out, **group(case, types, rng, *shapes)}
+    return {**out, "form": "pointers", "sizes": case["sizes"], "strides": case["strides"], "groups": [group(case, types, rng, *s) for s in shapes]}
+
+
+def make(name, shapes, /, **settings):
+    """The first draw that is not refused. shapes: (m, n, k), or a list of them for a grouped case."""
+    for seed in range(1000):
+        try:
+            return attempt(name, shapes, settings, seed)
+        except Refused as refusal:
+            why = refusal
+    raise SystemExit(f"{name}: every draw is refused: {why}")
+
+
+def plain_cases():
+    for dtype in DTYPES:
+        if dtype != "i32":
+            yield make(f"{dtype}", (7, 9, 11), a=dtype)
+    for a, d in [("f32", "f64"), ("f32", "f16"), ("f16", "f32"), ("bf16", "f32"), ("bf16", "e4m3"), ("f16", "i8"), ("e4m3", "bf16"),
+                 ("e4m3", "e4m3"), ("e5m2", "e5m2"), ("e5m2", "f16"), ("i8", "i8"), ("i8", "f32"), ("i8", "bf16"), ("f64", "f32")]:
+        yield make(f"{a} stored as {d}", (5, 8, 6), a=a, d=d)
+    for a, b in [("f16", "bf16"), ("e4m3", "e5m2"), ("bf16", "f32"), ("i8", "f16"), ("f32", "f64")]:
+        yield make(f"{a} times {b}", (6, 5, 7), a=a, b=b, d="f64" if b == "f64" else "f32")
+    for kind in ("row+", "col", "col+", "both", "rows back", "cols back"):
+        yield make(f"f32 all {kind}", (6, 10, 9), layouts=(kind,) * 4, beta=1)
+        yield make(f"bf16 all {kind}", (9, 6, 17), a="bf16", layouts=(kind,) * 4, beta=1)
+    for la in ("row", "col"):
+        for lb in ("row", "col"):
+            yield make(f"f16 a {la}, b {lb}", (33, 17, 40), a="f16", layouts=(la, lb, "row", "row"))
+            yield make(f"i8 a {la}, b {lb}", (16, 18, 33), a="i8", low=-127, high=127, layouts=(la, lb, "row", "row"))
+    for kind in ("same row", "same column", "one value"):
+        yield make(f"repeated inputs: {kind}", (5, 4, 6), layouts=(kind, kind, kind, "row+"), beta=2)
+    for m, n, k in [(1, 1, 1), (1, 19, 33), (19, 1, 33), (1, 1, 64), (64, 64, 1), (2, 3, 130)]:
+        yield make(f"{m}x{n}x{k}", (m, n, k), a="bf16", d="f32")
+    for m, n, k in [(0, 5, 3), (5, 0, 3), (0, 0, 0), (4, 3, 0)]:
+        yield make(f"empty: {m}x{n}x{k}", (m, n, k), beta=3, bias="column", layouts=("row", "row", "row", "row+"))
+
+    yield make("alpha and beta f32", (5, 7, 6), alpha=0.5, beta=-2.0)
+    yield make("alpha and beta f64", (5, 7, 6), a="f64", alpha=-0.25, beta=4.0)
+    yield make("alpha and beta i32 wrap", (5, 7, 6), a="i8", low=-128, high=127, alpha=2**28 + 1, beta=-(2**30))
+    yield make("alpha and beta f32 of i8 products", (5, 7, 6), a="i8", d="f32", alpha=0.125, beta=2.0)
+    yield make("alpha 0", (4, 4, 4), alpha=0.0, beta=1.0)
+    yield make("beta 0 reads no C", (4, 6, 5), beta=0.0, with_c="nan")
+    yield make("no beta reads no C", (4, 6, 5), a="bf16", with_c="nan")
+    yield make("C is D", (6, 5, 8), beta=2.0, with_c="d", layouts=("row", "row", "row+", "row+"))
+    yield make("C is D, bf16, by columns", (6, 5, 8), a="bf16", alpha=2.0, beta=-1.0, with_c="d", layouts=("row", "row", "col+", "col+"))
+    yield make("C has its own dtype", (6, 5, 8), a="f16", c="f32", beta=1.0)
+    yield make("C is e4m3, D is bf16", (6, 5, 8), a="e4m3", c="e4m3", d="bf16", beta=1.0)
+
+    yield make("rounding to bf16", (9, 9, 16), a="bf16", low=-16, high=16)
+    yield make("rounding to f16 and past its range", (9, 9, 16), a="f16", low=-128, high=128, alpha=0.5)
+    yield make("saturation of e4m3", (9, 9, 4), a="e4m3", d="e4m3", low=-8, high=8, alpha=4.0)
+    yield make("saturation of e5m2", (9, 9, 4), a="e5m2", d="e5m2", low=-8, high=8, step=2, alpha=512.0)
+    yield make("saturation of i8", (9, 9, 16), a="i8", d="i8", low=-20, high=20, alpha=0.25)
+    yield make("tf32 of exact inputs", (17, 9, 12), compute="tf32")
+    yield make("tf32 rounds its inputs", (9, 7, 4), compute="tf32", low=1, high=2 - 2.0**-11, step=2.0**-11)
+    yield make("f32 keeps what tf32 rounds", (9, 7, 1), low=1, high=2 - 2.0**-11, step=2.0**-11)
+    yield make("many tiles", (130, 70, 20), a="bf16")
+
+    for kind in ("column", "row"):
+        yield make(f"bias by {kind}", (6, 9, 5), bias=kind)
+        yield make(f"bias by {kind}, i32", (6, 9, 5), a="i8", bias=kind, beta=2)
+        yield make(f"bias by {kind}, f32 beside bf16", (6, 9, 5), a="bf16", bias=kind, bias_dtype="f32", activation="relu")
+    yield make("alpha, beta, bias, relu, f64", (6, 9, 5), a="f64", bias="column", alpha=0.5, beta=0.25, activation="relu")
+    yield make("relu", (7, 8, 5), activation="relu")
+    yield make("relu, i32", (7, 8, 5), a="i8", activation="relu")
+    yield make("leaky relu", (7, 8, 5), activation="leaky_relu", p0=0.125)
+    yield make("clamp", (7, 8, 5), activation="clamp", p0=-4.5, p1=6.0)
+    yield make("clamp, i32", (7, 8, 5), a="i8", activation="clamp", p0=-4.0, p1=6.0)
+    for name in INEXACT:
+        for dtype in ("bf16", "f16"):
+            yield make(f"{name}, {dtype}", (5, 6, 4), a=dtype, low=-2, high=2, alpha=0.125, activation=name)
+        yield make(f"bias and {name}, e4m3 out", (5, 6, 4), a="f32", d="e4m3", bias="column", bias_dtype="f32", low=-2, high=2, alpha=0.125,
+                   activation=name)
+
+
+def grouped_cases():
+    mixed = [(5, 7, 3), (1, 1, 1), (0, 4, 4), (9, 2, 16), (4, 0, 4), (3, 6, 0), (17, 18, 5)]
+    yield make("no groups", [])
+    yield make("one group", [(6, 7, 8)])
+    for dtype in ("f32", "f64", "f16", "bf16", "e4m3", "i8"):
+        yield make(f"groups of {dtype}", mixed, a=dtype)
+    yield make("sizes in int64", mixed, sizes="i64")
+    yield make("strides in int32", mixed, strides="i32", layouts=("row+", "row", "row", "row+"))
+    yield make("strides in int64, by columns", mixed, sizes="i64", strides="i64", layouts=("col", "col+", "row", "col"), a="bf16")
+    yield make("strides without a unit", mixed, strides="i32", layouts=("both", "both", "row", "both"), a="f16")
+    yield make("constant sizes and strides", [(6, 7, 8)] * 3, sizes="const", strides="const", layouts=("col", "row+", "row", "row+"))
+    yield make("constant sizes, packed", [(6, 7, 8)] * 5, sizes="const", a="bf16", d="f32")
+    yield make("groups with alpha, beta and C", mixed, alpha=2.0, beta=-1.0)
+    yield make("groups where C is D", mixed, beta=1.0, with_c="d")
+    for kind in ("column", "row"):
+        yield make(f"groups with bias by {kind} and relu", mixed, a="bf16", bias=kind, activation="relu")
+    yield make("groups with silu", [(3, 4, 4), (0, 4, 4), (5, 2, 4)], a="bf16", low=-2, high=2, alpha=0.125, activation="silu")
+    yield make("groups of i8 as i32 with bias", mixed, a="i8", bias="column")
+    yield make("tf32 groups", mixed, compute="tf32")
+    yield make("many small groups", [(i % 5, (i * 7) % 6, (i * 3) % 4) for i in range(70)], a="bf16", d="f32")
+    yield make("skewed groups", [(1, 8, 8), (140, 8, 8), (0, 8, 8), (2, 8, 8)], a="f16")
+
+
+def text():
+    cases = [*plain_cases(), *grouped_cases()]
+    names = [case["name"] for case in cases]
+    assert len(set(names)) == len(names), "two cases have one name"
+    lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
+    return f'{{"format":1,"cases":[\n{lines}\n]}}\n', len(cases)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes vectors.json.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is not what would be written")
+    check = parser.parse_args().check
+    made, count = text()
+    if check:
+        if FILE.read_text() != made:
+            sys.exit(f"{FILE.name} is not what make.py writes; run python3 tests/vectors/make.py")
+    else:
+        FILE.write_text(made)
+    print(f"{count} cases, {len(made)} bytes")
+
+
+if __name__ == "__main__":
+    main()
