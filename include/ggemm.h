@@ -8,7 +8,8 @@
  *  - Every call returns a ggemm_status unless said otherwise; on failure nothing is written to D and
  *    ggemm_last_error() holds this thread's sentence about it.
  *  - Structs that are passed by pointer begin with struct_size. Set them up with the *_INIT macro or the *_init()
- *    function. They only ever grow at the end; a field added later means its default when it is zero.
+ *    function. They only ever grow at the end; a field added later means its default when it is zero. The others are held
+ *    by value and frozen: their size and fields stay as they are.
  *  - Sizes and strides are signed 64-bit and count elements; names that end in `_bytes` or `byte_stride` count bytes;
  *    times are in the unit that the name gives.
  *  - "Device memory" is the memory of the context's device: GPU memory for a CUDA context, ordinary memory for a host one.
@@ -131,7 +132,7 @@ typedef enum ggemm_log_level {
  *  held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `message` lives as long as the call. */
 typedef void (*ggemm_log_fn)(void* user, ggemm_log_level level, const char* message);
 /** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- *  during the capture of that stream; the products themselves need no memory of the library's, tuning does. Not used by the host device. */
+ *  during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. Not used by the host device. */
 typedef int32_t (*ggemm_allocate_fn)(void* user, size_t bytes, void* stream, void** out_pointer);
 /** Gives back what ggemm_allocate_fn gave. */
 typedef void (*ggemm_deallocate_fn)(void* user, void* pointer, size_t bytes, void* stream);
@@ -204,6 +205,7 @@ GGEMM_API ggemm_status ggemm_context_set_log(ggemm_context* context, ggemm_log_f
 
 /** One finding of ggemm_diagnose. Lifetime: the call of the function that receives it. */
 typedef struct ggemm_finding {
+  size_t struct_size;
   const char* component; /**< "driver", "device 0", "nvrtc", "cblas", "cache" ... */
   int32_t found;         /**< 1 or 0 */
   int32_t needed;        /**< 1 if something does not work without it */
@@ -248,9 +250,9 @@ typedef enum ggemm_activation {
   GGEMM_ACTIVATION_NONE = 0,
   GGEMM_ACTIVATION_RELU = 1,       /**< max(x, 0); NaN stays NaN */
   GGEMM_ACTIVATION_LEAKY_RELU = 2, /**< x > 0 ? x : p0 x */
-  GGEMM_ACTIVATION_GELU = 3,       /**< x/2 (1 + erf(x / sqrt 2)) */
-  GGEMM_ACTIVATION_GELU_TANH = 4,  /**< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
-  GGEMM_ACTIVATION_SILU = 5,       /**< x / (1 + exp(-x)) */
+  GGEMM_ACTIVATION_GELU = 3,       /**< x/2 (1 + erf(x / sqrt 2)); at -infinity its limit, 0 */
+  GGEMM_ACTIVATION_GELU_TANH = 4,  /**< x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); likewise */
+  GGEMM_ACTIVATION_SILU = 5,       /**< x / (1 + exp(-x)); likewise */
   GGEMM_ACTIVATION_SIGMOID = 6,    /**< 1 / (1 + exp(-x)) */
   GGEMM_ACTIVATION_TANH = 7,
   GGEMM_ACTIVATION_CLAMP = 8,      /**< min(max(x, p0), p1); NaN stays NaN */
@@ -397,12 +399,14 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
  *  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  *  `stream` is ignored.
- *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED.
+ *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED, and so is workspace that this stream has not needed before: operands off
+ *  the fast path (see ggemm_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. Replays of such a
+ *  graph use it too, so they must not run beside other calls on the stream that was captured.
  *  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
  *  @param context its device runs the product. @param desc the problem. @param args the operands, and other sizes if they are given. @param stream see above.
  *  @retval GGEMM_ERROR_ARGUMENT a field is wrong: the text names it and its values.
  *  @retval GGEMM_ERROR_UNSUPPORTED no kernel serves this on this device, or the forced configuration does not: the text has the reasons. 2^31 tiles or more.
- *  @retval GGEMM_ERROR_NOT_PREPARED the stream is being captured and the kernel is not loaded.
+ *  @retval GGEMM_ERROR_NOT_PREPARED the stream is being captured and the kernel is not loaded, or its workspace is too small.
  *  @retval GGEMM_ERROR_COMPILE NVRTC is missing or refused the kernel.
  *  @retval GGEMM_ERROR_LAUNCH the driver refused to load or launch it. GGEMM_ERROR_OUT_OF_MEMORY and GGEMM_ERROR_DEVICE where the driver says so.
  *  @since 0.1 */
@@ -432,8 +436,10 @@ GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_gr
 GGEMM_API ggemm_status ggemm_plan_create(ggemm_context* context, const ggemm_gemm_desc* desc, ggemm_plan** out_plan);
 /** As ggemm_plan_create, for a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_create_grouped(ggemm_context* context, const ggemm_grouped_desc* desc, ggemm_plan** out_plan);
-/** D = act(alpha A B + beta C + bias), as ggemm_gemm would, with the args' sizes if they are given. Never compiles.
- *  Shapes, Units, Memory, Stream: as ggemm_gemm. Capture: allowed, and never GGEMM_ERROR_NOT_PREPARED. Threads: any; one plan may run in many at once.
+/** D = act(alpha A B + beta C + bias), as ggemm_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
+ *  args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm_gemm.
+ *  Shapes, Units, Memory, Stream: as ggemm_gemm. Capture: allowed, and never GGEMM_ERROR_NOT_PREPARED where all is on the fast path. Threads: any; one plan may run in
+ *  many at once.
  *  @retval GGEMM_ERROR_ARGUMENT also if the plan is of a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream);
 /** For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), as ggemm_grouped_gemm would. Never compiles.
@@ -449,11 +455,13 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
 /* ---------------------------------------------------------------------------------------------------- configurations */
 
 /** One way to run a problem. The name is unique and readable, such as "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8": kernel family, dtypes of A, B and the
- *  sums, layout (t: contiguous along k; n: along m or n; first A then B), CTA tile BM x BN x BK, warps, stages of the shared-memory ring, raster group. */
+ *  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
+ *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
+ *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1". */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];
-  char family[16];         /**< "simt", "sm80", "host" */
+  char family[16];         /**< "simt", "sm80", "sm90", "host" */
   int32_t tile_m, tile_n, tile_k;
   int32_t warps_m, warps_n;
   int32_t stages;
@@ -502,7 +510,8 @@ typedef struct ggemm_tune_row {
   double tflops;         /**< 2 m n k over the time, summed over groups */
   const char* rejected;  /**< why it cannot win; NULL if it can */
 } ggemm_tune_row;
-/** Receives each candidate as it is finished. Return 0 to go on, anything else to stop with what is known. */
+/** Receives each candidate as it is finished, and again, with the reason, if it fails when it is timed once more. Return 0 to go on, anything else to stop with what
+ *  is known. */
 typedef int32_t (*ggemm_tune_fn)(void* user, const ggemm_tune_row* row);
 
 typedef struct ggemm_tune_options {
@@ -521,13 +530,13 @@ GGEMM_API ggemm_status ggemm_tune_options_init(ggemm_tune_options* options, size
 
 typedef struct ggemm_tune_result {
   size_t struct_size;
-  ggemm_config best;
+  char best[96];       /**< name of the fastest configuration, as in ggemm_config */
   double microseconds;
   double tflops;
   double seconds;      /**< that tuning took, compiles included */
   size_t timed, rejected;
 } ggemm_tune_result;
-#define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), GGEMM_CONFIG_INIT, 0.0, 0.0, 0.0, 0, 0 }
+#define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), {0}, 0.0, 0.0, 0.0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t struct_size);
 
@@ -583,6 +592,7 @@ GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, g
 
 /** One entry of the disk cache. Lifetime: the call of the function that receives it. */
 typedef struct ggemm_cache_entry {
+  size_t struct_size;
   const char* kind;   /**< "cubin" or "tuning" */
   const char* name;   /**< kernel or problem */
   const char* path;

@@ -50,6 +50,29 @@ struct GemmParams {
   u32 reserved;
 };
 
+// How D is stored: by threads, by the copy engine, or by the copy engine but for what D's ends cut. (The engine writes 16 bytes at a time: a line's last piece, if it is
+// shorter, would be written past the line's end.)
+enum class TensorStore : i32 { threads, boxes, whole_boxes };
+
+// The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
+struct TensorParams {
+  TensorMap a, b, d;
+  GemmParams problem;
+  TensorStore store;
+  u32 reserved[15];
+};
+
+// A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.
+struct RepackParams {
+  const void* from;
+  i64 line_stride, element_stride;
+  void* to;
+  i64 to_stride;
+  i64 lines, length;
+};
+// Threads of a CTA of it, and what a CTA copies: so many lines of so many bytes.
+constexpr int repack_threads = 256, repack_lines = 32, repack_bytes = 512;
+
 struct SourceMatrix {
   const void* const* data;  // one pointer a group; for D they are written through
   Source row_stride, col_stride;

@@ -27,6 +27,7 @@ struct Traits {
   using Bias = ElementOf<GG_BIAS_DTYPE ? GG_BIAS_DTYPE : GG_D>::type;
   using Sum = SumOf<GG_SUM>::type;
   using Value = EpilogueType<Sum, D>::type;
+  static constexpr bool FP8 = GG_A == 5 || GG_A == 6;
   static constexpr bool TF32 = GG_COMPUTE == 1;
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
   static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row
@@ -34,6 +35,8 @@ struct Traits {
   static constexpr int WARPS_M = GG_WARPS_M, WARPS_N = GG_WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
   static constexpr int STAGES = GG_STAGES;
   static constexpr bool GROUPED = GG_GROUPED == 1;
+  static constexpr int CLUSTER_M = GG_CLUSTER_M, CLUSTER_N = GG_CLUSTER_N;  // CTAs of a cluster down and across
+  static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m
 };
 
 }  // namespace ggemm::kernels

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/library.hpp"
+#include "cuda/tensor_params.hpp"
 #include "jit/render.hpp"
 #include "select/space.hpp"
 
@@ -80,9 +81,7 @@ core::Config Engine::forced_config(const core::ProblemType& type, const char* na
   return parsed.config;
 }
 
-std::shared_ptr<const cuda::Kernel> Engine::kernel(const core::ProblemType& type, const core::Config& config, bool may_load) {
-  if (config.family == core::Family::host) return nullptr;
-  const jit::Request request = jit::render(type, config, select::min_ctas(config), facts().arch);
+std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load) {
   const std::string key = jit::cubin_key(request);
   if (!may_load) {
     auto found = kernels_.find(key);
@@ -91,12 +90,27 @@ std::shared_ptr<const cuda::Kernel> Engine::kernel(const core::ProblemType& type
   }
   return kernels_.get(key, [&] {
     const jit::Cubin cubin = jit_->get(request);
-    cuda::Kernel loaded = device_->load({cubin.bytes.data(), cubin.bytes.size()}, request.name, select::threads(config), static_cast<int>(select::shared_bytes(type, config)));
+    cuda::Kernel loaded = device_->load({cubin.bytes.data(), cubin.bytes.size()}, request.name, threads, shared_bytes, cluster);
     log_.write(GGEMM_LOG_INFO, "%s %s in %.0f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), cubin.seconds * 1e3, loaded.registers,
                loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
     if (loaded.local_bytes) log_.write(GGEMM_LOG_WARNING, "%s uses %d bytes of local memory a thread", request.name.c_str(), loaded.local_bytes);
     return loaded;
   });
+}
+
+Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
+  Choice choice{config, origin, nullptr, nullptr, nullptr};
+  if (config.family == core::Family::host) return choice;
+  choice.kernel = load(jit::render(type, config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  if (config.family != core::Family::sm90) return choice;
+  const std::uint8_t copied = core::repacked_operands(type);
+  const auto repack = [&](std::uint8_t operand, std::uint8_t turned, int dtype) {
+    if (!(copied & operand)) return std::shared_ptr<const cuda::Kernel>();
+    return load(jit::render_repack(static_cast<int>(core::dtype_size(dtype)), copied & turned, facts().arch), kernels::repack_threads, 0, 1, may_load);
+  };
+  choice.repack_a = repack(core::operand_a, core::strided_a, type.a);
+  choice.repack_b = repack(core::operand_b, core::strided_b, type.b);
+  return choice;
 }
 
 void Engine::refuse_spills(const Choice& choice) {
@@ -105,7 +119,7 @@ void Engine::refuse_spills(const Choice& choice) {
 
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
-  const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(Choice{config, origin, kernel(type, config, may_load)}); };
+  const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(load(type, config, origin, may_load)); };
   if (request.config) return chosen(forced_config(type, request.config), "forced");
   if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts()))) {
     try {
@@ -161,6 +175,15 @@ void Engine::call(const Request& request, const kernels::GemmParams& params, voi
   run(*choose_for_call(request, stream), request.key.type, params, stream);
 }
 
+void Engine::run_plan(const Choice& choice, const core::Problem& problem, const kernels::GemmParams& params, void* stream) {
+  core::Problem met = problem;
+  met.type.unreachable = core::unreachable_operands(problem.type, params);
+  if (choice.config.family != core::Family::sm90 || !(met.type.unreachable & ~problem.type.unreachable)) return run(choice, problem.type, params, stream);
+  met.m = params.m, met.n = params.n, met.k = params.k;
+  const bool forced = choice.origin == std::string_view("forced");
+  call(request_for(met, forced ? core::config_name(problem.type, choice.config).c_str() : nullptr, nullptr), params, stream);
+}
+
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);
   run(*choose_for_call(request, stream), request.key.type, params, stream);
@@ -175,8 +198,57 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (!sides || tiles_m > most_tiles / tiles_n)
     fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
   params.raster = c.raster;
+  if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
+}
+
+// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer.
+void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
+  kernels::GemmParams packed = given;
+  if (choice.repack_a || choice.repack_b) repack(choice, problem_type, packed, stream);
+  const bool swap = choice.config.swap;
+  const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
+  const core::Config c = swap ? core::transposed(choice.config) : choice.config;
+  kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? core::transposed(packed) : packed);
+  const std::int64_t tiles = kernels::ceil_div(params.problem.m, c.tile_m * c.cluster_m) * kernels::ceil_div(params.problem.n, c.tile_n * c.cluster_n);
+  const std::int64_t clusters = std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
+}
+
+// Copies the operands that need it to the stream's workspace, and has `params` name the copies.
+void Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const {
+  if (params.k == 0) return;
+  const core::ProblemType packed = core::packed(type);
+  struct Copy {
+    const cuda::Kernel* kernel;
+    std::int64_t size;
+    kernels::Matrix* matrix;
+    bool by_columns;  // lines are columns of the operand
+    std::int64_t rows, columns;
+    std::int64_t lines() const { return by_columns ? columns : rows; }
+    std::int64_t length() const { return by_columns ? rows : columns; }
+    std::int64_t pitch() const { return kernels::ceil_div(length() * size, 16) * 16 / size; }
+    std::int64_t bytes() const { return kernels::ceil_div(lines() * pitch() * size, 256) * 256; }
+  };
+  const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
+  const Copy copies[] = {{choice.repack_a.get(), size(type.a), &params.a, packed.major_a == core::Major::mn, params.m, params.k},
+                         {choice.repack_b.get(), size(type.b), &params.b, packed.major_b == core::Major::k, params.k, params.n}};
+  std::int64_t bytes = 0;
+  for (const Copy& c : copies) bytes += c.kernel ? c.bytes() : 0;
+  char* to = static_cast<char*>(workspace_.get(*device_, stream, static_cast<std::size_t>(bytes)));
+  for (const Copy& c : copies) {
+    if (!c.kernel) continue;
+    const std::int64_t along = c.by_columns ? c.matrix->row_stride : c.matrix->col_stride, across = c.by_columns ? c.matrix->col_stride : c.matrix->row_stride;
+    kernels::RepackParams params_of_copy{c.matrix->data, across, along, to, c.pitch(), c.lines(), c.length()};
+    const std::int64_t ctas = kernels::ceil_div(c.lines(), kernels::repack_lines) * kernels::ceil_div(c.length() * c.size, kernels::repack_bytes);
+    if (ctas > most_tiles) fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^31 blocks to copy", static_cast<long long>(c.rows), static_cast<long long>(c.columns));
+    void* arguments[] = {&params_of_copy};
+    device_->launch(*c.kernel, static_cast<unsigned>(ctas), stream, arguments);
+    *c.matrix = c.by_columns ? kernels::Matrix{to, 1, c.pitch()} : kernels::Matrix{to, c.pitch(), 1};
+    to += c.bytes();
+  }
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
@@ -184,7 +256,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(facts().multiprocessors * std::max(1, choice.kernel->ctas_per_multiprocessor)), stream, arguments);
+  device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

@@ -14,6 +14,7 @@
 #include "core/problem.hpp"
 #include "core/single_flight.hpp"
 #include "cuda/device.hpp"
+#include "cuda/workspace.hpp"
 #include "host/host_device.hpp"
 #include "jit/jit.hpp"
 #include "select/model.hpp"
@@ -27,6 +28,7 @@ struct Choice {
   core::Config config{};
   const char* origin = "";                     // "forced", "tuned", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
+  std::shared_ptr<const cuda::Kernel> repack_a, repack_b;  // of operands that are copied to workspace first
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
@@ -72,6 +74,9 @@ class Engine {
   void run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const;
   void run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const;
 
+  // A plan's call: as run, unless its operands' addresses or strides keep them from the plan's kernel; then as a call of their own class.
+  void run_plan(const Choice& choice, const core::Problem& problem, const kernels::GemmParams& params, void* stream);
+
   // progress(done, total, name of what was finished) returns false to cancel.
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
   select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts()); }
@@ -84,9 +89,14 @@ class Engine {
   // Throws GGEMM_ERROR_COMPILE for a kernel that spills: the largest tiles fill the registers, and how well they fit differs between NVRTC's versions. Such a kernel
   // runs only when it is forced by name.
   static void refuse_spills(const Choice& choice);
-  std::shared_ptr<const cuda::Kernel> kernel(const core::ProblemType& type, const core::Config& config, bool may_load);
+  // A configuration with all the kernels that it needs.
+  Choice load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load);
 
  private:
+  void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
+  void repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
+  // The kernel of a binary, from memory, disk or NVRTC.
+  std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
   ChoicePointer choose_for_call(const Request& request, void* stream);
   ChoicePointer make_choice(const Request& request, bool may_load);
   void check_name(const Request& request) const;
@@ -99,6 +109,7 @@ class Engine {
   select::Store store_;
   int threads_ = 1;
   core::SingleFlight<std::string, cuda::Kernel> kernels_;  // by cubin key
+  mutable cuda::Workspace workspace_;
   core::SingleFlight<core::ProblemKey, Choice, core::ProblemKeyHash> choices_;
 };
 

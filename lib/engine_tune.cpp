@@ -19,7 +19,7 @@ class EngineRunner final : public select::Runner {
   double time(const core::Config& config) override { return scratch_.time(choice(config)); }
 
  private:
-  Choice choice(const core::Config& config) { return {config, "tuning", engine_.kernel(type_, config, true)}; }
+  Choice choice(const core::Config& config) { return engine_.load(type_, config, "tuning", true); }
 
   Engine& engine_;
   core::ProblemType type_;
@@ -59,7 +59,7 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
     std::vector<std::jthread> compilers;
     const auto compile = [&](std::stop_token stop) {
       for (std::size_t i; !stop.stop_requested() && (i = next++) < candidates.size();) try {
-          kernel(type, candidates[i], true);
+          load(type, candidates[i], "tuning", true);
         } catch (...) {
           // The tuner meets the same error when it comes to this candidate.
         }

@@ -16,34 +16,47 @@ add_test(NAME "abi: every function of the header is exported, and nothing else"
          COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/symbols.py --library $<TARGET_FILE:ggemm> --header ${PROJECT_SOURCE_DIR}/include/ggemm.h)
 add_test(NAME "abi: structs and enums are laid out as layout.txt says"
          COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/layout.py --header ${PROJECT_SOURCE_DIR}/include/ggemm.h --cc ${CMAKE_C_COMPILER})
+add_test(NAME "abi: the layout check finds what it looks for" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/test_layout.py)
 add_test(NAME "abi: the library needs only libc, libm, libstdc++, libgcc_s and the loader"
          COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/needed.py --library $<TARGET_FILE:ggemm>)
 
 # --------------------------------------------------------------------------------------------------- order of the layers
 add_test(NAME "lint: includes go one way" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/lint/includes.py ${PROJECT_SOURCE_DIR})
 add_test(NAME "lint: the include check finds what it looks for" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/lint/test_includes.py)
-add_test(NAME "lint: the shell scripts parse" COMMAND bash -n ${PROJECT_SOURCE_DIR}/tools/setup.sh ${PROJECT_SOURCE_DIR}/tools/demo.sh ${PROJECT_SOURCE_DIR}/tools/build.sh
-         ${PROJECT_SOURCE_DIR}/tests/run.sh ${PROJECT_SOURCE_DIR}/.ci/run)
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.sh ${CMAKE_CURRENT_SOURCE_DIR}/*.sh ${CMAKE_CURRENT_SOURCE_DIR}/*/*.sh)
+add_test(NAME "lint: the shell scripts parse" COMMAND bash -c "for script; do bash -n \"$script\" || exit 1; done" lint
+         ${scripts} ${PROJECT_SOURCE_DIR}/.ci/run)
 
 # ------------------------------------------------------------------------------------------------------------- examples
-foreach(example plain grouped dlopen)
-  add_executable(ggemm_example_${example} ${PROJECT_SOURCE_DIR}/docs/examples/${example}.c)
+# Every block of C and C++ of docs/c.md stands in one of them.
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/examples/*.c ${PROJECT_SOURCE_DIR}/docs/examples/*.cpp)
+foreach(source IN LISTS examples)
+  get_filename_component(example ${source} NAME_WE)
+  add_executable(ggemm_example_${example} ${source})
   set_target_properties(ggemm_example_${example} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
   target_compile_options(ggemm_example_${example} PRIVATE -Wall -Wextra -pedantic $<$<BOOL:${GGEMM_WERROR}>:-Werror>)
   target_link_options(ggemm_example_${example} PRIVATE LINKER:--as-needed)
+  if(example STREQUAL dlopen)
+    target_include_directories(ggemm_example_dlopen PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(ggemm_example_dlopen PRIVATE ${CMAKE_DL_LIBS})
+  else()
+    target_link_libraries(ggemm_example_${example} PRIVATE ggemm)
+  endif()
   add_test(NAME "examples: ${example}" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/examples/expect.py
-           ${PROJECT_SOURCE_DIR}/docs/examples/${example}.c $<TARGET_FILE:ggemm_example_${example}> $<TARGET_FILE:ggemm>)
+           ${source} $<TARGET_FILE:ggemm_example_${example}> $<TARGET_FILE:ggemm>)
 endforeach()
-target_link_libraries(ggemm_example_plain PRIVATE ggemm)
-target_link_libraries(ggemm_example_grouped PRIVATE ggemm)
-target_include_directories(ggemm_example_dlopen PRIVATE ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(ggemm_example_dlopen PRIVATE ${CMAKE_DL_LIBS})
+foreach(language c cpp)
+  add_test(NAME "examples: the blocks of ${language} in docs/c.md" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/bindings/snippets.py
+           check ${PROJECT_SOURCE_DIR}/docs/c.md ${language} ${examples})
+endforeach()
 
 # ------------------------------------------------------------------------------------------------------ the installed tree
+# Their projects are configured with this build's generator: there may be no other.
 if(GGEMM_INSTALL)
   add_test(NAME "install: a moved tree serves pkg-config, dlopen and CMake"
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/check.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER} ${python})
-  set_tests_properties("install: a moved tree serves pkg-config, dlopen and CMake" PROPERTIES SKIP_RETURN_CODE 4)
+  set_tests_properties("install: a moved tree serves pkg-config, dlopen and CMake" PROPERTIES SKIP_RETURN_CODE 4 ENVIRONMENT "CMAKE_GENERATOR=${CMAKE_GENERATOR}")
 endif()
 add_test(NAME "install: the project builds as a part of another"
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/subproject.sh ${CMAKE_CURRENT_BINARY_DIR}/subproject ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND})
+set_tests_properties("install: the project builds as a part of another" PROPERTIES ENVIRONMENT "CMAKE_GENERATOR=${CMAKE_GENERATOR}")

@@ -14,12 +14,17 @@ function(ggemm_add_conformance_test name)
   set_tests_properties("conformance: ${name}" PROPERTIES LABELS conformance TIMEOUT 900)
 endfunction()
 if(GGEMM_SANITIZE)
-  ggemm_add_conformance_test("all modes, few cases" --cases 60 --grouped-cases 30 --work 30000)
+  ggemm_add_conformance_test("all modes, few cases" --kernels 60 --per-kernel 2 --work 30000)
 else()
-  ggemm_add_conformance_test("5,000 exact products" --mode exact --cases 3500 --grouped-cases 1500 --work 250000)
-  ggemm_add_conformance_test("real products within the bound" --mode real --cases 1000 --grouped-cases 400 --work 250000)
-  ggemm_add_conformance_test("operands at unmapped pages" --mode guard --cases 500 --grouped-cases 250 --work 250000)
-  ggemm_add_conformance_test("degenerate products and every configuration" --mode degenerate,configs)
+  ggemm_add_conformance_test("5,000 exact products" --mode kernels --values exact --kernels 1000 --per-kernel 5)
+  ggemm_add_conformance_test("real products within the bound" --mode kernels --values real --kernels 600 --per-kernel 5)
+  ggemm_add_conformance_test("degenerate products" --mode degenerate)
+  # The way of the GPU suite through the fake driver: kernels are listed, compiled and launched, compute nothing, and must be found out.
+  set(fake "conformance: kernels that compute nothing are found wrong")
+  add_test(NAME ${fake} COMMAND ggemm_conformance --device cuda --memory exact --mode kernels --values exact --kernels 4 --per-kernel 4 --work 20000)
+  set_tests_properties(${fake} PROPERTIES LABELS conformance TIMEOUT 900 ENVIRONMENT "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:ggemm_fake_driver>"
+    PASS_REGULAR_EXPRESSION "must be exactly" SKIP_REGULAR_EXPRESSION "NVRTC, which compiles the kernels, cannot be used")
+  add_dependencies(ggemm_conformance ggemm_fake_driver)
 endif()
 
 # Everything that gpu/run.sh needs, in one folder: cmake --build <build> --target ggemm_gpu_suite, then carry <build>/gpu.

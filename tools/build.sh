@@ -13,5 +13,5 @@ ggemm_build() {
     cat "$folder/configure.log"
     return 1
   fi
-  "$ggemm_cmake" --build "$folder" ${targets[@]+"${targets[@]}"} | { grep -v -E '^ninja: no work to do|Re-checking globbed' || true; }
+  "$ggemm_cmake" --build "$folder" ${targets[@]+"${targets[@]}"} | { grep --line-buffered -v -E '^ninja: no work to do|Re-checking globbed' || true; }
 }

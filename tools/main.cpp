@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* footer =
     "Exit codes: 0 done; 1 a product, a check or the device failed; 2 a wrong command line or wrong contents of an input;\n"
-    "3 a file that cannot be read or written. `ggemm COMMAND --help` describes a command, `man ggemm` all of them.";
+    "3 a file that cannot be read, understood or written. `ggemm COMMAND --help` describes a command, `man ggemm` all of them.";
 
 int complain(int code, const std::string& text) {
   if (!text.empty()) std::fprintf(stderr, "ggemm: %s\n", text.c_str());
@@ -22,8 +22,9 @@ int complain(int code, const std::string& text) {
 }
 
 // Help and version are no errors; everything else that the parser refuses is wrong usage.
-int parse_outcome(CLI::App& app, const CLI::ParseError& error) {
+int parse_outcome(CLI::App& app, const CLI::ParseError& error, const char* first) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+  if (app.get_subcommands().empty() && first && *first != '-') return complain(ggemm::tools::exit_usage, "there is no command '" + std::string(first) + "' (see ggemm --help)");
   std::string where = "ggemm";
   for (const CLI::App* command : app.get_subcommands()) where += " " + command->get_name();
   return complain(ggemm::tools::exit_usage, std::string(error.what()) + " (see " + where + " --help)");
@@ -57,11 +58,11 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return flushed(tools::exit_ok);
   } catch (const CLI::ParseError& error) {
-    return flushed(parse_outcome(app, error));
+    return flushed(parse_outcome(app, error, argc > 1 ? argv[1] : nullptr));
   } catch (const tools::Failure& failure) {
     return flushed(complain(failure.code(), failure.what()));
   } catch (const core::Error& error) {
-    return complain(tools::exit_failure, error.text());
+    return complain(error.status() == GGEMM_ERROR_ARGUMENT ? tools::exit_usage : tools::exit_failure, error.text());
   } catch (const std::bad_alloc&) {
     return complain(tools::exit_failure, "memory is used up");
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@ Usage: tools/setup.sh [--help] [build|test]
 
 Takes what this machine has; installs the rest from Debian or Ubuntu (as root, or through sudo) and from PyPI
 (into build/deps/venv). One line says what was taken from where; nothing is said when all was there already.
+Who may not install is told in one line what an administrator has to run.
 
   build   what the library and the ggemm command need: a C++20 compiler, CMake 3.22, Ninja, xxHash, CLI11, JSON;
           NVRTC too where there is an NVIDIA GPU
@@ -34,27 +35,15 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$top/build/deps
 venv=$deps/venv
 mkdir -p "$deps"
-found=()      # "part: from where", printed if anything is new since the last run
-installed=0
-note() { found+=("$1: $2"); }
+found=()    # "part: from where", printed if anything is new since the last run
+missing=()  # the distribution's packages to install
+installed=" "
 die() { echo "setup: $*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # True if dotted version $1 is at least $2.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# ------------------------------------------------------------------------------------------------------------------ apt
-apt_updated=0
-as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
-apt_ready() {
-  have apt-get || die "missing: $*. This installer knows Debian and Ubuntu only; install them with this system's own packages."
-  [ "$(id -u)" = 0 ] || have sudo || die "missing: $*. Run as root: apt-get install $*"
-  [ $apt_updated = 1 ] && return
-  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
-  apt_updated=1
-}
 # Runs a command; shows its output only if it fails.
 quietly() {
   local log=$deps/setup.log
@@ -62,41 +51,67 @@ quietly() {
   cat "$log" >&2
   die "failed: $*"
 }
+
+# ------------------------------------------------------------------------------------------------------------------ apt
+backports_line='deb http://deb.debian.org/debian bookworm-backports main'
+backports_file=/etc/apt/sources.list.d/bookworm-backports.list
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+apt_get() { quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
+lacks_backports() { [[ $* == *bookworm-backports* && $(LC_ALL=C apt-cache policy) != *bookworm-backports* ]]; }
+
 apt_install() {
-  apt_ready "$@"
-  echo "setup: installing $*"
-  installed=1
-  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
-}
-# apt_need <part> <package> <test...>: installs the package unless the test passes.
-apt_need() {
-  local part=$1 package=$2
-  shift 2
-  if "$@"; then note "$part" "this machine"; return; fi
-  apt_install "$package"
+  have apt-get || die "missing: $*. This installer knows Debian and Ubuntu only; install them with this system's own packages."
+  if [ "$(id -u)" = 0 ]; then
+    echo "setup: installing $*"
+  elif ! have sudo || ! { echo "setup: installing, through sudo: $*" && { sudo -n true 2>/dev/null || sudo -v; }; }; then
+    local first=
+    if lacks_backports "$@"; then first="echo '$backports_line' >$backports_file && "; fi
+    die "missing, and you are neither root nor served by sudo. As root, run: ${first}apt-get update && apt-get install --no-install-recommends $*"
+  fi
+  apt_get update
+  if lacks_backports "$@"; then
+    echo "$backports_line" | as_root tee "$backports_file" >/dev/null
+    apt_get update
+  fi
+  apt_get install -y --no-install-recommends "$@"
+  installed+="$* "
   hash -r
-  "$@" || die "$package is installed, but $part is still not found"
-  note "$part" "the distribution's package $package"
+}
+
+# part <name> <package> <test...>: a part that the distribution has; missing if the test fails.
+part() {
+  local name=$1 package=$2 from="this machine"
+  shift 2
+  "$@" || { missing+=("$package"); return 0; }
+  [[ $installed == *" $package "* ]] && from="the distribution's package $package"
+  found+=("$name: $from")
+}
+
+# ----------------------------------------------------------------------------------------------------------------- PyPI
+# Into a virtual environment: its modules are for these scripts alone.
+pip_install() {
+  echo "setup: installing $* from PyPI into build/deps/venv"
+  [ -x "$venv/bin/pip" ] || quietly python3 -m venv "$venv"
+  quietly "$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
+  installed+="$* "
 }
 
 # --------------------------------------------------------------------------------------------------------- what is there
 cxx() { echo "${CXX:-c++}"; }
 has_cxx20() { have "$(cxx)" && echo '#include <span>' | "$(cxx)" -std=c++20 -fsyntax-only -x c++ - 2>/dev/null; }
 has_header() { printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | "$(cxx)" -std=c++17 -fsyntax-only -x c++ - 2>/dev/null; }
-has_venv() { have python3 && python3 -c 'import venv, ensurepip' 2>/dev/null; }
-has_library() { ldconfig -p 2>/dev/null | grep -q "$1" || /sbin/ldconfig -p 2>/dev/null | grep -q "$1"; }
-cmake_version() { "$1" --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p'; }
-has_cmake_package() {
+has_venv() { [ -x "$venv/bin/pip" ] || { have python3 && python3 -c 'import venv, ensurepip' 2>/dev/null; }; }
+has_library() { [[ $({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null) == *"$1"* ]]; }
+has_cmake() { [ -x "$venv/bin/cmake" ] || have cmake; }
+has_catch2() {
   local probe=$deps/probe
   rm -rf "$probe"
   mkdir -p "$probe"
-  cat >"$probe/CMakeLists.txt" <<TXT
-cmake_minimum_required(VERSION 3.22)
-project(probe LANGUAGES NONE)
-find_package($1 $2 REQUIRED)
-TXT
-  "$cmake" -G Ninja -S "$probe" -B "$probe/build" -DCMAKE_LIBRARY_ARCHITECTURE="$("$(cxx)" -print-multiarch 2>/dev/null)" >/dev/null 2>&1
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.13)' 'project(probe LANGUAGES NONE)' 'find_package(Catch2 3 REQUIRED)' >"$probe/CMakeLists.txt"
+  cmake -G Ninja -S "$probe" -B "$probe/build" -DCMAKE_LIBRARY_ARCHITECTURE="$("$(cxx)" -print-multiarch 2>/dev/null)" >/dev/null 2>&1
 }
+
 # The major version of CUDA that the NVIDIA driver serves; nothing without a driver.
 driver_cuda_major() {
   local driver
@@ -104,104 +119,69 @@ driver_cuda_major() {
   [ -n "$driver" ] || return 0
   if [ "$driver" -ge 580 ]; then echo 13; else echo 12; fi
 }
-
-# ----------------------------------------------------------------------------------------------------------------- PyPI
-venv_ready() {
-  [ -x "$venv/bin/pip" ] && return
-  has_venv || apt_install python3-venv
-  quietly python3 -m venv "$venv"
-}
-pip_install() {
-  venv_ready
-  echo "setup: installing $* from PyPI into build/deps/venv"
-  installed=1
-  quietly "$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
-}
-
-# -------------------------------------------------------------------------------------------------------------- the parts
-need_compiler() {
-  apt_need "C++20 compiler" g++ has_cxx20
-  apt_need "Ninja" ninja-build have ninja
-  cmake=$(command -v cmake || true)
-  if [ -n "$cmake" ] && at_least "$(cmake_version "$cmake")" 3.22; then note CMake "$cmake"; return; fi
-  cmake=$venv/bin/cmake
-  if [ -x "$cmake" ]; then note CMake PyPI; return; fi
-  apt_ready cmake
-  if at_least "$(LC_ALL=C apt-cache policy cmake | sed -n 's/.*Candidate: \([0-9.]*\).*/\1/p')" 3.22; then
-    apt_install cmake
-    cmake=$(command -v cmake)
-    note CMake "the distribution's package cmake"
-  else
-    pip_install cmake
-    note CMake PyPI
-  fi
-}
-
-need_catch2() {
-  if has_cmake_package Catch2 3; then note "Catch2 3" "this machine"; return; fi
-  apt_ready catch2
-  local candidate package=catch2
-  candidate=$(LC_ALL=C apt-cache policy catch2 | sed -n 's/.*Candidate: \([0-9.]*\).*/\1/p')
-  if ! at_least "${candidate:-0}" 3 && grep -q '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    if ! LC_ALL=C apt-cache policy | grep -q bookworm-backports; then
-      echo 'deb http://deb.debian.org/debian bookworm-backports main' | as_root tee /etc/apt/sources.list.d/bookworm-backports.list >/dev/null
-      apt_updated=0
-      apt_ready catch2
-    fi
-    package=catch2/bookworm-backports
-  fi
-  apt_install $package
-  has_cmake_package Catch2 3 || die "the distribution has no Catch2 of version 3; install it from https://github.com/catchorg/Catch2"
-  note "Catch2 3" "the distribution's package $package"
-}
-
-# Sets nvrtc and cuda_include.
-need_nvrtc() {
-  local major folder
-  major=$(driver_cuda_major)
-  major=${major:-13}
-  nvrtc=${GGEMM_NVRTC:-}
-  cuda_include=
-  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
-    [ -n "$folder" ] || continue
-    if [ -z "$nvrtc" ]; then nvrtc=$(ls "$folder"/lib64/libnvrtc.so.$major "$folder"/lib/libnvrtc.so.$major 2>/dev/null | head -n 1) || true; fi
+# Sets nvrtc and cuda_include to what a toolkit or the virtual environment has.
+find_cuda() {
+  local folder file
+  nvrtc=${GGEMM_NVRTC:-} cuda_include=
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda "$venv"/lib/python3*/site-packages/nvidia/*; do
+    for file in "$folder"/lib64/libnvrtc.so.$cuda_major "$folder"/lib/libnvrtc.so.$cuda_major; do
+      if [ -z "$nvrtc" ] && [ -f "$file" ]; then nvrtc=$file; fi
+    done
     if [ -z "$cuda_include" ] && [ -f "$folder/include/cuda.h" ]; then cuda_include=$folder/include; fi
   done
-  [ -n "$nvrtc" ] && note NVRTC "$nvrtc"
-  [ -n "$cuda_include" ] && note cuda.h "$cuda_include"
-  [ -n "$nvrtc" ] && { [ -n "$cuda_include" ] || [ $profile = build ]; } && return
+}
+lacks_nvrtc() { [ $wants_cuda = 1 ] && [ -z "$nvrtc" ]; }
+lacks_cuda_h() { [ $profile = test ] && [ -z "$cuda_include" ]; }
 
-  local suffix="" pattern
-  [ "$major" = 12 ] && suffix=-cu12
-  pattern="$venv/lib/python3*/site-packages/nvidia"
-  local packages=()
-  [ -n "$nvrtc" ] || packages+=("nvidia-cuda-nvrtc$suffix>=$major,<$((major + 1))")
-  [ -n "$cuda_include" ] || [ $profile = build ] || packages+=("nvidia-cuda-runtime$suffix>=$major,<$((major + 1))")
-  local attempt
-  for attempt in 1 2; do
-    [ -n "$nvrtc" ] || nvrtc=$(ls $pattern/*/lib/libnvrtc.so.$major 2>/dev/null | head -n 1) || true
-    [ -n "$cuda_include" ] || cuda_include=$(dirname "$(ls $pattern/*/include/cuda.h 2>/dev/null | head -n 1)" 2>/dev/null) || true
-    [ "$cuda_include" = . ] && cuda_include=
-    [ -n "$nvrtc" ] && { [ -n "$cuda_include" ] || [ $profile = build ]; } && break
-    [ $attempt = 1 ] || die "PyPI's packages hold no NVRTC or cuda.h where they used to: $pattern"
-    pip_install "${packages[@]}"
-  done
-  note "${packages[*]%%>=*}" "PyPI, in build/deps/venv"
+# -------------------------------------------------------------------------------------------------------------- the parts
+look() {
+  found=() missing=()
+  part "C++20 compiler" g++ has_cxx20
+  part Ninja ninja-build have ninja
+  part CMake cmake has_cmake
+  part xxHash libxxhash-dev has_header xxhash.h
+  part CLI11 libcli11-dev has_header CLI/CLI.hpp
+  part "nlohmann JSON" nlohmann-json3-dev has_header nlohmann/json.hpp
+  if lacks_nvrtc || lacks_cuda_h; then part "Python's venv" python3-venv has_venv; fi
+  [ $profile = test ] || return 0
+  part pkg-config pkg-config have pkg-config
+  part "Python 3" python3 have python3
+  part OpenBLAS libopenblas0-pthread has_library libopenblas
+  part "Catch2 3" "$catch2" has_catch2
 }
 
-# ------------------------------------------------------------------------------------------------------------------ work
-nvrtc= cuda_include=
-need_compiler
-apt_need xxHash libxxhash-dev has_header xxhash.h
-apt_need CLI11 libcli11-dev has_header CLI/CLI.hpp
-apt_need "nlohmann JSON" nlohmann-json3-dev has_header nlohmann/json.hpp
-if [ $profile = test ]; then
-  apt_need pkg-config pkg-config have pkg-config
-  apt_need "Python 3" python3 have python3
-  apt_need OpenBLAS libopenblas0-pthread has_library libopenblas
-  need_catch2
+cuda_major=$(driver_cuda_major)
+wants_cuda=0
+if [ $profile = test ] || [ -n "$cuda_major" ]; then wants_cuda=1; fi
+cuda_major=${cuda_major:-13}
+catch2=catch2
+if grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2>/dev/null; then catch2=catch2/bookworm-backports; fi  # its own is version 2
+
+find_cuda
+look
+if [ ${#missing[@]} != 0 ]; then
+  apt_install "${missing[@]}"
+  look
+  [ ${#missing[@]} = 0 ] || die "the distribution's packages are installed, but do not serve (too old?): ${missing[*]}"
 fi
-if [ $profile = test ] || [ -n "$(driver_cuda_major)" ]; then need_nvrtc; fi
+
+from_pypi=()
+cmake=$venv/bin/cmake
+if [ ! -x "$cmake" ]; then
+  cmake=$(command -v cmake)
+  at_least "$("$cmake" --version | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')" 3.22 || { cmake=$venv/bin/cmake; from_pypi+=(cmake); }
+fi
+suffix=
+[ "$cuda_major" = 12 ] && suffix=-cu12
+if lacks_nvrtc; then from_pypi+=("nvidia-cuda-nvrtc$suffix>=$cuda_major,<$((cuda_major + 1))"); fi
+if lacks_cuda_h; then from_pypi+=("nvidia-cuda-runtime$suffix>=$cuda_major,<$((cuda_major + 1))"); fi
+if [ ${#from_pypi[@]} != 0 ]; then
+  pip_install "${from_pypi[@]}"
+  find_cuda
+  if lacks_nvrtc || lacks_cuda_h; then die "PyPI's packages hold no NVRTC or cuda.h where they used to: $venv/lib/python3*/site-packages/nvidia"; fi
+fi
+if [ $wants_cuda = 1 ]; then found+=("NVRTC: $nvrtc"); fi
+if [ $profile = test ]; then found+=("cuda.h: $cuda_include"); fi
 
 {
   printf 'ggemm_cmake=%q\n' "$cmake"
@@ -210,5 +190,5 @@ if [ $profile = test ] || [ -n "$(driver_cuda_major)" ]; then need_nvrtc; fi
 } >"$deps/env"
 
 # Said once, and again when something was installed.
-if [ $installed = 1 ] || [ ! -f "$deps/reported.$profile" ]; then printf 'setup: %s\n' "${found[@]}"; fi
+if [ "$installed" != " " ] || [ ! -f "$deps/reported.$profile" ]; then printf 'setup: %s\n' "${found[@]}"; fi
 touch "$deps/reported.$profile"

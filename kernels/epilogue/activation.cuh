@@ -16,9 +16,14 @@ GG_HD double erf_of(double x) { return erf(x); }
 GG_HD float tanh_of(float x) { return tanhf(x); }
 GG_HD double tanh_of(double x) { return tanh(x); }
 
+// -infinity as the lowest finite number, at which the gelus and silu give their limit, 0: at -infinity itself they would multiply it by 0.
+GG_HD float finite_below(float x) { return x < -0x1.fffffep+127f ? -0x1.fffffep+127f : x; }
+GG_HD double finite_below(double x) { return x < -0x1.fffffffffffffp+1023 ? -0x1.fffffffffffffp+1023 : x; }
+
 // V is float or double. Comparisons are written so that NaN stays NaN.
 template <int Activation, class V>
 GG_HD V activate(V x, V p0, V p1) {
+  if constexpr (Activation >= 3 && Activation <= 5) x = finite_below(x);
   if constexpr (Activation == 1) return x < V(0) ? V(0) : x;
   else if constexpr (Activation == 2) return x > V(0) ? x : p0 * x;
   else if constexpr (Activation == 3) return V(0.5) * x * (V(1) + erf_of(x * V(0.70710678118654752440)));

@@ -31,6 +31,31 @@ class PlainScheduler {
   bool taken_ = false;
 };
 
+// Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across. Each role of a CTA walks one of its own.
+template <int BM, int BN, int CM, int CN>
+class PersistentScheduler {
+ public:
+  GG_DEVICE explicit PersistentScheduler(const GemmParams& p)
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN)) {}
+  GG_DEVICE bool next() {
+    if (tile_ >= tiles_m_ * tiles_n_) return false;
+    const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_);
+    const u32 rank = blockIdx.x % (CM * CN);  // of a one-dimensional cluster
+    row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(rank % CM);
+    column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(rank / CM);
+    tile_ += gridDim.x / (CM * CN);
+    return true;
+  }
+  GG_DEVICE i32 tile_row() const { return row_; }
+  GG_DEVICE i32 tile_column() const { return column_; }
+
+ private:
+  u32 tiles_m_, tiles_n_;
+  i32 raster_;
+  u32 tile_;
+  i32 row_ = 0, column_ = 0;
+};
+
 // The warp's lanes, as scheduler/groups.cuh wants them.
 struct DeviceWarp {
   using Vector = i32;

@@ -39,6 +39,9 @@ struct Bf16 { u16 bits; };
 struct E4m3 { u8 bits; };
 struct E5m2 { u8 bits; };
 
+// What the tensor copy engine is told of a matrix: 128 bytes that the driver writes (cuTensorMapEncodeTiled).
+struct alignas(64) TensorMap { u64 words[16]; };
+
 template <bool YES, class Then, class Else> struct IfType { using type = Then; };
 template <class Then, class Else> struct IfType<false, Then, Else> { using type = Else; };
 template <bool YES, class Then, class Else> using If = typename IfType<YES, Then, Else>::type;

@@ -14,7 +14,7 @@ struct Report {
   ggemm_finding_fn function;
   void* user;
   void operator()(const char* component, bool found, bool needed, const std::string& detail, const char* advice) const {
-    const ggemm_finding finding{component, found, needed, detail.c_str(), found ? "" : advice};
+    const ggemm_finding finding{sizeof(ggemm_finding), component, found, needed, detail.c_str(), found ? "" : advice};
     function(user, &finding);
   }
 };
@@ -22,13 +22,17 @@ struct Report {
 void report_cuda(const Report& report, const ggemm_context_options& options) {
   const cuda::DriverReport driver = cuda::diagnose();
   const std::string version = driver.version ? core::text("CUDA %d.%d, ", driver.version / 1000, driver.version % 1000 / 10) : "";
-  report("driver", driver.found, false, driver.found ? version + driver.path : driver.detail, "install the NVIDIA driver to run on a GPU");
+  report("driver", driver.found, false, driver.found ? version + driver.path : driver.detail,
+         "to run on a GPU, install the NVIDIA driver for CUDA 12.0 or newer; where it is installed, nvidia-smi must list a GPU (in a container: run it with "
+         "--gpus all) and CUDA_VISIBLE_DEVICES must not hide it");
   for (const auto& d : driver.devices)
     report(core::text("device %d", d.ordinal).c_str(), true, false, core::text("%s, compute capability %d.%d, %.1f GiB", d.name.c_str(), d.compute_capability / 10, d.compute_capability % 10, static_cast<double>(d.memory_bytes) / (1 << 30)), "");
   const std::string path = options.nvrtc_path ? options.nvrtc_path : core::environment("GGEMM_NVRTC");
   const jit::NvrtcReport nvrtc = jit::diagnose({path, driver.version, false});
+  // Of what went wrong, the last line (or the whole, if it is one) says what to install for this driver.
+  const std::size_t advice = nvrtc.detail.rfind('\n');
   // Without a GPU nothing is compiled.
-  report("nvrtc", nvrtc.found, !driver.devices.empty(), nvrtc.found ? nvrtc.version + ", " + nvrtc.path : nvrtc.detail, "pip install nvidia-cuda-nvrtc, or install the CUDA toolkit, or set GGEMM_NVRTC to the library's file");
+  report("nvrtc", nvrtc.found, !driver.devices.empty(), nvrtc.found ? nvrtc.version + ", " + nvrtc.path : nvrtc.detail.substr(0, advice), nvrtc.detail.c_str() + advice + 1);
 }
 
 }  // namespace
@@ -93,7 +97,8 @@ ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggemm_finding_
     const Engine engine(host);
     report("host", true, true, core::text("%s, %d threads", engine.facts().name.c_str(), engine.facts().threads), "");
     const std::string blas = engine.host()->blas();
-    report("cblas", !blas.empty(), false, blas.empty() ? engine.host()->blas_tried() : blas, "install OpenBLAS (Debian, Ubuntu: libopenblas0), or set GGEMM_CBLAS to a CBLAS library's file, for faster f32 and f64 on the CPU");
+    const bool unwanted = o.cblas_path && !*o.cblas_path;
+    report("cblas", !blas.empty(), false, blas.empty() ? engine.host()->blas_tried() : blas, unwanted ? "give no path to have one searched for" : "install OpenBLAS (Debian, Ubuntu: libopenblas0), or set GGEMM_CBLAS to a CBLAS library's file, for faster f32 and f64 on the CPU");
     const std::string problem = engine.disk().problem();
     report("cache", problem.empty() && !engine.disk().folder().empty(), false, engine.disk().folder().empty() ? (problem.empty() ? "memory only" : problem) : engine.disk().folder(),
            "set GGEMM_CACHE_DIR to a folder that only you may write to, so that kernels are compiled once");
@@ -104,7 +109,7 @@ ggemm_status ggemm_cache_visit(ggemm_context* context, ggemm_cache_fn function, 
   return api::guard([&] {
     if (!function) core::fail(GGEMM_ERROR_ARGUMENT, "function is NULL");
     for (const auto& listing : api::required(context, "context").engine.disk().list()) {
-      const ggemm_cache_entry entry{listing.kind.c_str(), listing.key.c_str(), listing.path.c_str(), listing.maker.c_str(), listing.bytes, listing.last_used};
+      const ggemm_cache_entry entry{sizeof(ggemm_cache_entry), listing.kind.c_str(), listing.key.c_str(), listing.path.c_str(), listing.maker.c_str(), listing.bytes, listing.last_used};
       function(user, &entry);
     }
   });

@@ -68,6 +68,7 @@ ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, con
     core::Problem problem = core::check_problem(d);
     const kernels::GemmParams params = core::bind(problem, api::import(args, "args"));
     problem.m = params.m, problem.n = params.n, problem.k = params.k;
+    problem.type.unreachable = core::unreachable_operands(problem.type, params);
     engine.call(request_for(problem, d.config, d.tune_key), params, stream);
   });
 }
@@ -100,7 +101,7 @@ ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args,
   return api::guard([&] {
     const ggemm_plan& p = api::required(plan, "plan");
     const core::Problem& problem = api::problem_of<core::Problem>(p);
-    p.engine.run(*p.choice, problem.type, core::bind(problem, api::import(args, "args")), stream);
+    p.engine.run_plan(*p.choice, problem, core::bind(problem, api::import(args, "args")), stream);
   });
 }
 

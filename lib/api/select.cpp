@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations, prepare, tune.
-#include <cstdio>
+#include <cstring>
 
 #include "api/guard.hpp"
 
@@ -34,12 +34,19 @@ std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const
   return out;
 }
 
+// A configuration's name is cut nowhere: half a name is none.
+template <std::size_t Size>
+void put_name(char (&out)[Size], const std::string& name) {
+  if (name.size() >= Size) core::fail(GGEMM_ERROR_INTERNAL, "the name %s has more than %zu characters", name.c_str(), Size - 1);
+  std::memcpy(out, name.c_str(), name.size() + 1);
+}
+
 }  // namespace
 
 ggemm_config to_public(const core::ProblemType& type, const core::Config& config) {
   ggemm_config out = GGEMM_CONFIG_INIT;
-  std::snprintf(out.name, sizeof out.name, "%s", core::config_name(type, config).c_str());
-  std::snprintf(out.family, sizeof out.family, "%s", core::family_name(config.family));
+  put_name(out.name, core::config_name(type, config));
+  put_name(out.family, core::family_name(config.family));
   out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.tile_k = config.tile_k;
   out.warps_m = config.warps_m, out.warps_n = config.warps_n;
   out.stages = config.stages;
@@ -112,7 +119,7 @@ ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, co
     if (!out_result) return;
     const select::TuneRow& best = report.outcome.rows[static_cast<size_t>(report.outcome.best)];
     ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
-    result.best = api::to_public(type, best.config);
+    api::put_name(result.best, core::config_name(type, best.config));
     result.microseconds = best.microseconds;
     result.tflops = best.microseconds > 0 ? flops / best.microseconds * 1e-6 : 0;
     result.seconds = report.seconds;

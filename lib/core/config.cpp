@@ -10,13 +10,17 @@
 namespace ggemm::core {
 namespace {
 
-constexpr const char* families[] = {"host", "simt", "sm80"};
+constexpr const char* families[] = {"host", "simt", "sm80", "sm90"};
 
 std::string problem_part(const ProblemType& type) {
   const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
   const char* a = tf32 ? "tf32" : dtype_name(type.a);
   const char* b = tf32 ? "tf32" : dtype_name(type.b);
   return text("%s_%s_%s_%c%c", a, b, sum_name(type.sum), type.major_a == Major::k ? 't' : 'n', type.major_b == Major::k ? 'n' : 't');
+}
+
+std::string cluster_part(const Config& config) {
+  return config.family == Family::sm90 ? text("_c%dx%d%s", config.cluster_m, config.cluster_n, config.swap ? "_swap" : "") : "";
 }
 
 [[noreturn]] void bad_name(std::string_view name, std::string_view part, const char* expected) {
@@ -34,7 +38,7 @@ std::vector<int> numbers(std::string_view name, std::string_view part, char pref
   for (int i = 0; i < count; ++i) {
     int value = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc() || value < 1 || value > 4096) bad_name(name, part, expected);
+    if (error != std::errc() || value < 1 || value > 4096 || rest.front() == '0') bad_name(name, part, expected);
     out.push_back(value);
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     if (i + 1 < count) {
@@ -63,7 +67,7 @@ const char* family_name(Family family) { return families[static_cast<int>(family
 std::string kernel_name(const ProblemType& type, const Config& config) {
   const std::string head = std::string(family_name(config.family)) + "_" + problem_part(type);
   if (config.family == Family::host) return head;
-  return head + text("_%dx%dx%d_w%dx%d_s%d", config.tile_m, config.tile_n, config.tile_k, config.warps_m, config.warps_n, config.stages);
+  return head + text("_%dx%dx%d_w%dx%d_s%d", config.tile_m, config.tile_n, config.tile_k, config.warps_m, config.warps_n, config.stages) + cluster_part(config);
 }
 
 std::string config_name(const ProblemType& type, const Config& config) {
@@ -80,16 +84,20 @@ ParsedConfig parse_config(std::string_view name) {
   }
   ParsedConfig out{};
   int family = -1;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < family_count; ++i)
     if (parts[0] == families[i]) family = i;
-  if (family < 0) bad_name(name, parts[0], "a kernel family (host, simt, sm80)");
+  if (family < 0) bad_name(name, parts[0], "a kernel family (host, simt, sm80, sm90)");
   out.config.family = static_cast<Family>(family);
-  const std::size_t expected = out.config.family == Family::host ? 5 : 9;
+  const bool sm90 = out.config.family == Family::sm90;
+  out.config.swap = sm90 && parts.size() > 9 && parts[9] == "swap";
+  const std::size_t expected = out.config.family == Family::host ? 5 : sm90 ? 10 + out.config.swap : 9;
   if (parts.size() != expected)
-    fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
+    fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8 or sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
          expected);
   out.type.a = static_cast<std::uint8_t>(read_dtype(name, parts[1], out.type));
   out.type.b = static_cast<std::uint8_t>(read_dtype(name, parts[2], out.type));
+  if ((parts[1] == "tf32") != (parts[2] == "tf32"))
+    bad_name(name, name.substr(parts[0].size() + 1, parts[1].size() + 1 + parts[2].size()), "a pair of dtypes: either A and B are both tf32, or neither is");
   int sum = -1;
   for (int i = 0; i < 3; ++i)
     if (parts[3] == sum_name(static_cast<Sum>(i))) sum = i;
@@ -107,7 +115,53 @@ ParsedConfig parse_config(std::string_view name) {
   const int stages = numbers(name, parts[7], 's', 1, "stages such as s3")[0];
   if (stages > 32) bad_name(name, parts[7], "stages such as s3");
   out.config.stages = static_cast<std::uint8_t>(stages);
-  out.config.raster = static_cast<std::uint16_t>(numbers(name, parts[8], 'r', 1, "a raster group such as r8")[0]);
+  out.config.raster = static_cast<std::uint16_t>(numbers(name, parts.back(), 'r', 1, "a raster group such as r8")[0]);
+  if (sm90) {
+    const auto cluster = numbers(name, parts[8], 'c', 2, "a cluster such as c2x1");
+    if (cluster[0] > 16 || cluster[1] > 16) bad_name(name, parts[8], "a cluster such as c2x1");
+    out.config.cluster_m = static_cast<std::uint8_t>(cluster[0]), out.config.cluster_n = static_cast<std::uint8_t>(cluster[1]);
+  }
+  return out;
+}
+
+ProblemType packed(const ProblemType& type) {
+  ProblemType out = type;
+  if (dtype_size(type.a) != 2) out.major_a = Major::k;
+  if (dtype_size(type.b) != 2) out.major_b = Major::k;
+  return out;
+}
+
+std::uint8_t repacked_operands(const ProblemType& type) {
+  const ProblemType p = packed(type);
+  constexpr int turned_a = operand_a | strided_a, turned_b = operand_b | strided_b;
+  return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));
+}
+
+ProblemType transposed(const ProblemType& type) {
+  ProblemType out = type;
+  std::swap(out.a, out.b);
+  std::swap(out.major_a, out.major_b);
+  out.major_d = type.major_d == Major::mn ? Major::k : Major::mn;
+  if (type.bias) out.bias = type.bias == GGEMM_BIAS_PER_COLUMN ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_PER_COLUMN;
+  constexpr int of_a = operand_a | strided_a, of_b = operand_b | strided_b;
+  out.unreachable = static_cast<std::uint8_t>((type.unreachable & of_a) << 1 | (type.unreachable & of_b) >> 1);
+  return out;
+}
+
+Config transposed(const Config& config) {
+  Config out = config;
+  std::swap(out.tile_m, out.tile_n);
+  std::swap(out.warps_m, out.warps_n);
+  std::swap(out.cluster_m, out.cluster_n);
+  return out;
+}
+
+kernels::GemmParams transposed(const kernels::GemmParams& params) {
+  const auto turned = [](const kernels::Matrix& m) { return kernels::Matrix{m.data, m.col_stride, m.row_stride}; };
+  kernels::GemmParams out = params;
+  std::swap(out.m, out.n);
+  out.a = turned(params.b), out.b = turned(params.a);
+  out.c = turned(params.c), out.d = turned(params.d);
   return out;
 }
 

@@ -9,7 +9,8 @@
 
 namespace ggemm::core {
 
-enum class Family : std::uint8_t { host = 0, simt = 1, sm80 = 2 };
+enum class Family : std::uint8_t { host = 0, simt = 1, sm80 = 2, sm90 = 3 };
+constexpr int family_count = 4;
 const char* family_name(Family family);
 
 // Bytes and 16-bit numbers only, no padding: hashed and compared as memory. The host family has 0 everywhere.
@@ -19,21 +20,36 @@ struct Config {
   Family family;
   std::uint8_t warps_m, warps_n;
   std::uint8_t stages;
+  // Of the sm90 family; 0 elsewhere.
+  std::uint8_t cluster_m = 0, cluster_n = 0;  // CTAs of a cluster down and across
+  std::uint8_t swap = 0;                      // 1: D' = B' A' is computed, with rows and columns of the tile, the warps and the cluster changed over
+  std::uint8_t reserved = 0;
   bool operator==(const Config&) const = default;
 };
 
-// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8". The dtypes of A, B and the sums (tf32 stands for f32 inputs under that compute mode), then the layout in
+// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_swap_r8". The dtypes of A, B and the sums (tf32 stands for f32 inputs under that compute mode), then the layout in
 // BLAS letters for column-major matrices: A t is contiguous along k, n along m; B n is contiguous along k, t along n.
 std::string config_name(const ProblemType& type, const Config& config);
 // The kernel that it needs: the name without the raster group, which one binary serves for any value of.
 std::string kernel_name(const ProblemType& type, const Config& config);
+
+// What the sm90 family's kernels are compiled for: wgmma takes operands that are not 16 bits wide along k only, so that others are turned first.
+ProblemType packed(const ProblemType& type);
+// Which of A and B are copied to workspace before such a kernel runs: those that tensor maps cannot describe, and those that are turned; of
+// the latter the strided bit is set too: neighbours in the copy are none in the source.
+std::uint8_t repacked_operands(const ProblemType& type);
+
+// What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
+ProblemType transposed(const ProblemType& type);
+Config transposed(const Config& config);
+kernels::GemmParams transposed(const kernels::GemmParams& params);
 
 // What a name says. `type` has only dtypes, compute, sum and majors set.
 struct ParsedConfig {
   ProblemType type;
   Config config;
 };
-// Throws GGEMM_ERROR_ARGUMENT with the part that is wrong.
+// Throws GGEMM_ERROR_ARGUMENT with the part that is wrong. What is taken has exactly this name: there are no leading zeros and no other spellings.
 ParsedConfig parse_config(std::string_view name);
 
 // What a device offers, as far as selection and compiling need it.

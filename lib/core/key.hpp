@@ -21,12 +21,11 @@ constexpr std::int64_t bucket(std::int64_t size) {
 // Plain data without padding, made at every call: hashed and compared as memory.
 struct ProblemKey {
   ProblemType type{};
-  std::uint8_t pad[4]{};
   std::int64_t groups = 0, m = 0, n = 0, k = 0;  // m, and groups, as buckets; of a grouped problem the expected sizes
   std::uint64_t config = 0, tune_key = 0;        // hashes of the forced name and of the caller's own key; 0: none
   bool operator==(const ProblemKey&) const = default;
 };
-static_assert(sizeof(ProblemKey) == 64 && sizeof(ProblemType) == 12);
+static_assert(sizeof(ProblemKey) == 64 && sizeof(ProblemType) == 16);
 
 struct ProblemKeyHash {
   std::size_t operator()(const ProblemKey& key) const {
@@ -45,7 +44,7 @@ inline std::uint64_t text_hash(const char* text) {
   return hash | 1;
 }
 
-inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, {}, 1, bucket(m), n, k}; }
-inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, {}, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k)}; }
+inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, bucket(m), n, k}; }
+inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k)}; }
 
 }  // namespace ggemm::core

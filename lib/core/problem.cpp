@@ -255,6 +255,11 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   // A packed row stride is not a unit stride even when there is one column: the class must not depend on sizes.
   p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
   p.type.major_b = (p.b.row_stride != 1 || p.b.packed_rows) && p.b.col_stride == 1 ? Major::mn : Major::k;
+  p.type.major_d = p.d.col_stride != 1 && p.d.row_stride == 1 ? Major::mn : Major::k;
+  const auto matrix = [](const MatrixLayout& layout) { return kernels::Matrix{nullptr, layout.row_stride, layout.col_stride}; };
+  kernels::GemmParams params{};
+  params.m = p.m, params.n = p.n, params.k = p.k, params.a = matrix(p.a), params.b = matrix(p.b);
+  p.type.unreachable = unreachable_operands(p.type, params);
   return p;
 }
 
@@ -285,6 +290,19 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.type.major_a = !unit(p.a.col_stride) && unit(p.a.row_stride) ? Major::mn : Major::k;
   p.type.major_b = !unit(p.b.row_stride) && unit(p.b.col_stride) ? Major::mn : Major::k;
   return p;
+}
+
+std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& p) {
+  // `lines` of `length` elements, `unit` apart. A single line has no stride that matters.
+  const auto check = [](const void* data, int dtype, int64_t unit, int64_t stride, int64_t length, int64_t lines) {
+    const int64_t size = static_cast<int64_t>(dtypes[dtype].size), most = int64_t(1) << 31, most_bytes = int64_t(1) << 40;
+    if (unit != 1 && length > 1) return operand_a | strided_a;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && (lines <= 1 || (stride > 0 && stride < most_bytes / size && stride * size % 16 == 0));
+    return aligned && length < most && lines < most ? 0 : 0 + operand_a;
+  };
+  const int a = type.major_a == Major::k ? check(p.a.data, type.a, p.a.col_stride, p.a.row_stride, p.k, p.m) : check(p.a.data, type.a, p.a.row_stride, p.a.col_stride, p.m, p.k);
+  const int b = type.major_b == Major::k ? check(p.b.data, type.b, p.b.row_stride, p.b.col_stride, p.k, p.n) : check(p.b.data, type.b, p.b.col_stride, p.b.row_stride, p.n, p.k);
+  return static_cast<std::uint8_t>(a | b << 1);
 }
 
 kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {

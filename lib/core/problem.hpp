@@ -22,8 +22,13 @@ struct ProblemType {
   std::uint8_t activation;  // ggemm_activation
   std::uint8_t bias;        // ggemm_bias
   std::uint8_t grouped;     // 0 or 1
+  Major major_d;            // mn: D is contiguous along m, k: along n or along neither
+  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride
+  std::uint8_t reserved[2];
   bool operator==(const ProblemType&) const = default;
 };
+
+constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8;
 
 // A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings.
 struct MatrixLayout {
@@ -65,6 +70,10 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc);
 // In the result m and n may be 0 (nothing to do), k may be 0.
 kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args);
 kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args);
+
+// ProblemType::unreachable. Tensor maps take unit strides in one direction, and in the other, as at the address, multiples of
+// 16 bytes; coordinates have 31 bits.
+std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
 
 // One group of a grouped call whose sources and pointer arrays can be read here (host memory, or on the device): m, n, k cut at 0, packed strides
 // resolved. Shared by the host device and, through kernels/scheduler, by the GPU.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.hpp"
+#include "tile/panels.cuh"
 #include "ggemm.h"
 
 namespace ggemm::cuda {
@@ -34,6 +35,8 @@ struct Kernel {
   int registers = 0;         // a thread
   int local_bytes = 0;       // a thread; more than 0 means spills or a stack
   int ctas_per_multiprocessor = 0;  // by the driver's occupancy calculator
+  int cluster = 1;                  // CTAs of a cluster, as it was compiled
+  int resident_ctas = 0;            // on the whole device, whole clusters only
 };
 
 // Device memory that frees itself, on the stream that it was allocated on.
@@ -71,8 +74,15 @@ class Device {
   // True while `stream` (nullptr: the default stream) records a graph. Also true when the driver says that a default-stream call would break a capture.
   bool capturing(void* stream) const;
 
+  // A number that no other stream of this process ever has.
+  unsigned long long stream_id(void* stream) const;
+
   // Throws GGEMM_ERROR_LAUNCH. dynamic_shared above 48 KiB is opted into here.
-  Kernel load(std::span<const char> cubin, const std::string& name, int threads, int dynamic_shared) const;
+  Kernel load(std::span<const char> cubin, const std::string& name, int threads, int dynamic_shared, int cluster = 1) const;
+  // Describes a matrix of `outer` lines of `inner` contiguous elements to the copy engine: boxes of `box_lines` lines of 128 bytes, swizzled. line_bytes: a multiple of 16.
+  // Throws GGEMM_ERROR_LAUNCH.
+  // tf32: f32 elements are rounded to tf32 on the way.
+  kernels::TensorMap tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines) const;
   // One-dimensional grid of `ctas`; `params` as cuLaunchKernel takes them. Throws GGEMM_ERROR_LAUNCH.
   void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params) const;
 

@@ -70,10 +70,13 @@ void resolve_all(Resolver& resolve, cu::Functions& call) {
   resolve(call.func_get_attribute, "cuFuncGetAttribute", 2020);
   resolve(call.func_set_attribute, "cuFuncSetAttribute", 9000);
   resolve(call.occupancy_max_active_blocks_per_multiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050);
+  resolve(call.occupancy_max_active_clusters, "cuOccupancyMaxActiveClusters", 11070);
+  resolve(call.tensor_map_encode_tiled, "cuTensorMapEncodeTiled", 12000);
   resolve(call.launch_kernel_ex, "cuLaunchKernelEx", 11060);
   resolve(call.stream_create, "cuStreamCreate", 2000);
   resolve(call.stream_destroy, "cuStreamDestroy", 4000);
   resolve(call.stream_synchronize, "cuStreamSynchronize", 2000);
+  resolve(call.stream_get_id, "cuStreamGetId", 12000);
   resolve(call.stream_is_capturing, "cuStreamIsCapturing", 10000);
   resolve(call.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode", 10010);
   resolve(call.event_create, "cuEventCreate", 2000);

@@ -62,12 +62,28 @@ inline constexpr std::uint64_t legacy_stream_symbols = 1;   // cuGetProcAddress:
 inline constexpr unsigned stream_non_blocking = 1;          // does not synchronise with the legacy default stream
 inline constexpr unsigned event_default = 0;                // with timing
 
+enum class TensorType : int { u8 = 0, i32 = 3, f16 = 6, f32 = 7, f64 = 8, bf16 = 9, tf32 = 11 };
+enum class TensorInterleave : int { none = 0 };
+enum class TensorSwizzle : int { none = 0, bytes_128 = 3 };
+enum class TensorL2 : int { none = 0, bytes_128 = 2 };
+enum class TensorFill : int { zeros = 0 };
+
+enum class LaunchAttributeId : int { cluster_dimension = 4 };
+struct LaunchAttribute {
+  LaunchAttributeId id;
+  int pad;
+  union {
+    char bytes[64];
+    struct { unsigned x, y, z; } cluster;
+  };
+};
+
 struct LaunchConfig {
   unsigned grid_x, grid_y, grid_z;
   unsigned block_x, block_y, block_z;
   unsigned shared_bytes;
   Stream stream;
-  void* attributes;  // none are used so far
+  LaunchAttribute* attributes;
   unsigned attribute_count;
 };
 
@@ -99,11 +115,15 @@ struct Functions {
   Result (*func_get_attribute)(int*, FunctionAttribute, Function);
   Result (*func_set_attribute)(Function, FunctionAttribute, int value);
   Result (*occupancy_max_active_blocks_per_multiprocessor)(int*, Function, int threads, std::size_t dynamic_shared);
+  Result (*occupancy_max_active_clusters)(int*, Function, const LaunchConfig*);
+  Result (*tensor_map_encode_tiled)(void* map, TensorType, std::uint32_t rank, void* address, const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
+                                    const std::uint32_t* element_strides, TensorInterleave, TensorSwizzle, TensorL2, TensorFill);
   Result (*launch_kernel_ex)(const LaunchConfig*, Function, void** params, void** extra);
 
   Result (*stream_create)(Stream*, unsigned flags);
   Result (*stream_destroy)(Stream);
   Result (*stream_synchronize)(Stream);
+  Result (*stream_get_id)(Stream, unsigned long long*);
   Result (*stream_is_capturing)(Stream, CaptureStatus*);
   Result (*thread_exchange_stream_capture_mode)(CaptureMode*);
   Result (*event_create)(Event*, unsigned flags);

@@ -21,6 +21,23 @@ int attribute(const Driver& driver, cu::Function function, cu::FunctionAttribute
   core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "%s of %s for %s: %s", function, name.c_str(), arch.c_str(), describe(driver, result).c_str());
 }
 
+// Clusters that the device holds at once: multiprocessors share a cluster only within their GPC.
+int resident_clusters(const Driver& driver, const Kernel& kernel, const std::string& name, const core::DeviceFacts& facts) {
+  cu::LaunchAttribute attribute{};
+  attribute.id = cu::LaunchAttributeId::cluster_dimension;
+  attribute.cluster = {static_cast<unsigned>(kernel.cluster), 1, 1};
+  cu::LaunchConfig config{};
+  config.grid_x = static_cast<unsigned>(kernel.cluster), config.grid_y = config.grid_z = 1;
+  config.block_x = static_cast<unsigned>(kernel.threads), config.block_y = config.block_z = 1;
+  config.shared_bytes = static_cast<unsigned>(kernel.dynamic_shared);
+  config.attributes = &attribute, config.attribute_count = 1;
+  int clusters = 0;
+  const cu::Result result = driver.call.occupancy_max_active_clusters(&clusters, static_cast<cu::Function>(kernel.function), &config);
+  if (result != cu::Result::success) refuse(driver, result, "cuOccupancyMaxActiveClusters", name, facts.arch);
+  if (clusters < 1) core::fail(GGEMM_ERROR_LAUNCH, "%s: no cluster of %d CTAs fits %s", name.c_str(), kernel.cluster, facts.name.c_str());
+  return clusters;
+}
+
 bool is_capture_error(cu::Result result) {
   return result >= cu::Result::stream_capture_unsupported && result <= cu::Result::stream_capture_wrong_thread;
 }
@@ -38,6 +55,8 @@ Kernel& Kernel::operator=(Kernel&& other) noexcept {
   std::swap(registers, other.registers);
   std::swap(local_bytes, other.local_bytes);
   std::swap(ctas_per_multiprocessor, other.ctas_per_multiprocessor);
+  std::swap(cluster, other.cluster);
+  std::swap(resident_ctas, other.resident_ctas);
   return *this;
 }
 
@@ -48,7 +67,7 @@ Kernel::~Kernel() {
   if (scope.entered()) open.driver.call.module_unload(static_cast<cu::Module>(module));
 }
 
-Kernel Device::load(std::span<const char> cubin, const std::string& name, int threads, int dynamic_shared) const {
+Kernel Device::load(std::span<const char> cubin, const std::string& name, int threads, int dynamic_shared, int cluster) const {
   const Driver& driver = impl_->driver;
   const cu::Functions& call = driver.call;
   const std::string& arch = impl_->facts.arch;
@@ -88,7 +107,31 @@ Kernel Device::load(std::span<const char> cubin, const std::string& name, int th
   if (kernel.ctas_per_multiprocessor < 1)
     core::fail(GGEMM_ERROR_LAUNCH, "%s: no CTA of %d threads, %d registers a thread and %d bytes of shared memory fits a multiprocessor of %s",
                name.c_str(), threads, kernel.registers, static_shared + dynamic_shared, impl_->facts.name.c_str());
+  kernel.cluster = cluster;
+  kernel.resident_ctas = kernel.ctas_per_multiprocessor * impl_->facts.multiprocessors;
+  if (cluster > 1) kernel.resident_ctas = cluster * resident_clusters(driver, kernel, name, impl_->facts);
   return kernel;
+}
+
+kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines) const {
+  const auto type = [dtype, tf32] {
+    switch (dtype) {
+      case GGEMM_F32: return tf32 ? cu::TensorType::tf32 : cu::TensorType::f32;
+      case GGEMM_F16: return cu::TensorType::f16;
+      case GGEMM_BF16: return cu::TensorType::bf16;
+      case GGEMM_I32: return cu::TensorType::i32;
+      default: return cu::TensorType::u8;  // bytes are moved, whatever they mean
+    }
+  };
+  const std::uint64_t dims[2] = {static_cast<std::uint64_t>(inner), static_cast<std::uint64_t>(outer)}, strides[1] = {static_cast<std::uint64_t>(line_bytes)};
+  const std::uint32_t boxes[2] = {static_cast<std::uint32_t>(kernels::panel_bytes / core::dtype_size(dtype)), static_cast<std::uint32_t>(box_lines)}, steps[2] = {1, 1};
+  kernels::TensorMap map{};
+  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(&map, type(), 2, const_cast<void*>(data), dims, strides, boxes, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128,
+                                                                       cu::TensorFill::zeros);
+  if (result != cu::Result::success)
+    core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "cuTensorMapEncodeTiled (%s at %p, %lld lines of %lld, %lld bytes apart, boxes of %d lines): %s", core::dtype_name(dtype), data, static_cast<long long>(outer),
+               static_cast<long long>(inner), static_cast<long long>(line_bytes), box_lines, describe(impl_->driver, result).c_str());
+  return map;
 }
 
 void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params) const {

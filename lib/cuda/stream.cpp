@@ -19,6 +19,14 @@ void Device::destroy_stream(void* stream) const {
   if (scope.entered()) impl_->driver.call.stream_destroy(as_stream(stream));
 }
 
+unsigned long long Device::stream_id(void* stream) const {
+  const Scope scope(*impl_);
+  scope.require();
+  unsigned long long id = 0;
+  check(impl_->driver, impl_->driver.call.stream_get_id(as_stream(stream), &id), "cuStreamGetId");
+  return id;
+}
+
 void Device::synchronize(void* stream) const {
   const ColdScope scope(*impl_);
   scope.require();

@@ -23,7 +23,7 @@ Epilogue<V>::Epilogue(const Isa& isa, const core::ProblemType& type, const kerne
 
 template <class V>
 bool Epilogue<V>::trivial() const {
-  return scalars_.alpha == V(1) && scalars_.beta == V(0) && bias_kind_ == GGEMM_BIAS_NONE && activation_ == GGEMM_ACTIVATION_NONE;
+  return scalars_.alpha == V(1) && !reads_c() && bias_kind_ == GGEMM_BIAS_NONE && activation_ == GGEMM_ACTIVATION_NONE;
 }
 
 // Compiled for the build's own instruction set only, so that a compiler that joins products and sums does so alike on every CPU.
@@ -54,7 +54,6 @@ void Epilogue<V>::finish(T* sums, i64 ld, const Block& block, const Workspace<T,
   const bool per_column = bias_kind_ == GGEMM_BIAS_PER_COLUMN, per_row = bias_kind_ == GGEMM_BIAS_PER_ROW;
   if (per_column) load_bias_(work.column_bias, bias_ + block.column * bias_size_, 1, block.columns);
   if (per_row) load_bias_(work.row_bias, bias_ + block.row * bias_size_, 1, block.rows);
-  const bool reads_c = !(scalars_.beta == V(0));
   for (i64 r = 0; r < block.rows; ++r) {
     V* values;
     if constexpr (std::is_same_v<T, V>) {
@@ -66,7 +65,7 @@ void Epilogue<V>::finish(T* sums, i64 ld, const Block& block, const Workspace<T,
     const V* biases = per_column ? work.column_bias : nullptr;
     const V bias = per_row ? work.row_bias[r] : V(0);
     const i64 row = block.row + r;
-    if (reads_c) {
+    if (reads_c()) {
       const i64 at = row * c_.row_stride + block.column * c_.col_stride;
       load_c_(work.addends, static_cast<const char*>(c_.data) + at * c_size_, c_.col_stride, block.columns);
       kernels_->blend(work.addends, scalars_.beta, biases, bias, block.columns);

@@ -12,9 +12,10 @@ class Epilogue {
  public:
   Epilogue(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params);
 
+  bool reads_c() const { return !(scalars_.beta == V(0)); }
   // alpha 1, beta 0, no bias, no activation: D is the sums, converted.
   bool trivial() const;
-  // Stores the block's sums, which lie in rows `ld` apart and may be used up. At most max_columns columns and max_rows rows.
+  // Stores the block's sums, which lie in rows `ld` apart and may be used up, or be where they go in D. At most max_columns columns and max_rows rows.
   template <class T> void finish(T* sums, i64 ld, const Block& block, const Workspace<T, V>& work) const;
 
  private:

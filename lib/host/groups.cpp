@@ -48,9 +48,9 @@ void check_c(const core::ProblemType& type, const kernels::GemmParams& params) {
     core::fail(GGEMM_ERROR_ARGUMENT, "c is NULL, but beta is not 0");
 }
 
-std::vector<kernels::GemmParams> check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
+i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
   const bool reads_c = grouped.groups > 0 && !beta_is_zero(type, grouped.epilogue);
-  std::vector<kernels::GemmParams> out;
+  i64 filled = 0;
   for (i64 g = 0; g < grouped.groups; ++g) {
     const kernels::GemmParams params = kernels::group_params(grouped, g);
     if (params.m == 0 || params.n == 0) continue;
@@ -68,9 +68,9 @@ std::vector<kernels::GemmParams> check_groups(const core::ProblemType& type, con
       check_span("c", params.c, params.m, params.n, type.c, g);
     }
     if (type.bias != GGEMM_BIAS_NONE) check_pointer("bias", params.bias, type.bias_dtype, g);
-    out.push_back(params);
+    ++filled;
   }
-  return out;
+  return filled;
 }
 
 }  // namespace ggemm::host

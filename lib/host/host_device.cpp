@@ -15,6 +15,7 @@
 #include "host/groups.hpp"
 #include "host/pool.hpp"
 #include "host/product.hpp"
+#include "scheduler/group_params.cuh"
 
 namespace ggemm::host {
 namespace {
@@ -61,7 +62,7 @@ struct HostDevice::Impl {
 
   template <class T, class V> void run(const core::ProblemType& type, const kernels::GemmParams& params);
   template <class T, class V> void run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call);
-  template <class T, class V> void run_groups(const core::ProblemType& type, const std::vector<kernels::GemmParams>& groups);
+  template <class T, class V> void run_groups(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
   template <class Compute> void share(i64 tiles, double work, const Compute& compute);
 
   const core::DeviceFacts facts;
@@ -93,54 +94,71 @@ void HostDevice::Impl::run(const core::ProblemType& given_type, const kernels::G
   share(product.tiles(), product.work(), [&](i64 tile, Scratch& scratch) { product.compute(tile, scratch); });
 }
 
-// CBLAS writes D itself where nothing follows the sums; else a panel of sums, which the epilogue takes from there.
+// CBLAS writes its sums to D itself where they are of D's dtype and nothing else is added, and the epilogue follows in place; else to a panel, which the
+// epilogue takes them from.
 template <class T, class V>
 void HostDevice::Impl::run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call) {
   constexpr int own = std::is_same_v<T, double> ? GGEMM_F64 : GGEMM_F32;
   constexpr i64 panel_elements = i64(1) << 22, panel_columns = i64(1) << 14;
   const Epilogue<V> epilogue(isa, type, params);
+  const auto finish = [&](T* sums, i64 ld, const Block& block) {
+    const i64 across = kernels::ceil_div(block.columns, max_columns<T>), down = kernels::ceil_div(block.rows, max_rows<T>);
+    share(across * down, 16.0 * static_cast<double>(block.rows) * static_cast<double>(block.columns), [&](i64 tile, Scratch& scratch) {
+      const i64 r = tile / across * max_rows<T>, c = tile % across * max_columns<T>;
+      const Block part{block.row + r, block.column + c, std::min(max_rows<T>, block.rows - r), std::min(max_columns<T>, block.columns - c)};
+      epilogue.finish(sums + r * ld + c, ld, part, Workspace<T, V>(scratch.data()));
+    });
+  };
   const i64 ldd = params.d.row_stride;
-  if (type.d == own && epilogue.trivial() && params.d.col_stride == 1 && ldd >= params.n && ldd <= INT32_MAX && ldd * params.m <= INT32_MAX)
-    return blas.multiply(type.sum, call, {0, 0, params.m, params.n}, const_cast<void*>(params.d.data), ldd);
+  if (type.d == own && !epilogue.reads_c() && params.d.col_stride == 1 && ldd >= params.n && ldd <= INT32_MAX && ldd * params.m <= INT32_MAX) {
+    const Block whole{0, 0, params.m, params.n};
+    T* const d = static_cast<T*>(const_cast<void*>(params.d.data));
+    blas.multiply(type.sum, call, whole, d, ldd);
+    if (!epilogue.trivial()) finish(d, ldd, whole);
+    return;
+  }
   const i64 columns = std::min(params.n, panel_columns), rows = std::min(params.m, panel_elements / columns);
   const std::unique_ptr<T[]> panel(new (std::nothrow) T[static_cast<std::size_t>(rows * columns)]);
   if (!panel) core::fail(GGEMM_ERROR_OUT_OF_MEMORY, "no %lld bytes of memory for a panel of sums", rows * columns * static_cast<i64>(sizeof(T)));
   for (i64 row = 0; row < params.m; row += rows) {
     for (i64 column = 0; column < params.n; column += columns) {
-      const i64 height = std::min(rows, params.m - row), width = std::min(columns, params.n - column);
-      blas.multiply(type.sum, call, {row, column, height, width}, panel.get(), width);
-      const i64 across = kernels::ceil_div(width, max_columns<T>), down = kernels::ceil_div(height, max_rows<T>);
-      share(across * down, 16.0 * static_cast<double>(height) * static_cast<double>(width), [&](i64 tile, Scratch& scratch) {
-        const i64 r = tile / across * max_rows<T>, c = tile % across * max_columns<T>;
-        const Block block{row + r, column + c, std::min(max_rows<T>, height - r), std::min(max_columns<T>, width - c)};
-        epilogue.finish(panel.get() + r * width + c, width, block, Workspace<T, V>(scratch.data()));
-      });
+      const Block block{row, column, std::min(rows, params.m - row), std::min(columns, params.n - column)};
+      blas.multiply(type.sum, call, block, panel.get(), block.columns);
+      finish(panel.get(), block.columns, block);
     }
   }
 }
 
-// All groups' tiles are one list, so that a large group keeps every thread busy and small ones cost no wake-up each.
+// All groups' tiles are one list, so that a large group keeps every thread busy and small ones cost no wake-up each. Of each group that is not empty
+// only its place in the list is kept; its product is made again for each tile, which is cheap beside one.
 template <class T, class V>
-void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const std::vector<kernels::GemmParams>& groups) {
-  std::vector<Product<T, V>> products;
-  std::vector<i64> ends;  // tiles of this group and all before it
-  products.reserve(groups.size());
-  ends.reserve(groups.size());
-  double work = 0;
-  for (const kernels::GemmParams& given : groups) {
+void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const kernels::GroupedParams& grouped, i64 filled) {
+  struct Share {
+    i64 group, end;  // `end` tiles are of this group and all before it
+  };
+  constexpr i64 few = 256;  // take no memory from the heap
+  Share on_stack[few];
+  std::vector<Share> on_heap(static_cast<std::size_t>(filled > few ? filled : 0));
+  Share* const shares = filled > few ? on_heap.data() : on_stack;
+  // A lone group is cut for all threads; many share them.
+  const int threads = static_cast<int>(std::max<i64>(1, facts.threads / std::max<i64>(1, filled)));
+  const auto product_of = [&](i64 group) {
     core::ProblemType type = given_type;
-    const kernels::GemmParams params = turned_if_better(type, given, isa.kernels<T>().b.width);
-    // A lone group is cut for all threads; many share them.
-    products.emplace_back(isa, type, params, std::max(1, facts.threads / static_cast<int>(std::min<std::size_t>(groups.size(), 1 << 16))));
-    i64 end;
-    if (__builtin_add_overflow(ends.empty() ? 0 : ends.back(), products.back().tiles(), &end))
-      core::fail(GGEMM_ERROR_ARGUMENT, "the groups have more than 2^63 tiles in all");
-    ends.push_back(end);
-    work += products.back().work();
+    const kernels::GemmParams params = turned_if_better(type, kernels::group_params(grouped, group), isa.kernels<T>().b.width);
+    return Product<T, V>(isa, type, params, threads);
+  };
+  i64 tiles = 0, found = 0;
+  double work = 0;
+  for (i64 g = 0; g < grouped.groups && found < filled; ++g) {
+    const Product<T, V> product = product_of(g);
+    if (product.tiles() == 0) continue;
+    if (__builtin_add_overflow(tiles, product.tiles(), &tiles)) core::fail(GGEMM_ERROR_ARGUMENT, "the groups have more than 2^63 tiles in all");
+    shares[found++] = {g, tiles};
+    work += product.work();
   }
-  share(ends.empty() ? 0 : ends.back(), work, [&](i64 tile, Scratch& scratch) {
-    const std::size_t g = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), tile) - ends.begin());
-    products[g].compute(tile - (g == 0 ? 0 : ends[g - 1]), scratch);
+  share(tiles, work, [&](i64 tile, Scratch& scratch) {
+    const Share* const at = std::upper_bound(shares, shares + found, tile, [](i64 value, const Share& s) { return value < s.end; });
+    product_of(at->group).compute(tile - (at == shares ? 0 : at[-1].end), scratch);
   });
 }
 
@@ -163,12 +181,12 @@ void HostDevice::run(const core::ProblemType& type, const kernels::GemmParams& p
 }
 
 void HostDevice::run(const core::ProblemType& type, const kernels::GroupedParams& params) const {
-  const std::vector<kernels::GemmParams> groups = check_groups(type, params);
+  const i64 filled = check_groups(type, params);
   const DefaultFloatEnvironment environment;
   switch (type.sum) {
-    case core::Sum::f32: return impl_->run_groups<float, float>(type, groups);
-    case core::Sum::f64: return impl_->run_groups<double, double>(type, groups);
-    case core::Sum::i32: return type.d == GGEMM_I32 ? impl_->run_groups<i32, i32>(type, groups) : impl_->run_groups<i32, float>(type, groups);
+    case core::Sum::f32: return impl_->run_groups<float, float>(type, params, filled);
+    case core::Sum::f64: return impl_->run_groups<double, double>(type, params, filled);
+    case core::Sum::i32: return type.d == GGEMM_I32 ? impl_->run_groups<i32, i32>(type, params, filled) : impl_->run_groups<i32, float>(type, params, filled);
   }
 }
 

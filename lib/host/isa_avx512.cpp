@@ -7,25 +7,14 @@
 #include "tile/numeric.cuh"
 
 #define GG_TARGET __attribute__((target("avx512f,avx2,fma,f16c")))
-#define GG_INLINE GG_TARGET __attribute__((always_inline)) inline
+#define GG_MM(name) _mm512_##name
 namespace ggemm::host {
 namespace {
 
 constexpr int vector_bytes = 64;
 constexpr int tile_rows = 14, tile_vectors = 2;  // 28 of 32 registers are sums
 
-using VectorF = __m512;
-using VectorD = __m512d;
-typedef u32 VectorI __attribute__((vector_size(64), may_alias));
-
-GG_INLINE VectorF splat(float x) { return _mm512_set1_ps(x); }
-GG_INLINE VectorD splat(double x) { return _mm512_set1_pd(x); }
-GG_INLINE VectorI splat(u32 x) { return reinterpret_cast<VectorI>(_mm512_set1_epi32(static_cast<int>(x))); }
-GG_INLINE VectorF multiply_add(VectorF a, VectorF b, VectorF c) { return _mm512_fmadd_ps(a, b, c); }
-GG_INLINE VectorD multiply_add(VectorD a, VectorD b, VectorD c) { return _mm512_fmadd_pd(a, b, c); }
-GG_INLINE VectorI multiply_add(VectorI a, VectorI b, VectorI c) { return a * b + c; }
-
-#include "host/isa_f16c.inc"
+#include "host/isa_x86.inc"
 
 }  // namespace
 }  // namespace ggemm::host

@@ -47,9 +47,20 @@ Scratch::Scratch(std::size_t bytes) {
 
 Scratch::~Scratch() { std::free(data_); }
 
-Pool::Pool(int threads, std::size_t scratch_bytes) : threads_(threads), scratch_bytes_(scratch_bytes) {
-  free_scratch_.reserve(static_cast<std::size_t>(threads));
+void ScratchStack::push(std::unique_ptr<Scratch> scratch) {
+  scratch->next_ = std::move(top_);
+  top_ = std::move(scratch);
+  ++size_;
 }
+
+std::unique_ptr<Scratch> ScratchStack::pop() {
+  std::unique_ptr<Scratch> out = std::move(top_);
+  top_ = std::move(out->next_);
+  --size_;
+  return out;
+}
+
+Pool::Pool(int threads, std::size_t scratch_bytes) : threads_(threads), scratch_bytes_(scratch_bytes) {}
 
 Pool::~Pool() {
   {
@@ -78,39 +89,41 @@ void Pool::serve() {
     wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
     if (stop_) return;
     Job& job = *jobs_.front();
-    Scratch& scratch = *job.scratch[job.joined++];
+    std::unique_ptr<Scratch> scratch = job.waiting.pop();
     ++job.working;
-    if (job.joined == job.scratch.size()) jobs_.pop_front();
+    if (job.waiting.size() == 0) jobs_.erase(jobs_.begin());
     lock.unlock();
     std::exception_ptr error;
     try {
-      (*job.work)(scratch);
+      job.work(*scratch);
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
     if (error && !job.error) job.error = error;
+    job.used.push(std::move(scratch));
     if (--job.working == 0) job.done.notify_one();  // under the lock: the job lives on its caller's stack
   }
 }
 
-void Pool::take_scratch(Job& job, int count) {
+void Pool::take_scratch(ScratchStack& stack, int count) {
   {
     std::lock_guard lock(mutex_);
-    while (static_cast<int>(job.scratch.size()) < count && !free_scratch_.empty()) {
-      job.scratch.push_back(std::move(free_scratch_.back()));
-      free_scratch_.pop_back();
-    }
+    while (stack.size() < count && free_scratch_.size() > 0) stack.push(free_scratch_.pop());
   }
-  while (static_cast<int>(job.scratch.size()) < count) job.scratch.push_back(std::make_unique<Scratch>(scratch_bytes_));
+  while (stack.size() < count) stack.push(std::make_unique<Scratch>(scratch_bytes_));
 }
 
-void Pool::run(int participants, const std::function<void(Scratch&)>& work) {
+// With the mutex held. What is more than the threads can use at once stays in `stack`.
+void Pool::keep_scratch(ScratchStack& stack) {
+  while (stack.size() > 0 && free_scratch_.size() < threads_) free_scratch_.push(stack.pop());
+}
+
+void Pool::run(int participants, Work work) {
   if (participants > threads_) participants = threads_;
-  Job job;
-  job.work = &work;
-  job.scratch.reserve(static_cast<std::size_t>(participants));
-  take_scratch(job, participants);
+  Job job{work, {}, {}, 0, {}, {}};
+  take_scratch(job.waiting, participants);
+  std::unique_ptr<Scratch> own = job.waiting.pop();
   if (participants > 1) {
     std::lock_guard lock(mutex_);
     if (!started_) start_workers();
@@ -119,7 +132,7 @@ void Pool::run(int participants, const std::function<void(Scratch&)>& work) {
   for (int i = 1; i < participants; ++i) wake_.notify_one();
   std::exception_ptr error;
   try {
-    work(*job.scratch.front());
+    work(*own);
   } catch (...) {
     error = std::current_exception();
   }
@@ -127,9 +140,9 @@ void Pool::run(int participants, const std::function<void(Scratch&)>& work) {
   std::erase(jobs_, &job);
   job.done.wait(lock, [&job] { return job.working == 0; });
   if (!error) error = job.error;
-  for (auto& scratch : job.scratch) {
-    if (static_cast<int>(free_scratch_.size()) < threads_) free_scratch_.push_back(std::move(scratch));
-  }
+  job.used.push(std::move(own));
+  keep_scratch(job.used);
+  keep_scratch(job.waiting);
   lock.unlock();
   if (error) std::rethrow_exception(error);
 }

@@ -4,9 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -24,11 +22,38 @@ class Scratch {
   char* data() const { return data_; }
 
  private:
+  friend class ScratchStack;
   char* data_;
+  std::unique_ptr<Scratch> next_;
+};
+
+// Linked through its members, so that moving one from stack to stack allocates nothing.
+class ScratchStack {
+ public:
+  int size() const { return size_; }
+  void push(std::unique_ptr<Scratch> scratch);
+  std::unique_ptr<Scratch> pop();  // there must be one
+
+ private:
+  std::unique_ptr<Scratch> top_;
+  int size_ = 0;
 };
 
 class Pool {
  public:
+  // What participants call, as work(scratch). It refers to a function object that lives until run returns: std::function would copy it to the heap.
+  class Work {
+   public:
+    template <class Function>
+    Work(const Function& function)
+        : object_(&function), call_([](const void* object, Scratch& scratch) { (*static_cast<const Function*>(object))(scratch); }) {}
+    void operator()(Scratch& scratch) const { call_(object_, scratch); }
+
+   private:
+    const void* object_;
+    void (*call_)(const void*, Scratch&);
+  };
+
   // threads: with the caller's. scratch_bytes: of each Scratch.
   Pool(int threads, std::size_t scratch_bytes);
   ~Pool();
@@ -36,28 +61,29 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   // Calls work(scratch) in the calling thread and in up to participants - 1 workers, at once; returns when all that began have ended. `work` must
-  // share the task among those who turn up. All scratch memory is taken before work begins, so a lack of it leaves everything as it was.
-  void run(int participants, const std::function<void(Scratch&)>& work);
+  // share the task among those who turn up. All scratch memory is taken before work begins, so a lack of it leaves everything as it was. Once each
+  // thread has its scratch memory, nothing is allocated; only callers beyond that number, at the same time, take more.
+  void run(int participants, Work work);
 
  private:
   struct Job {
-    const std::function<void(Scratch&)>* work;
-    std::vector<std::unique_ptr<Scratch>> scratch;  // one a participant; the caller's is the first
-    std::size_t joined = 1;                         // participants that have begun
-    int working = 0;                                // workers in it now
+    Work work;
+    ScratchStack waiting, used;  // for workers who may still join, and of those who have ended
+    int working = 0;             // workers in it now
     std::exception_ptr error;
     std::condition_variable done;
   };
   void start_workers();
   void serve();
-  void take_scratch(Job& job, int count);
+  void take_scratch(ScratchStack& stack, int count);
+  void keep_scratch(ScratchStack& stack);
 
   const int threads_;
   const std::size_t scratch_bytes_;
   std::mutex mutex_;  // guards all below, and jobs' fields
   std::condition_variable wake_;
-  std::deque<Job*> jobs_;  // that still want workers
-  std::vector<std::unique_ptr<Scratch>> free_scratch_;
+  std::vector<Job*> jobs_;  // that still want workers, the oldest first
+  ScratchStack free_scratch_;
   std::vector<std::thread> workers_;
   bool started_ = false, stop_ = false;
 };

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/render.hpp"
 
+#include "core/error.hpp"
+
 namespace ggemm::jit {
 
-Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, const std::string& arch) {
+Request render(const core::ProblemType& problem_type, const core::Config& named, int min_ctas, const std::string& arch) {
+  const bool sm90 = named.family == core::Family::sm90;
+  const core::ProblemType upright = named.swap ? core::transposed(problem_type) : problem_type, type = sm90 ? core::packed(upright) : upright;
+  const core::Config config = named.swap ? core::transposed(named) : named;
   Request request;
   // The symbol says what a profiler's reader wants to know: configuration, output, epilogue, form.
-  request.name = "ggemm_" + core::kernel_name(type, config) + "_" + core::dtype_name(type.d);
+  request.name = "ggemm_" + core::kernel_name(problem_type, named) + "_" + core::dtype_name(type.d);
   if (type.activation) request.name += std::string("_") + core::activation_name(type.activation);
-  if (type.bias) request.name += type.bias == GGEMM_BIAS_PER_COLUMN ? "_bias_column" : "_bias_row";
+  if (problem_type.bias) request.name += problem_type.bias == GGEMM_BIAS_PER_COLUMN ? "_bias_column" : "_bias_row";
   if (type.grouped) request.name += "_grouped";
+  if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   request.root = std::string(core::family_name(config.family)) + ".cu";
   request.arch = arch;
   const auto define = [&](const char* name, int value) { request.defines.emplace_back(name, std::to_string(value)); };
@@ -32,7 +38,15 @@ Request render(const core::ProblemType& type, const core::Config& config, int mi
   define("GG_WARPS_N", config.warps_n);
   define("GG_STAGES", config.stages);
   define("GG_MIN_CTAS", min_ctas);
+  // The others serve every D, and know no clusters.
+  define("GG_MAJOR_D", sm90 ? static_cast<int>(type.major_d) : 0);
+  define("GG_CLUSTER_M", sm90 ? config.cluster_m : 1);
+  define("GG_CLUSTER_N", sm90 ? config.cluster_n : 1);
   return request;
+}
+
+Request render_repack(int element_size, bool turn, const std::string& arch) {
+  return {core::text("ggemm_repack_%d%s", element_size, turn ? "_turn" : ""), "repack.cu", {{"GG_SIZE", std::to_string(element_size)}, {"GG_TURN", turn ? "1" : "0"}}, arch};
 }
 
 }  // namespace ggemm::jit

@@ -8,5 +8,7 @@ namespace ggemm::jit {
 
 // min_ctas: CTAs a multiprocessor should hold, the bound that registers are allotted by.
 Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, const std::string& arch);
+// The kernel that copies a matrix for those that copy by tensor maps. turn: its lines are not contiguous in the source.
+Request render_repack(int element_size, bool turn, const std::string& arch);
 
 }  // namespace ggemm::jit

@@ -33,6 +33,33 @@ constexpr double clock_mhz = 1750;
 constexpr double launch_microseconds = 2.5;
 constexpr double dram_bytes_a_microsecond = 4.0e6;
 
+// The sm90 family: a persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes.
+double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  const Config c = named.swap ? core::transposed(named) : named;
+  const double size = static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n;
+  const double steps = ceil_div(k, bk), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
+  // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
+  const double multiply = wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
+  const double slot = (bm + bn) * bk * size, travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
+  constexpr double latency_clocks = 900, l2_bytes = 60;
+  const double bring = std::max(travels / l2_bytes, slot / (c.stages * slot / latency_clocks));
+  constexpr double store_clocks = 320;  // a step of the epilogue: fill a slot, wait for the one before
+  const double d = static_cast<double>(core::dtype_size(type.d)), store = store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
+  const double clusters = std::max(1.0, std::floor(facts.multiprocessors / static_cast<double>(c.cluster_m * c.cluster_n)));
+  const double down = named.swap ? n : m, across = named.swap ? m : n;
+  const double rounds = ceil_div(ceil_div(down, bm * c.cluster_m) * ceil_div(across, bn * c.cluster_n) * groups, clusters);
+  constexpr double start_clocks = 2500;  // barriers, first boxes, last store
+  const double clocks = start_clocks + rounds * (steps * std::max(multiply, bring) + store);
+  const double bytes = groups * ((m * k + k * n) * size + m * n * d);
+  // Operands that are copied first are read and written once more, in a launch of their own.
+  const std::uint8_t copied = core::repacked_operands(type);
+  const double copies = (copied & core::operand_a ? 2 * m * k * size / 3.0e6 + 3 : 0) + (copied & core::operand_b ? 2 * k * n * size / 3.0e6 + 3 : 0);
+  // Power lowers the clock of long products.
+  const double multiplied = clocks / 1650, moved = bytes / dram_bytes_a_microsecond + 2;
+  // The lesser of the two does not hide quite.
+  return launch_microseconds + std::max(multiplied, moved) + 0.1 * std::min(multiplied, moved) + groups * copies;
+}
+
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
@@ -42,8 +69,11 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 }
 
 // Tiles of rows that make a wave's footprint on A and B smallest.
-std::uint16_t best_raster(const Config& c, const Sizes& s, double wave) {
-  const double rows = std::sqrt(wave * c.tile_n / c.tile_m), tiles = ceil_div(static_cast<double>(std::max<std::int64_t>(s.m, 1)), c.tile_m);
+std::uint16_t best_raster(const Config& named, const Sizes& s, double wave) {
+  const Config c = named.swap ? core::transposed(named) : named;
+  const bool clusters = c.family == Family::sm90;  // which are walked as one tile
+  const double down = clusters ? c.tile_m * c.cluster_m : c.tile_m, across = clusters ? c.tile_n * c.cluster_n : c.tile_n;
+  const double rows = std::sqrt(wave / (clusters ? c.cluster_m * c.cluster_n : 1) * across / down), tiles = ceil_div(static_cast<double>(std::max<std::int64_t>(named.swap ? s.n : s.m, 1)), down);
   int raster = 1;
   while (raster < 16 && raster * 1.5 < rows && raster < tiles) raster *= 2;
   return static_cast<std::uint16_t>(raster);
@@ -61,6 +91,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
+  if (c.family == Family::sm90) return estimate_sm90(type, c, groups, m, n, k, facts);
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = ceil_div(m, bm) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
@@ -80,7 +111,8 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const auto wave = [&](double ctas) { return ctas * alone + overhead * (1 + 0.3 * (ctas - 1)); };
   const double clocks = full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
-  return launch_microseconds + std::max(clocks / clock_mhz, bytes / dram_bytes_a_microsecond);
+  // Threads that copy keep fewer bytes under way than the copy engine does.
+  return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
 Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts) {

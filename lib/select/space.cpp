@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "tile/panels.cuh"
 
 namespace ggemm::select {
 namespace {
@@ -19,8 +20,31 @@ struct Row {
   Family family;
   int tile_m, tile_n, depth;
   int warps_m, warps_n, stages;
+  int cluster_m = 0, cluster_n = 0, swap = 0;
 };
 constexpr Row rows[] = {
+    // Hopper, large: two consumers share B's columns, two CTAs of a cluster A's rows or B's columns.
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1},
+    {Family::sm90, 256, 128, 128, 8, 1, 4, 1, 2},
+    {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
+    // Hopper, small problems and wave tails.
+    {Family::sm90, 64, 256, 128, 4, 1, 4, 1, 1},
+    {Family::sm90, 128, 64, 128, 8, 1, 8, 1, 1},
+    {Family::sm90, 64, 128, 128, 4, 1, 8, 1, 1},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1},
+    // Hopper, few rows: the columns fill the 64 rows that wgmma multiplies.
+    {Family::sm90, 128, 128, 128, 1, 8, 6, 1, 1, 1},
+    {Family::sm90, 64, 128, 128, 1, 8, 8, 1, 1, 1},
+    {Family::sm90, 32, 128, 128, 1, 8, 8, 1, 1, 1},
+    {Family::sm90, 16, 128, 128, 1, 8, 8, 1, 1, 1},
+    {Family::sm90, 8, 128, 128, 1, 8, 8, 1, 1, 1},
+    {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 1, 1},
+    {Family::sm90, 32, 64, 128, 1, 4, 8, 1, 1, 1},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1},
+    {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1},
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
@@ -49,7 +73,8 @@ int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(t
 bool wide_atom(const ProblemType& type) { return type.a != GGEMM_F64; }
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
-int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, threads(c)); }
+bool fp8(const ProblemType& type) { return (type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && (type.b == GGEMM_E4M3 || type.b == GGEMM_E5M2); }
+int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, 32 * c.warps_m * c.warps_n); }
 
 struct Query {
   const ProblemType& type;
@@ -64,7 +89,7 @@ struct Rule {
 
 constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
-    {[](const Query& q) { return q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
+    {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
     {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= 128; }, "a thread's sums must fit in 128 registers"},
@@ -126,6 +151,54 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return !gathers_bytes(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
 };
 
+// The kernel's own view of a swapped configuration.
+Config upright(const Config& config) { return config.swap ? core::transposed(config) : config; }
+
+// tile/panels.cuh: whole panels, and parts of whole swizzle periods.
+bool panels_fit(const Query& q, int span, Major major, int share) {
+  const int size = size_a(q.type), inner = kernels::panel_bytes / size;
+  if ((major == Major::k ? q.config.tile_k : span) % inner || span % 8) return false;
+  const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
+  return rows % 8 == 0 && rows > 0 && rows <= 256;
+}
+
+constexpr Rule sm90_rules[] = {
+    {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
+    {[](const Query& q) { return !q.type.grouped; }, "serves plain problems only"},
+    {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
+    {[](const Query& q) {
+       const int a = q.type.a, b = q.type.b;
+       return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32)));
+     },
+     "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
+    {[](const Query& q) { return !fp8(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == 128); }, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       const int rows = c.warps_m / 4 * 64, columns = c.warps_n ? c.tile_n / c.warps_n : 0;
+       return c.warps_m % 4 == 0 && rows > 0 && c.tile_m % rows == 0 && columns * c.warps_n == c.tile_n;
+     },
+     "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
+    {[](const Query& q) { return q.config.warps_m * q.config.warps_n <= 8; }, "registers serve two consumers"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       const int n = c.tile_n / c.warps_n;
+       return n == 8 || n == 16 || (n % 32 == 0 && n <= 256);
+     },
+     "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && c.cluster_m * c.cluster_n <= 8;
+     },
+     "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       const ProblemType t = core::packed(q.config.swap ? core::transposed(q.type) : q.type);
+       return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
+     },
+     "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
+};
+
 template <std::size_t N>
 const char* broken(const Rule (&rules)[N], const Query& query) {
   for (const Rule& rule : rules)
@@ -136,6 +209,10 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
 }  // namespace
 
 std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
+  if (c.family == Family::sm90) {
+    const int consumers = c.warps_m * c.warps_n / 4;
+    return std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
+  }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(2) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
   return c.family == Family::host ? 0 : std::max(staging, ring);
@@ -143,13 +220,13 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
 
 std::int64_t static_shared_bytes(const ProblemType& type, const Config& config) { return type.grouped || config.family == Family::sm80 ? 1024 : 0; }
 
-int min_ctas(const Config& config) { return threads(config) <= 128 ? 2 : 1; }
+int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
 
 std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
   const Query query{type, config, facts};
   const char* reason = nullptr;
   if (config.family == Family::host) reason = facts.cuda ? "needs the host device" : nullptr;
-  else if (!(reason = broken(any_cuda, query))) reason = config.family == Family::simt ? broken(simt_rules, query) : broken(sm80_rules, query);
+  else if (!(reason = broken(any_cuda, query))) reason = config.family == Family::simt ? broken(simt_rules, query) : config.family == Family::sm80 ? broken(sm80_rules, query) : broken(sm90_rules, query);
   return reason ? std::optional<std::string>(reason) : std::nullopt;
 }
 
@@ -159,9 +236,10 @@ std::vector<Config> table(const ProblemType& type) {
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
-    c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 ? row.depth / size_a(type) : row.depth);
+    c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 || row.family == Family::sm90 ? row.depth / size_a(type) : row.depth);
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
     c.stages = static_cast<std::uint8_t>(row.stages);
+    c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     c.raster = row.family == Family::host ? 0 : 1;
     out.push_back(c);
   }

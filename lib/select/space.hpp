@@ -15,7 +15,10 @@ std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& con
 std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Config& config);
 // CTAs that a multiprocessor should hold, for the kernel's register bound (GG_MIN_CTAS).
 int min_ctas(const core::Config& config);
-inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n; }
+// Threads of a CTA. Those of the sm90 family have a warpgroup more than they name: the producer's.
+inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n + (config.family == core::Family::sm90 ? 128 : 0); }
+// CTAs of a cluster.
+inline int cluster(const core::Config& config) { return config.family == core::Family::sm90 ? config.cluster_m * config.cluster_n : 1; }
 
 // The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
 std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);

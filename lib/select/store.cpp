@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/store.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <sstream>
+#include <string_view>
 
 #include "core/error.hpp"
 
 namespace ggemm::select {
+namespace {
+
+bool is_name(const std::string& text) {
+  try {
+    core::parse_config(text);
+    return true;
+  } catch (const core::Error&) {
+    return false;
+  }
+}
+
+// Microseconds as format writes them; 0 if it is no time.
+double time_of(std::string_view text) {
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, std::chars_format::fixed);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(out) && out > 0 ? out : 0;
+}
+
+}  // namespace
 
 std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts) {
   const core::ProblemType& t = key.type;
   const std::string sizes = tune_key ? std::string("own key ") + tune_key
                                      : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
-  return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
-                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.grouped ? "grouped" : "plain",
+  return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c%c%s %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
+                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", t.grouped ? "grouped" : "plain",
                     sizes.c_str());
 }
 
@@ -29,19 +51,20 @@ std::string format(const Record& record) {
 
 std::optional<Record> parse(const std::string& text) {
   std::istringstream in(text);
-  std::string line, word;
-  Record record;
-  if (!std::getline(in, line) || line != "ggemm-tuning 1") return std::nullopt;
-  if (!std::getline(in, line) || line.rfind("best ", 0) != 0) return std::nullopt;
-  record.best = line.substr(5);
+  std::string line;
+  if (!text.ends_with('\n') || !std::getline(in, line) || line != "ggemm-tuning 1") return std::nullopt;
+  if (!std::getline(in, line) || !line.starts_with("best ")) return std::nullopt;
+  Record record{line.substr(5), {}};
+  if (!is_name(record.best)) return std::nullopt;
   while (std::getline(in, line)) {
     const std::size_t space = line.find(' ');
-    double microseconds = 0;
     if (space == std::string::npos) return std::nullopt;
-    const auto [end, error] = std::from_chars(line.data() + space + 1, line.data() + line.size(), microseconds);
-    if (error != std::errc() || end != line.data() + line.size()) return std::nullopt;
-    record.measured.push_back({line.substr(0, space), microseconds});
+    const Measured one{line.substr(0, space), time_of(std::string_view(line).substr(space + 1))};
+    if (one.microseconds == 0 || !is_name(one.config)) return std::nullopt;
+    record.measured.push_back(one);
   }
+  const auto is_best = [&](const Measured& m) { return m.config == record.best; };
+  if (!record.measured.empty() && std::none_of(record.measured.begin(), record.measured.end(), is_best)) return std::nullopt;
   return record;
 }
 

@@ -26,7 +26,8 @@ struct Record {
 // The text that a record is kept under. With a key of the caller's own it has no sizes.
 std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts);
 
-// The text form: "ggemm-tuning 1", "best <config>", then "<config> <microseconds>" a line. parse gives nothing for anything else.
+// The text form: "ggemm-tuning 1", "best <config>", then "<config> <microseconds>" a line, the best among them if there are any. parse gives nothing for
+// anything else: a name that is none, or a time that is not above 0 and finite, spoils the whole.
 std::string format(const Record& record);
 std::optional<Record> parse(const std::string& text);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "core/error.hpp"
 
@@ -15,17 +16,16 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// What one candidate came to in the first round; its time, or 0.
-double first_round(Runner& runner, TuneRow& row) {
+// Does one step of a candidate's. False where it fails for a reason of the candidate's own, which is then why it cannot win; other errors end the tuning.
+template <class Step>
+bool tried(TuneRow& row, Step step) {
   try {
-    runner.load(row.config);
-    row.rejected = runner.verify(row.config);
-    return row.rejected.empty() ? runner.time(row.config) : 0;
+    step();
   } catch (const core::Error& error) {
     if (error.status() != GGEMM_ERROR_COMPILE && error.status() != GGEMM_ERROR_LAUNCH && error.status() != GGEMM_ERROR_UNSUPPORTED) throw;
     row.rejected = error.text();
-    return 0;
   }
+  return row.rejected.empty();
 }
 
 }  // namespace
@@ -36,23 +36,33 @@ TuneOutcome tune(const std::vector<core::Config>& candidates, Runner& runner, do
   const auto start = std::chrono::steady_clock::now();
   const auto late = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > budget_seconds; };
   TuneOutcome out;
-  std::vector<std::vector<double>> times(candidates.size());
-  double fastest = 0;
+  std::vector<std::vector<double>> times(candidates.size());  // of a round each; none if it was not tried or cannot win
+  const auto time = [&](std::size_t i) {
+    if (!tried(out.rows[i], [&] { times[i].push_back(runner.time(candidates[i])); })) times[i].clear();
+  };
+  const auto tell = [&](std::size_t i) {
+    if (!out.stopped && progress && !progress(i, candidates.size(), out.rows[i])) out.stopped = true;
+  };
+  const auto fastest = [&] {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& each : times)
+      if (!each.empty()) least = std::min(least, each.front());
+    return least;
+  };
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    TuneRow row{candidates[i], 0, ""};
+    TuneRow& row = out.rows.emplace_back(TuneRow{candidates[i], 0, ""});
     if (out.stopped) row.rejected = "not tried: stopped";
     else if (i > 0 && late()) row.rejected = "not tried: the time budget is spent";
-    else if (const double time = first_round(runner, row); row.rejected.empty()) {
-      times[i].push_back(time);
-      row.microseconds = time;
-      fastest = fastest == 0 ? time : std::min(fastest, time);
-    }
-    out.rows.push_back(row);
-    if (!out.stopped && progress && !progress(i, candidates.size(), out.rows.back())) out.stopped = true;
+    else if (tried(row, [&] { runner.load(row.config), row.rejected = runner.verify(row.config); })) time(i);
+    if (!times[i].empty()) row.microseconds = times[i].front();
+    tell(i);
   }
   for (int round = 0; round < more_rounds && !out.stopped; ++round)
     for (std::size_t i = 0; i < candidates.size(); ++i)
-      if (!times[i].empty() && times[i].front() <= fastest * behind && !late()) times[i].push_back(runner.time(candidates[i]));
+      if (!out.stopped && !times[i].empty() && times[i].front() <= fastest() * behind && !late()) {
+        time(i);
+        if (times[i].empty()) out.rows[i].microseconds = 0, tell(i);
+      }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (times[i].empty()) continue;
     out.rows[i].microseconds = median(times[i]);

@@ -22,10 +22,10 @@ class Runner {
 
 struct TuneRow {
   core::Config config;
-  double microseconds = 0;  // median over rounds; 0 if never timed
+  double microseconds = 0;  // median over rounds; 0 if never timed, or failed in a round
   std::string rejected;     // why it cannot win; "" if it can
 };
-// Called when a candidate is finished with; returns false to stop with what is known.
+// Called when a candidate is finished with, and again if it fails in a later round; returns false to stop with what is known.
 using TuneProgress = std::function<bool(std::size_t index, std::size_t total, const TuneRow& row)>;
 
 struct TuneOutcome {
@@ -35,7 +35,8 @@ struct TuneOutcome {
 };
 
 // Candidates come cheapest first: of two within 1% the earlier one wins. First round: each is loaded, verified and timed. Then those more than 10% behind the best
-// are dropped and the rest timed twice more, interleaved. What the budget leaves no time for is rejected for that reason; one candidate is always tried.
+// are dropped and the rest timed twice more, interleaved. A candidate that cannot be compiled, launched or served, in whichever round, is rejected with its error.
+// What the budget leaves no time for is rejected for that reason; one candidate is always tried.
 TuneOutcome tune(const std::vector<core::Config>& candidates, Runner& runner, double budget_seconds, const TuneProgress& progress);
 
 }  // namespace ggemm::select

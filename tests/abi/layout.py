@@ -3,7 +3,8 @@
 """Compares the layout of every public struct and the value of every enumerator and constant with tests/abi/layout.txt.
 
 The structs are read from the header, so that a new one cannot be forgotten; a C program made from them prints the layout. A struct that is
-passed by pointer may grow at its end only. A gap between two fields, or after the last one, is an error whatever the golden file says.
+passed by pointer may grow at its end only. Whatever the golden file says, these are errors: a gap between two fields or after the last one; a
+struct that neither begins with struct_size nor is called frozen by its comment; one that may grow and is held by value in another.
 """
 import argparse
 import pathlib
@@ -29,6 +30,17 @@ def parse(header):
     if len(structs) != len(re.findall(r"typedef struct \w+ \{", text)) or len(enums) != len(re.findall(r"typedef enum", text)):
         raise SystemExit("a struct or enum of the header could not be read")
     return enums, structs, constants
+
+
+def faults_of_growth(header):
+    """Structs whose growth would move the fields of callers that were compiled before."""
+    structs = re.findall(r"(/\*\*(?:(?!\*/).)*\*/\s*)?typedef struct \w+ \{(.*?)\} (\w+);", header, flags=re.S)
+    grows = {name for _, body, name in structs if re.match(r"\s*size_t struct_size;", body)}
+    found = [f"{name} neither begins with struct_size nor is frozen" for comment, _, name in structs if name not in grows and "Frozen" not in comment]
+    for _, body, name in structs:
+        code = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+        found += [f"{name} holds {held} by value, which may grow" for held in re.findall(r"\b(ggemm_\w+)\s+\w", code) if held in grows]
+    return found
 
 
 def program(enums, structs, constants):
@@ -65,7 +77,8 @@ def main():
     parser.add_argument("--update", action="store_true", help="write the golden file")
     options = parser.parse_args()
     layout, gaps = measure(options.header, options.cc)
-    print(gaps, end="")
+    growth = faults_of_growth(options.header.read_text())
+    print(gaps + "".join(f"{fault}\n" for fault in growth), end="")
     if options.update:
         GOLDEN.write_text(layout)
         return 0
@@ -74,7 +87,8 @@ def main():
         import difflib
         print("\n".join(difflib.unified_diff(before, now, "layout.txt", "the header", lineterm="", n=1)))
         print("If this is meant: tests/abi/layout.py --header include/ggemm.h --update, and a line in CHANGELOG.md")
-    return 1 if gaps or before != now else 0
+    return 1 if gaps or growth or before != now else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,8 +12,8 @@ SONAME = "libggemm.so.0"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", required=True)
-    library = parser.parse_args().library
+    parser.add_argument("--library", dest="path", metavar="FILE", required=True)
+    library = parser.parse_args().path
     dynamic = subprocess.run(["readelf", "--wide", "--dynamic", library], check=True, capture_output=True, text=True).stdout
     segments = subprocess.run(["readelf", "--wide", "--program-headers", library], check=True, capture_output=True, text=True).stdout
     faults = []

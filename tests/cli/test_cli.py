@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -80,15 +81,28 @@ class TestGeneral(Cli):
             self.assertIn("--help", self.run_tool(command, "--help").stdout)
         self.assertIn("Exit codes: 0", text)
 
+    def test_the_manual_page_names_every_option(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "ggemm.1"), encoding="utf-8") as file:
+            manual = file.read().replace("\\-", "-")
+        commands = [command for command in self.COMMANDS if command not in ("bench", "cache")] + ["cache list", "cache clear", "cache path"]
+        for command in commands:  # of bench it says to ask --help
+            text = self.run_tool(*command.split(), "--help").stdout
+            options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M)
+            self.assertIn("--help", options)
+            for option in options:
+                self.assertTrue(re.search(re.escape(option) + r"(?![\w-])", manual), f"docs/ggemm.1 does not name {option} of {command}")
+
     def test_version(self):
         self.assertRegex(self.run_tool("--version").stdout, r"^ggemm \d+\.\d+\.\d+\n$")
 
     def test_wrong_usage_is_2(self):
         self.fails(2, says="subcommand")
-        self.fails(2, "no-such-command", says="ggemm --help")
+        self.fails(2, "no-such-command", says="there is no command 'no-such-command' (see ggemm --help)")
         self.fails(2, "gemm", "a.npy", says="ggemm gemm --help")
-        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--activation", "unknown", says="--activation")
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--activation", "unknown", says="--activation: 'unknown' is none of none, relu, leaky-relu, gelu")
         self.fails(2, "tiles", "--size", "10", "--tile", "2x2", says="--size: '10'")
+        self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--threads", "-1", says="--threads: '-1' is not a number from 0 up")
+        self.fails(2, "tiles", "--size", "8x8", "--tile", "2x2", "--raster", "x", says="--raster: 'x' is not a number from 1 up")
 
     def test_output_that_cannot_be_written_is_3(self):
         if not os.path.exists("/dev/full"):
@@ -206,7 +220,7 @@ class TestGemm(Cli):
         name = listed[0]["configs"][0]["name"]
         done = self.run_tool("gemm", "a.npy", "a.npy", "-o", "d.npy", "--explain", "--config", name, host=True)
         self.assertIn(name, done.stdout)
-        self.fails(1, "gemm", "a.npy", "a.npy", "-o", "e.npy", "--config", "sm80_nonsense", says="sm80_nonsense", host=True)
+        self.fails(2, "gemm", "a.npy", "a.npy", "-o", "e.npy", "--config", "sm80_nonsense", says="sm80_nonsense", host=True)
         self.assertFalse(os.path.exists(self.path("e.npy")))
 
     def test_shapes_that_do_not_fit(self):
@@ -349,7 +363,7 @@ class TestTiles(Cli):
     def test_configuration_gives_tile_and_raster(self):
         done = self.run_tool("tiles", "--size", "1024x768", "--config", "sm80_bf16_bf16_f32_tn_128x64x32_w2x2_s3_r2", "--pid", 60)
         self.assertEqual(done.stdout, "pid 60 -> tile (4, 6): rows 512..639, columns 384..447\n")
-        self.fails(1, "tiles", "--size", "8x8", "--config", "nonsense", says="nonsense")
+        self.fails(2, "tiles", "--size", "8x8", "--config", "nonsense", says="nonsense")
 
     def test_picture(self):
         self.run_tool("tiles", "--size", "100x70", "--tile", "16x16", "--raster", 3, "--svg", "order.svg")
@@ -407,7 +421,7 @@ class TestConfigurations(Cli):
             file.write("64 64 64\n64 64\n")
         self.fails(2, "tune", "--suite", "shapes.txt", says="shapes.txt:2: '64 64'", host=True)
         self.fails(2, "tune", "--gemm", "64x64x64", "--budget", "fast", says="--budget", host=True)
-        self.fails(1, "tune", "--gemm", "64x64x64", "--config", "nonsense", says="nonsense", host=True)
+        self.fails(2, "tune", "--gemm", "64x64x64", "--config", "nonsense", says="nonsense", host=True)
 
 
 class TestCache(Cli):
@@ -469,6 +483,19 @@ class TestCuda(Cli):
 
     def tool(self, *words, code=0, environment=None):
         return self.run_tool(*words, code=code, environment={**self.fake, **(environment or {})})
+
+    def test_doctor_compiles_for_the_gpu_and_says_what_is_missing(self):
+        done = self.tool("doctor")
+        self.assertIn("works    default      NVIDIA H200 (sm_90a)", done.stdout)
+        done = self.tool("doctor", "--nvrtc", "/nowhere/libnvrtc.so.13", "--cache-dir", "empty", code=1)
+        self.assertRegex(done.stdout, r"MISSING  nvrtc +NVRTC, which compiles the kernels, cannot be used. Tried:\n +/nowhere/libnvrtc.so.13: .*\n +-> Install it with `pip install nvidia-cuda-nvrtc`")
+        self.assertIn("FAILS    default", done.stdout)
+        self.assertIn("works    host", done.stdout)
+
+    def test_doctor_without_a_device_says_how_to_get_one(self):
+        done = self.tool("doctor", environment={"GGEMM_FAKE_DEVICES": "none"})
+        self.assertRegex(done.stdout, r"none     driver +.*CUDA_ERROR_NO_DEVICE.*\n +-> .*nvidia-smi")
+        self.assertIn("works    default      host", done.stdout)
 
     def test_wrong_results_are_found_and_are_1(self):
         done = self.tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--check", "--explain", code=1)

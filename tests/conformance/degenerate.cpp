@@ -17,6 +17,7 @@ CaseType type_of(bool grouped, ggemm_dtype input, ggemm_dtype output, ggemm_comp
   t.a = t.b = input;
   t.d = output;
   t.compute = compute;
+  t.layout_d = 0;  // some families have a kernel for each
   return t;
 }
 
@@ -35,7 +36,7 @@ class List {
  public:
   explicit List(const Options& options) {
     drawing_.seed = options.seed;
-    drawing_.mode = Mode::guard;
+    drawing_.guarded = true;
   }
   Case& add(const CaseType& type, const std::vector<Size>& sizes) {
     drawing_.grouped = type.grouped;
@@ -162,6 +163,24 @@ void add_big(List& list) {
 
 }  // namespace
 
+void Sweep::run_degenerate(std::vector<Job>& jobs, double deadline) {
+  std::vector<std::unique_ptr<Call>> calls;
+  std::vector<ggemm_problem> problems;
+  for (const Job& job : jobs) {
+    calls.push_back(std::make_unique<Call>());
+    describe(job.input, *calls.back());
+    calls.back()->force(job.config);
+    problems.push_back(calls.back()->problem());
+  }
+  // A failure shows again in the case that it belongs to.
+  if (options_.cuda && ggemm_prepare(context_, problems.data(), problems.size(), nullptr, nullptr)) std::printf("ggemm_prepare: %s\n", ggemm_last_error());
+  parallel(static_cast<int64_t>(jobs.size()), deadline, [&](Session& session, int64_t i) {
+    const Job& job = jobs[static_cast<std::size_t>(i)];
+    judge(session, {job.family, dtype_label(job.input.type), job.input.type.grouped}, Kind::degenerate, job.input, job.config,
+          repeat_degenerate_case(options_, job.number));
+  });
+}
+
 void Sweep::degenerate(double deadline) {
   const double begin = now();
   List list(options_);
@@ -180,28 +199,27 @@ void Sweep::degenerate(double deadline) {
         !(c.type.grouped ? options_.grouped : options_.plain))
       continue;
     // One run for each family that takes the case, with its best configuration, and one as the library chooses.
-    std::vector<Configuration> wanted = {{"", "chosen", 0, 0, 0, 0}};
+    std::vector<Configuration> wanted = {{"", "chosen", {0, 0, 0}}};
     try {
       Call call;
       describe(c, call);
       for (const Configuration& legal : legal_configurations(context_, call))
         if (std::none_of(wanted.begin(), wanted.end(), [&](const Configuration& w) { return w.family == legal.family; })) wanted.push_back(legal);
     } catch (const std::exception& e) {
-      tally_.failed("", label, "degenerate",
-                    {"degenerate", "", e.what(), c.text(), repeat_command(options_, "degenerate", c.type.grouped, static_cast<int64_t>(i))});
+      tally_.failed({"chosen", label, c.type.grouped}, Kind::degenerate, {"", e.what(), c.text(), repeat_degenerate_case(options_, static_cast<int64_t>(i))});
     }
     for (const Configuration& w : wanted) {
       if (i >= ordinary && w.name.empty()) continue;
-      if ((options_.family != "any" && w.family != options_.family) || (!options_.config.empty() && w.name != options_.config)) continue;
-      (i < ordinary ? jobs : big).push_back({c, w.name, w.family, "degenerate", static_cast<int64_t>(i), ""});
+      if ((!options_.family.empty() && w.family != options_.family) || (!options_.config.empty() && w.name != options_.config)) continue;
+      (i < ordinary ? jobs : big).push_back({c, w.name, w.family, static_cast<int64_t>(i)});
     }
   }
-  run(jobs, deadline);
+  run_degenerate(jobs, deadline);
   // Gigabytes each: one at a time, and the memory given back after.
   for (const Job& job : big) {
     if (broken_ || (deadline != 0 && now() > deadline)) break;
-    Session session(context_, options_.cuda ? cuda_memory(options_.ordinal, options_.exact_memory) : host_memory(), !options_.cuda);
-    run_one(session, job);
+    judge(*make_session(), {job.family, dtype_label(job.input.type), job.input.type.grouped}, Kind::degenerate, job.input, job.config,
+          repeat_degenerate_case(options_, job.number));
   }
   tally_.add_seconds("degenerate", now() - begin);
 }

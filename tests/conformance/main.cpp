@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ggemm_conformance: see options.cpp for what it does.
+#include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "sweep.hpp"
@@ -8,35 +10,25 @@
 namespace ggemm::tests {
 namespace {
 
-struct Part {
-  std::string mode;
-  bool grouped;
+// What the library's log says of its kernels.
+struct Compiles {
+  std::atomic<int> kernels = 0, spilled = 0;
+  std::atomic<std::int64_t> milliseconds = 0;
+  static void receive(void* user, ggemm_log_level, const char* message) {
+    Compiles& self = *static_cast<Compiles*>(user);
+    double spent = 0;
+    if (std::sscanf(message, "compiled %*s in %lf ms", &spent) == 1) ++self.kernels, self.milliseconds += static_cast<std::int64_t>(spent);
+    if (std::strstr(message, "bytes of local memory")) ++self.spilled;
+  }
 };
 
-std::vector<Part> parts_of(const Options& options) {
-  std::vector<Part> parts;
-  for (const std::string& mode : options.modes) {
-    if (mode == "degenerate") {
-      parts.push_back({mode, false});
-      continue;
-    }
-    if (options.plain) parts.push_back({mode, false});
-    if (options.grouped) parts.push_back({mode, true});
-  }
-  return parts;
-}
-
-void run_part(Sweep& sweep, const Options& options, const Part& part, double deadline) {
-  if (part.mode == "degenerate") return sweep.degenerate(deadline);
-  if (part.mode == "configs") return sweep.configurations(part.grouped, deadline);
-  const Mode mode = part.mode == "exact" ? Mode::exact : part.mode == "real" ? Mode::real : Mode::guard;
-  sweep.random(mode, part.grouped, part.grouped ? options.grouped_cases : options.cases, deadline);
-}
-
 int run(const Options& options) {
+  Compiles compiles;
   ggemm_context_options wanted = GGEMM_CONTEXT_OPTIONS_INIT;
   wanted.device = options.cuda ? GGEMM_DEVICE_CUDA : GGEMM_DEVICE_HOST;
   wanted.ordinal = options.ordinal;
+  wanted.log = Compiles::receive;
+  wanted.log_user = &compiles;
   ggemm_context* raw = nullptr;
   if (ggemm_context_create(&wanted, &raw)) {
     std::fprintf(stderr, "ggemm_conformance: no context: %s\n", ggemm_last_error());
@@ -48,22 +40,33 @@ int run(const Options& options) {
     std::fprintf(stderr, "ggemm_conformance: %s\n", ggemm_last_error());
     return 2;
   }
+  const double begin = now();
+  const KernelPool pool(options, raw);
+  if (options.list_families) {
+    for (const std::string& family : pool.families()) std::printf("%s\n", family.c_str());
+    return pool.empty() ? 1 : 0;
+  }
   std::printf("ggemm %s on %s %s\n", ggemm_version_string(), info.name, info.arch);
   install_crash_handler();
   Tally tally(options.failures_shown);
-  const double begin = now();
+  Tally::Run result;
   {
     Sweep sweep(options, raw, tally);
-    const std::vector<Part> parts = parts_of(options);
-    for (std::size_t i = 0; i < parts.size() && !sweep.broken(); ++i) {
-      const double share = options.time_limit > 0 ? (begin + options.time_limit - now()) / static_cast<double>(parts.size() - i) : 0;
-      run_part(sweep, options, parts[i], options.time_limit > 0 ? now() + share : 0);
-    }
+    const double deadline = options.budget > 0 ? begin + options.budget : 0;
+    if (options.degenerate) sweep.degenerate(deadline);
+    if (options.kernels && !sweep.broken() && !pool.empty()) sweep.kernels(pool, deadline);
+    result.next_kernel = sweep.next_kernel();
   }
-  const double seconds = now() - begin;
+  result.device = info.name;
+  result.seconds = now() - begin;
+  result.compiled = compiles.kernels, result.spilled = compiles.spilled;
+  result.compile_seconds = static_cast<double>(compiles.milliseconds) / 1e3;
   tally.print();
-  std::printf("%lld cases, %lld failed, %.1f s\n", static_cast<long long>(tally.total()), static_cast<long long>(tally.failures()), seconds);
-  if (!options.json.empty()) tally.write_json(options.json, info.name, options, seconds);
+  std::printf("%lld products, %lld failed, %.1f s", static_cast<long long>(tally.total()), static_cast<long long>(tally.failures()), result.seconds);
+  if (result.compiled > 0) std::printf("; %d kernels compiled in %.1f s of all threads", result.compiled, result.compile_seconds);
+  if (options.kernels && options.only_kernel < 0) std::printf("; go on with --first-kernel %lld", static_cast<long long>(result.next_kernel));
+  std::printf("\n");
+  if (!options.json.empty()) tally.write_json(options.json, options, result);
   if (tally.total() == 0) std::printf("no case fits the options\n");
   return tally.failures() > 0 || tally.total() == 0 ? 1 : 0;
 }

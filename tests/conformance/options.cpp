@@ -3,11 +3,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
-
-#include "support/formats.hpp"
 
 namespace ggemm::tests {
 namespace {
@@ -17,27 +14,31 @@ constexpr const char* help =
 
   --device host|cuda      the device (host)
   --ordinal N             CUDA device ordinal (0)
-  --mode LIST             of exact, real, guard, configs, degenerate, separated by commas, or all (all)
-                            exact       integers whose result is known to the last bit, in every output type
-                            real        normal data, NaN, infinities, denormals; the element-wise bound
-                            guard       exact, with every operand against an unmapped page
-                            configs     guard, with every configuration of every type and layout at least twice
+  --mode LIST             of kernels and degenerate, separated by a comma (both)
+                            kernels     kernels drawn from all that the library has for this device: family, types, layouts and configuration, output,
+                                        epilogue, plain or grouped; each is prepared and then runs many random products: any sizes and strides,
+                                        misaligned operands, operands against unmapped pages
                             degenerate  a fixed list of corner cases
-  --cases N               plain cases of each of exact, real and guard (500)
-  --grouped-cases N       grouped cases likewise (200)
-  --kind plain|grouped|both
   --seed S                (1)
-  --case I                only case I
-  --family simt|sm80|host|any   only configurations of this family (any)
+  --budget S              seconds for all modes together; kernels are drawn until it is used up (none)
+  --kernels N             at most N kernels (100 on the host; without a limit on CUDA, where --budget is then needed)
+  --per-kernel N          random products of each kernel (40)
+  --values exact|real|both  exact: integers whose result is known to the last bit, in every output type;
+                            real: normal data, NaN, infinities, denormals under the element-wise bound (both)
+  --first-kernel N        begin with kernel N of the seed, where an earlier run ended
+  --shard I/N             only kernels whose number is I modulo N: the part of one of N processes
+  --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I)
+  --kind plain|grouped|both
+  --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal
-  --dtype NAME            only this type of A and B: f64 f32 tf32 f16 bf16 e4m3 e5m2 i8
-  --per-class N           cases in a row that share a kernel (1 on the host, 8 on CUDA)
-  --work N                multiply-adds of a case, at most (1048576)
-  --workers N             host threads that run and check cases (the cores, at most 16)
-  --time-limit S          seconds for all modes together, shared out evenly (none)
+  --dtype NAME            only this type of A and B: f64 f32 tf32 f16 bf16 e4m3 e5m2 i8 mixed
+  --work N                multiply-adds of a product, at most (2^18 on the host; 2^22 on CUDA, where one in each kernel may be larger)
+  --workers N             host threads that prepare kernels, run and check products (the cores, at most 32)
   --memory arena|exact    arena: mapped memory between unmapped pages; exact: one plain allocation an operand, for compute-sanitizer (arena)
   --big                   operands of more than 2^31 elements, among the degenerate cases
+  --list-families         print the families that the device has kernels of, and end
   --json FILE             counts as JSON
+A product is a function of the seed, the numbers of kernel and product, and the library's table of configurations.
 Exit code: 0 if all is right, 1 if a case failed, 2 if the command line is wrong or the device cannot be used.
 )";
 
@@ -49,20 +50,10 @@ Exit code: 0 if all is right, 1 if a case failed, 2 if the command line is wrong
 double number(const std::string& key, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end || value < 0) refuse(key + "=" + text + " is not a number of 0 or more");
+  if (text.empty() || *end || !(value >= 0)) refuse(key + "=" + text + " is not a number of 0 or more");
   return value;
 }
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
+std::int64_t whole(const std::string& key, const std::string& text) { return static_cast<std::int64_t>(number(key, text)); }
 
 const std::string& one_of(const std::string& key, const std::string& value, const std::vector<std::string>& allowed) {
   for (const std::string& a : allowed)
@@ -70,44 +61,59 @@ const std::string& one_of(const std::string& key, const std::string& value, cons
   refuse(key + "=" + value + " is not among the choices");
 }
 
+void read_shard(const std::string& text, Options& o) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) refuse("--shard=" + text + " is not I/N");
+  o.shard = whole("--shard", text.substr(0, slash));
+  o.shards = whole("--shard", text.substr(slash + 1));
+  if (o.shard >= o.shards) refuse("--shard=" + text + ": I must be below N");
+}
+
+void read_modes(const std::string& text, Options& o) {
+  o.kernels = o.degenerate = false;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    (one_of("--mode", text.substr(begin, end - begin), {"kernels", "degenerate"}) == "kernels" ? o.kernels : o.degenerate) = true;
+    begin = end + 1;
+  }
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  const std::vector<std::string> all_modes = o.modes;
   using Set = std::function<void(const std::string&, const std::string&)>;
   const std::map<std::string, Set> with_value = {
       {"--device", [&](auto& k, auto& v) { o.cuda = one_of(k, v, {"host", "cuda"}) == "cuda"; }},
-      {"--ordinal", [&](auto& k, auto& v) { o.ordinal = static_cast<int>(number(k, v)); }},
-      {"--mode",
-       [&](auto& k, auto& v) {
-         if (v == "all") return;
-         o.modes = split(v);
-         for (const auto& mode : o.modes) one_of(k, mode, all_modes);
-       }},
-      {"--cases", [&](auto& k, auto& v) { o.cases = static_cast<std::int64_t>(number(k, v)); }},
-      {"--grouped-cases", [&](auto& k, auto& v) { o.grouped_cases = static_cast<std::int64_t>(number(k, v)); }},
+      {"--ordinal", [&](auto& k, auto& v) { o.ordinal = static_cast<int>(whole(k, v)); }},
+      {"--mode", [&](auto&, auto& v) { read_modes(v, o); }},
+      {"--seed", [&](auto& k, auto& v) { o.seed = static_cast<std::uint64_t>(whole(k, v)); }},
+      {"--budget", [&](auto& k, auto& v) { o.budget = number(k, v); }},
+      {"--kernels", [&](auto& k, auto& v) { o.kernel_count = whole(k, v); }},
+      {"--per-kernel", [&](auto& k, auto& v) { o.per_kernel = whole(k, v); }},
+      {"--values", [&](auto& k, auto& v) { one_of(k, v, {"exact", "real", "both"}), o.exact = v != "real", o.real = v != "exact"; }},
+      {"--first-kernel", [&](auto& k, auto& v) { o.first_kernel = whole(k, v); }},
+      {"--shard", [&](auto&, auto& v) { read_shard(v, o); }},
+      {"--kernel", [&](auto& k, auto& v) { o.only_kernel = whole(k, v); }},
+      {"--case", [&](auto& k, auto& v) { o.only_case = whole(k, v); }},
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
-      {"--seed", [&](auto& k, auto& v) { o.seed = static_cast<std::uint64_t>(number(k, v)); }},
-      {"--case", [&](auto& k, auto& v) { o.only_case = static_cast<std::int64_t>(number(k, v)); }},
-      {"--family", [&](auto& k, auto& v) { o.family = one_of(k, v, {"simt", "sm80", "host", "any"}); }},
+      {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
-      {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "i8"}); }},
-      {"--per-class", [&](auto& k, auto& v) { o.per_class = static_cast<int>(number(k, v)); }},
+      {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "i8", "mixed"}); }},
       {"--work", [&](auto& k, auto& v) { o.work = number(k, v); }},
-      {"--workers", [&](auto& k, auto& v) { o.workers = static_cast<int>(number(k, v)); }},
-      {"--time-limit", [&](auto& k, auto& v) { o.time_limit = number(k, v); }},
+      {"--workers", [&](auto& k, auto& v) { o.workers = static_cast<int>(whole(k, v)); }},
       {"--memory", [&](auto& k, auto& v) { o.exact_memory = one_of(k, v, {"arena", "exact"}) == "exact"; }},
       {"--json", [&](auto&, auto& v) { o.json = v; }},
   };
+  const std::map<std::string, bool*> flags = {{"--big", &o.big}, {"--list-families", &o.list_families}};
   for (int i = 1; i < argc; ++i) {
     std::string key = argv[i], value;
     if (key == "--help" || key == "-h") {
       std::fputs(help, stdout);
       std::exit(0);
     }
-    if (key == "--big") {
-      o.big = true;
+    if (const auto flag = flags.find(key); flag != flags.end()) {
+      *flag->second = true;
       continue;
     }
     const std::size_t equals = key.find('=');
@@ -118,21 +124,35 @@ Options parse_options(int argc, char** argv) {
     if (!joined && ++i >= argc) refuse(key + " needs a value");
     found->second(key, joined ? value : argv[i]);
   }
-  if (o.per_class == 0) o.per_class = o.cuda ? 8 : 1;
+  if (o.kernel_count == 0 && !o.cuda) o.kernel_count = 100;
+  if (o.kernels && o.kernel_count == 0 && o.budget == 0 && o.only_kernel < 0 && !o.list_families) refuse("--budget or --kernels must say how many kernels to draw");
+  if (o.work == 0) o.work = o.cuda ? 1 << 22 : 1 << 18;
   return o;
 }
 
-std::string repeat_command(const Options& o, const std::string& mode, bool grouped, std::int64_t number) {
-  char text[400];
-  std::snprintf(text, sizeof text, "ggemm_conformance --device %s --mode %s --kind %s --seed %llu --case %lld --per-class %d --work %.0f --family %s",
-                o.cuda ? "cuda" : "host", mode.c_str(), grouped ? "grouped" : "plain", static_cast<unsigned long long>(o.seed),
-                static_cast<long long>(number), o.per_class, o.work, o.family.c_str());
-  std::string out = text;
-  if (!o.dtype.empty()) out += " --dtype " + o.dtype;
-  if (!o.config.empty()) out += " --config " + o.config;
-  if (o.exact_memory) out += " --memory exact";
-  if (o.big) out += " --big";
+namespace {
+
+std::string repeat_start(const Options& o, const char* mode, const std::string& family) {
+  char text[200];
+  std::snprintf(text, sizeof text, "ggemm_conformance --device %s --mode %s --seed %llu", o.cuda ? "cuda" : "host", mode,
+                static_cast<unsigned long long>(o.seed));
+  return text + (family.empty() ? "" : " --family " + family) + (o.dtype.empty() ? "" : " --dtype " + o.dtype) +
+         (o.config.empty() ? "" : " --config " + o.config) + (o.exact_memory ? " --memory exact" : "");
+}
+
+}  // namespace
+
+std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64_t number) {
+  char text[200];
+  std::snprintf(text, sizeof text, " --kernel %lld --case %lld --work %.0f", static_cast<long long>(kernel), static_cast<long long>(number), o.work);
+  std::string out = repeat_start(o, "kernels", o.family) + text;
+  if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
+  if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";
   return out;
+}
+
+std::string repeat_degenerate_case(const Options& o, std::int64_t number) {
+  return repeat_start(o, "degenerate", o.family) + " --case " + std::to_string(number) + (o.big ? " --big" : "");
 }
 
 }  // namespace ggemm::tests

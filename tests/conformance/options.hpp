@@ -12,25 +12,29 @@ namespace ggemm::tests {
 struct Options {
   bool cuda = false;
   int ordinal = 0;
-  std::vector<std::string> modes = {"exact", "real", "guard", "configs", "degenerate"};
-  std::int64_t cases = 500, grouped_cases = 200;  // for each of the modes exact, real and guard
+  bool kernels = true, degenerate = true;  // modes
+  bool exact = true, real = true;          // values of random products
   bool plain = true, grouped = true;
   std::uint64_t seed = 1;
-  std::int64_t only_case = -1;  // -1: all
-  std::string family = "any", config, dtype;
-  int per_class = 0;      // 0: 1 on the host, 8 on CUDA
-  double work = 1 << 20;  // multiply-adds a case
-  int workers = 0;        // 0: as many as cores, at most 16
-  double time_limit = 0;  // seconds; 0: none
+  std::int64_t kernel_count = 0;           // 0: 100 on the host, as many as the budget allows on CUDA
+  std::int64_t per_kernel = 40;            // products
+  std::int64_t first_kernel = 0, only_kernel = -1, only_case = -1;  // -1: all
+  std::int64_t shard = 0, shards = 1;      // kernels whose number is `shard` modulo `shards`
+  std::string family, config, dtype;       // "": any
+  double work = 0;    // multiply-adds a case; 0: 2^18 on the host, 2^22 on CUDA
+  int workers = 0;    // 0: as many as cores, at most 32
+  double budget = 0;  // seconds; 0: none
   std::string json;
   bool exact_memory = false;
   bool big = false;  // operands of more than 2^31 elements too
+  bool list_families = false;
   int failures_shown = 20;
 };
 
 // Prints the help or what is wrong and ends the program where that is all there is to do.
 Options parse_options(int argc, char** argv);
-// The command that repeats one case of a mode.
-std::string repeat_command(const Options& options, const std::string& mode, bool grouped, std::int64_t number);
+// The command that repeats one random product, or one of the degenerate ones.
+std::string repeat_kernel_case(const Options& options, std::int64_t kernel, std::int64_t number);
+std::string repeat_degenerate_case(const Options& options, std::int64_t number);
 
 }  // namespace ggemm::tests

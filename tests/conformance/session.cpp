@@ -14,49 +14,62 @@ std::vector<Configuration> legal_configurations(ggemm_context* context, const Ca
   for (std::size_t i = 0; i < count; ++i) {
     ggemm_config config = GGEMM_CONFIG_INIT;
     if (ggemm_config_get(context, &problem, i, &config)) throw std::runtime_error(std::string("ggemm_config_get: ") + ggemm_last_error());
-    out.push_back({config.name, config.family, config.tile_m, config.tile_n, config.tile_k, config.stages});
+    out.push_back({config.name, config.family, {config.tile_m, config.tile_n, config.tile_k}});
   }
   return out;
+}
+
+CheckOptions check_options(const std::string& family, const CaseType& type, double work) {
+  const auto fp8 = [](ggemm_dtype dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
+  CheckOptions options;
+  options.tensor_cores = family != "host" && family != "simt";
+  options.short_sums = options.tensor_cores && fp8(type.a) && fp8(type.b);
+  options.work = std::max(work * 2, 1e6);
+  return options;
 }
 
 Session::Session(ggemm_context* context, std::unique_ptr<Memory> memory, bool host) : context_(context), memory_(std::move(memory)), host_(host) {
   for (int i = 0; i < slot_count; ++i) slots_.emplace_back(*memory_);
 }
 
-std::optional<std::string> Session::launch(const Case& c, Call& call) {
-  const auto said = [](const char* function, ggemm_status status) {
-    return std::string(function) + " returned " + ggemm_status_string(status) + ": " + ggemm_last_error();
+Outcome Session::launch(const Case& c, Call& call) {
+  const auto said = [&](const char* function, ggemm_status status) -> Outcome {
+    if (status == GGEMM_OK) return {};
+    const bool refused = status == GGEMM_ERROR_UNSUPPORTED && !call.config.empty();
+    return {refused ? Verdict::refused : Verdict::wrong, std::string(function) + " returned " + ggemm_status_string(status) + ": " + ggemm_last_error()};
   };
-  if (!c.through_plan) {
-    const ggemm_status status = call.is_grouped ? ggemm_grouped_gemm(context_, &call.grouped, &call.grouped_args, memory_->stream())
-                                                : ggemm_gemm(context_, &call.gemm, &call.gemm_args, memory_->stream());
-    if (status) return said(call.is_grouped ? "ggemm_grouped_gemm" : "ggemm_gemm", status);
-    return std::nullopt;
-  }
+  void* const stream = memory_->stream();
+  if (!c.through_plan)
+    return call.is_grouped ? said("ggemm_grouped_gemm", ggemm_grouped_gemm(context_, &call.grouped, &call.grouped_args, stream))
+                           : said("ggemm_gemm", ggemm_gemm(context_, &call.gemm, &call.gemm_args, stream));
   ggemm_plan* raw = nullptr;
-  ggemm_status status = call.is_grouped ? ggemm_plan_create_grouped(context_, &call.grouped, &raw) : ggemm_plan_create(context_, &call.gemm, &raw);
-  if (status) return said("creating a plan", status);
+  const ggemm_status created =
+      call.is_grouped ? ggemm_plan_create_grouped(context_, &call.grouped, &raw) : ggemm_plan_create(context_, &call.gemm, &raw);
+  if (created) return said("creating a plan", created);
   const std::unique_ptr<ggemm_plan, void (*)(ggemm_plan*)> plan(raw, ggemm_plan_destroy);
-  status =
-      call.is_grouped ? ggemm_plan_run_grouped(raw, &call.grouped_args, memory_->stream()) : ggemm_plan_run(raw, &call.gemm_args, memory_->stream());
-  if (status) return said("running a plan", status);
+  const Outcome ran = said("running a plan", call.is_grouped ? ggemm_plan_run_grouped(raw, &call.grouped_args, stream)
+                                                             : ggemm_plan_run(raw, &call.gemm_args, stream));
   memory_->wait();
-  return std::nullopt;
+  return ran;
 }
 
-std::optional<std::string> Session::compare(const Case& c, const Images& images, const Addresses& at, const CheckOptions& options) {
+Bytes Session::read_back(const Images& images, const Addresses& at) {
   Bytes d(images[slot_d].size());
   if (!d.empty()) memory_->read(d.data(), at[slot_d], d.size());
-  if (auto wrong = check_result(c, images, d, options)) return wrong;
+  return d;
+}
+
+Outcome Session::compare(const Case& c, const Images& images, const Addresses& at, const CheckOptions& options) {
+  if (auto wrong = check_result(c, images, read_back(images, at), options)) return {Verdict::wrong, *wrong};
   // What is only read must be as it was. On the GPU that costs more copies than it is worth: a stray write there lands in a guard page or in D's
   // padding.
   for (int i = 0; host_ && i < slot_count; ++i)
     if (i != slot_d && !images[i].empty() && std::memcmp(images[i].data(), at[i], images[i].size()) != 0)
-      return "an input was changed (buffer " + std::to_string(i) + ")";
-  return std::nullopt;
+      return {Verdict::wrong, "an input was changed (buffer " + std::to_string(i) + ")"};
+  return {};
 }
 
-std::optional<std::string> Session::run(const Case& c, const std::string& config, const CheckOptions& options) {
+Outcome Session::run(const Case& c, const std::string& config, const CheckOptions& options) {
   try {
     Images images = make_images(c);
     Addresses at{};
@@ -72,12 +85,14 @@ std::optional<std::string> Session::run(const Case& c, const std::string& config
     Call call;
     bind_call(c, at, call);
     call.force(config);
-    if (auto wrong = launch(c, call)) return wrong;
+    const Outcome launched = launch(c, call);
+    if (launched.verdict == Verdict::wrong) return launched;
     memory_->wait();
-    return compare(c, images, at, options);
+    if (launched.verdict == Verdict::right) return compare(c, images, at, options);
+    return read_back(images, at) == images[slot_d] ? launched : Outcome{Verdict::wrong, "D was written, and yet " + launched.what};
   } catch (const std::exception& e) {
     broken_ = true;
-    return std::string(e.what()) + " (the device is not usable after this)";
+    return {Verdict::wrong, std::string(e.what()) + " (the device is not usable after this)"};
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws many cases, prepares their kernels together, and runs them on several host threads.
+// Prepares kernels and runs products on several host threads.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -7,51 +7,46 @@
 #include <string>
 #include <vector>
 
-#include "session.hpp"
-#include "tally.hpp"
+#include "kernel_pool.hpp"
 
 namespace ggemm::tests {
 
-// One case to run.
+// One degenerate case to run.
 struct Job {
   Case input;
   std::string config;  // "": the library's choice
   std::string family;  // for the tally
-  std::string mode;
   std::int64_t number = 0;
-  std::string refused;  // asking for the legal configurations failed with this
 };
 
 class Sweep {
  public:
   Sweep(const Options& options, ggemm_context* context, Tally& tally);
-  // Cases 0 .. count-1 of a mode (exact, real, guard), until `deadline` (seconds on the steady clock; 0: none).
-  void random(Mode mode, bool grouped, std::int64_t count, double deadline);
-  // Every configuration of the common types and layouts.
-  void configurations(bool grouped, double deadline);
+  // Kernels of the pool, each with its products, until `deadline` (seconds on the steady clock; 0: none) or as many as the options say.
+  void kernels(const KernelPool& pool, double deadline);
   // The fixed list of corner cases.
   void degenerate(double deadline);
   bool broken() const { return broken_; }
+  std::int64_t next_kernel() const { return next_kernel_; }  // the first that was not begun
 
  private:
-  std::optional<Job> choose(Case input, const std::string& mode, std::int64_t number);
-  void run(std::vector<Job>& jobs, double deadline);
-  void prepare(const std::vector<Job>& jobs);
-  void run_one(Session& session, const Job& job);
-  void parallel(std::size_t count, double deadline, const std::function<void(std::size_t worker, std::size_t index)>& work);
-  Drawing drawing(Mode mode, bool grouped) const;
+  void run_kernel(Session& session, const KernelPool& pool, std::int64_t number);
+  bool prepare(const KernelClass& kernel, const KernelCase& first);
+  void run_degenerate(std::vector<Job>& jobs, double deadline);
+  void judge(Session& session, const RowKey& row, Kind kind, const Case& input, const std::string& config, const std::string& repeat);
+  std::unique_ptr<Session> make_session() const;
+  void parallel(std::int64_t count, double deadline, const std::function<void(Session&, std::int64_t)>& work);
 
   const Options& options_;
   ggemm_context* context_;
   Tally& tally_;
   std::vector<std::unique_ptr<Session>> sessions_;
   std::atomic<bool> broken_ = false;
+  std::int64_t next_kernel_ = 0;
 };
 
 // Seconds on the steady clock.
 double now();
-// "bf16", "tf32", or "mixed" where A's and B's types differ.
-std::string dtype_label(const CaseType& type);
 // A crash of this thread prints `line` before the program ends.
 void set_crash_line(const std::string& line);
 void install_crash_handler();

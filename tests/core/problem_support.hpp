@@ -2,11 +2,10 @@
 // Descriptions of problems, and the types that come of them.
 #pragma once
 #include <catch2/catch_test_macros.hpp>
-#include <string>
 #include <vector>
 
-#include "core/error.hpp"
 #include "core/problem.hpp"
+#include "support/errors.hpp"
 
 namespace ggemm::tests {
 
@@ -51,19 +50,6 @@ inline std::vector<core::ProblemType> every_type() {
     }
   }
   return out;
-}
-
-// The text of the error that `call` throws; its status must be `status`.
-template <class Call>
-std::string failure_of(Call call, ggemm_status status) {
-  try {
-    call();
-  } catch (const core::Error& error) {
-    CHECK(error.status() == status);
-    return error.text();
-  }
-  FAIL("no error was thrown");
-  return "";
 }
 
 }  // namespace ggemm::tests

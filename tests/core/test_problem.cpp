@@ -142,7 +142,7 @@ TEST_CASE("problem: packed rows follow the sizes that a call brings, strides tha
   CHECK((p.m == 20 && p.n == 11 && p.k == 40));
   // more columns than rows of C are apart
   buffers.args.n = 65;
-  failure_of([&] { core::bind(problem, buffers.args); }, GGEMM_ERROR_ARGUMENT);
+  error_of([&] { core::bind(problem, buffers.args); }, GGEMM_ERROR_ARGUMENT);
 }
 
 TEST_CASE("problem: strides that fit are taken, those that make elements of one matrix meet are not") {
@@ -305,8 +305,8 @@ TEST_CASE("problem: scalars in device memory stay where they are, and C with the
   alignas(8) unsigned char memory[16];
   CHECK(alpha_of(GGEMM_F16, GGEMM_F16, memory + 4, true).pointer == memory + 4);
   CHECK(alpha_of(GGEMM_F64, GGEMM_F64, memory + 8, true).pointer == memory + 8);
-  failure_of([&] { alpha_of(GGEMM_F16, GGEMM_F16, memory + 2, true); }, GGEMM_ERROR_ARGUMENT);
-  failure_of([&] { alpha_of(GGEMM_F64, GGEMM_F64, memory + 4, true); }, GGEMM_ERROR_ARGUMENT);
+  error_of([&] { alpha_of(GGEMM_F16, GGEMM_F16, memory + 2, true); }, GGEMM_ERROR_ARGUMENT);
+  error_of([&] { alpha_of(GGEMM_F64, GGEMM_F64, memory + 4, true); }, GGEMM_ERROR_ARGUMENT);
   CHECK(alpha_of(GGEMM_F16, GGEMM_F16, nullptr, true).pointer == nullptr);
   CHECK(low_bits<float>(alpha_of(GGEMM_F16, GGEMM_F16, nullptr, true).bits) == 1.0f);
   ggemm_gemm_desc desc = plain_desc(GGEMM_F16, GGEMM_F16, GGEMM_F16, 1, 1, 1);
@@ -417,7 +417,7 @@ TEST_CASE("problem: a grouped call joins pointer arrays with the description") {
   const ggemm_grouped_args none = GGEMM_GROUPED_ARGS_INIT;
   CHECK(core::bind(core::check_problem(desc), none).groups == 0);
   desc.groups = 1;
-  failure_of([&] { core::bind(core::check_problem(desc), none); }, GGEMM_ERROR_ARGUMENT);
+  error_of([&] { core::bind(core::check_problem(desc), none); }, GGEMM_ERROR_ARGUMENT);
 }
 
 TEST_CASE("problem: dtypes have the names and sizes of the header") {

@@ -3,11 +3,10 @@
 #pragma once
 #include <catch2/catch_test_macros.hpp>
 #include <string>
-#include <utility>
 
-#include "core/error.hpp"
 #include "cuda/device.hpp"
 #include "fake_driver/fake.hpp"
+#include "support/errors.hpp"
 
 namespace ggemm::test {
 
@@ -45,18 +44,7 @@ class Machine {
   }
 };
 
-// The error that `work` throws.
-template <class Work>
-core::Error error_of(Work&& work) {
-  try {
-    std::forward<Work>(work)();
-  } catch (const core::Error& error) {
-    return error;
-  }
-  FAIL("no error was thrown");
-  return {GGEMM_OK, ""};
-}
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using tests::contains;
+using tests::error_of;
 
 }  // namespace ggemm::test

@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "params.cuh"
 
@@ -19,13 +20,33 @@ bool cut(std::string& text, const std::string& end) {
   return true;
 }
 
+bool by_tensor_maps(const std::string& kernel) { return kernel.starts_with("ggemm_sm90_"); }
+
+bool repacks(const std::string& kernel) { return kernel.starts_with("ggemm_repack_"); }
+
+// Copies as kernels/repack.cu does.
+void repack(const std::string& kernel, const kernels::RepackParams& p) {
+  const auto size = static_cast<std::size_t>(kernel.at(std::strlen("ggemm_repack_")) - '0');
+  for (std::int64_t line = 0; line < p.lines; ++line)
+    for (std::int64_t at = 0; at < p.length; ++at)
+      std::memcpy(static_cast<char*>(p.to) + (line * p.to_stride + at) * static_cast<std::int64_t>(size),
+                  static_cast<const char*>(p.from) + (line * p.line_stride + at * p.element_stride) * static_cast<std::int64_t>(size), size);
+}
+
+// The product that a plain kernel was asked for, as the caller described it.
+kernels::GemmParams plain_params(const std::string& kernel, const void* parameters) {
+  if (!by_tensor_maps(kernel)) return *static_cast<const kernels::GemmParams*>(parameters);
+  const kernels::GemmParams& params = static_cast<const kernels::TensorParams*>(parameters)->problem;
+  return kernel.find("_swap_") == std::string::npos ? params : core::transposed(params);
+}
+
 }  // namespace
 
 core::ProblemType type_of_kernel(const std::string& symbol) {
   std::string rest = symbol;
   REQUIRE(rest.starts_with("ggemm_"));
   rest.erase(0, 6);
-  const bool grouped = cut(rest, "_grouped");
+  const bool columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;
   // The longer name first: "gelu_tanh" ends like "tanh".
@@ -41,6 +62,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   type.bias = static_cast<std::uint8_t>(bias);
   type.bias_dtype = bias ? type.d : 0;
   type.grouped = grouped;
+  type.major_d = columns ? core::Major::mn : core::Major::k;
   return type;
 }
 
@@ -72,7 +94,7 @@ void Machine::check_clean() const {
 }
 
 int Machine::sizes(void*, const char* kernel, std::size_t* out) {
-  out[0] = ends_with(kernel, "_grouped") ? sizeof(kernels::GroupedParams) : sizeof(kernels::GemmParams);
+  out[0] = repacks(kernel) ? sizeof(kernels::RepackParams) : ends_with(kernel, "_grouped") ? sizeof(kernels::GroupedParams) : by_tensor_maps(kernel) ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
   return 1;
 }
 
@@ -80,11 +102,15 @@ double Machine::answer(void* user, const fake_launch* launch) {
   Machine& machine = *static_cast<Machine*>(user);
   const std::string kernel = launch->kernel;
   try {
+    if (repacks(kernel)) {
+      repack(kernel, *static_cast<const kernels::RepackParams*>(launch->parameters[0]));
+      return 1.0;
+    }
     const core::ProblemType type = type_of_kernel(kernel);
     if (type.grouped)
       machine.reference_.run(type, *static_cast<const kernels::GroupedParams*>(launch->parameters[0]));
     else
-      machine.reference_.run(type, *static_cast<const kernels::GemmParams*>(launch->parameters[0]));
+      machine.reference_.run(type, plain_params(kernel, launch->parameters[0]));
   } catch (const std::exception& e) {
     std::lock_guard lock(machine.mutex_);
     machine.faults_ += kernel + ": " + e.what() + "\n";
@@ -93,6 +119,15 @@ double Machine::answer(void* user, const fake_launch* launch) {
   for (const auto& [part, milliseconds] : machine.times_)
     if (kernel.find(part) != std::string::npos) return milliseconds;
   return 1.0;
+}
+
+ggemm_status call_and_wait(const ContextPointer& context, PlainProblem<float>& problem) {
+  std::memset(problem.d.data(), 0x5a, problem.d.size() * sizeof(float));
+  const ggemm_status status = ggemm_gemm(context.get(), &problem.desc, &problem.args, nullptr);
+  driver().wait();
+  INFO(ggemm_status_string(status) << ": " << ggemm_last_error());
+  CHECK((status == GGEMM_OK ? problem.d == std::vector<float>(problem.d.size(), 12.0f) : problem.d_untouched()));
+  return status;
 }
 
 void LogLines::receive(void* user, ggemm_log_level, const char* message) {

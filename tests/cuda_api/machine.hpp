@@ -40,6 +40,41 @@ class Machine {
   std::vector<std::pair<std::string, double>> times_;
 };
 
+// Runs a whole problem whose operands are as they were made, on the default stream, and sees that D is right after success and untouched after failure.
+ggemm_status call_and_wait(const ContextPointer& context, PlainProblem<float>& problem);
+
+// A stream of the test's own, one that the legacy default stream waits for, in the device's primary context, which is current to this thread as long
+// as it lives.
+class Stream {
+ public:
+  Stream() {
+    REQUIRE(driver().symbol<int(unsigned)>("cuInit")(0) == 0);
+    REQUIRE(driver().symbol<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, 0) == 0);
+    REQUIRE(driver().symbol<int(void*)>("cuCtxSetCurrent")(context_) == 0);
+    REQUIRE(driver().symbol<int(void**, unsigned)>("cuStreamCreate")(&stream_, 0) == 0);
+  }
+  ~Stream() {
+    driver().symbol<int(void*)>("cuStreamDestroy_v2")(stream_);
+    driver().symbol<int(void*)>("cuCtxSetCurrent")(nullptr);
+    driver().symbol<int(int)>("cuDevicePrimaryCtxRelease_v2")(0);
+  }
+  Stream(const Stream&) = delete;
+  void* get() const { return stream_; }
+  void begin(int mode) { REQUIRE(driver().symbol<int(void*, int)>("cuStreamBeginCapture_v2")(stream_, mode) == 0); }
+  void end() { REQUIRE(driver().symbol<int(void*, void**)>("cuStreamEndCapture")(stream_, &graph_) == 0); }
+  void replay() {
+    void* executable = nullptr;
+    REQUIRE(driver().symbol<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(&executable, graph_, 0) == 0);
+    REQUIRE(driver().symbol<int(void*, void*)>("cuGraphLaunch")(executable, stream_) == 0);
+    driver().wait();
+    REQUIRE(driver().symbol<int(void*)>("cuGraphExecDestroy")(executable) == 0);
+  }
+  void drop_graph() { REQUIRE(driver().symbol<int(void*)>("cuGraphDestroy")(graph_) == 0); }
+
+ private:
+  void *context_ = nullptr, *stream_ = nullptr, *graph_ = nullptr;
+};
+
 // Counts what a context's log says.
 struct LogLines {
   std::mutex mutex;

@@ -7,38 +7,6 @@ namespace {
 
 constexpr const char* config = "simt_f32_f32_f32_tt_32x32x16_w2x1_s2_r1";
 
-// A stream of the test's own, one that the legacy default stream waits for, in the device's primary context, which is current to this thread as long
-// as it lives.
-class Stream {
- public:
-  Stream() {
-    REQUIRE(driver().symbol<int(unsigned)>("cuInit")(0) == 0);
-    REQUIRE(driver().symbol<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, 0) == 0);
-    REQUIRE(driver().symbol<int(void*)>("cuCtxSetCurrent")(context_) == 0);
-    REQUIRE(driver().symbol<int(void**, unsigned)>("cuStreamCreate")(&stream_, 0) == 0);
-  }
-  ~Stream() {
-    driver().symbol<int(void*)>("cuStreamDestroy_v2")(stream_);
-    driver().symbol<int(void*)>("cuCtxSetCurrent")(nullptr);
-    driver().symbol<int(int)>("cuDevicePrimaryCtxRelease_v2")(0);
-  }
-  Stream(const Stream&) = delete;
-  void* get() const { return stream_; }
-  void begin(int mode) { REQUIRE(driver().symbol<int(void*, int)>("cuStreamBeginCapture_v2")(stream_, mode) == 0); }
-  void end() { REQUIRE(driver().symbol<int(void*, void**)>("cuStreamEndCapture")(stream_, &graph_) == 0); }
-  void replay() {
-    void* executable = nullptr;
-    REQUIRE(driver().symbol<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(&executable, graph_, 0) == 0);
-    REQUIRE(driver().symbol<int(void*, void*)>("cuGraphLaunch")(executable, stream_) == 0);
-    driver().wait();
-    REQUIRE(driver().symbol<int(void*)>("cuGraphExecDestroy")(executable) == 0);
-  }
-  void drop_graph() { REQUIRE(driver().symbol<int(void*)>("cuGraphDestroy")(graph_) == 0); }
-
- private:
-  void *context_ = nullptr, *stream_ = nullptr, *graph_ = nullptr;
-};
-
 }  // namespace
 
 TEST_CASE("An unprepared call is refused during capture and a prepared one becomes one launch, in every capture mode") {

@@ -24,6 +24,7 @@ class Driver {
   decltype(&::fake_set_driver_version) set_driver_version;
   decltype(&::fake_set_memory_limit) set_memory_limit;
   decltype(&::fake_set_kernel_resources) set_kernel_resources;
+  decltype(&::fake_set_spill) set_spill;
   decltype(&::fake_add_memory) add_memory;
   decltype(&::fake_remove_memory) remove_memory;
   decltype(&::fake_fail) fail;
@@ -82,6 +83,7 @@ class Driver {
     bind(set_driver_version, "fake_set_driver_version");
     bind(set_memory_limit, "fake_set_memory_limit");
     bind(set_kernel_resources, "fake_set_kernel_resources");
+    bind(set_spill, "fake_set_spill");
     bind(add_memory, "fake_add_memory");
     bind(remove_memory, "fake_remove_memory");
     bind(fail, "fake_fail");

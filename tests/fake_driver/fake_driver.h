@@ -55,6 +55,9 @@ FAKE_API void fake_set_driver_version(int version);
 FAKE_API void fake_set_memory_limit(int ordinal, size_t bytes);
 /** What every kernel is said to need: 64 registers and nothing else to begin with. */
 FAKE_API void fake_set_kernel_resources(int registers, int static_shared_bytes, int local_bytes);
+/** Kernels whose name holds this text are said to keep so many bytes a thread in local memory, whatever the others do. Rules add up; the first that fits
+ *  counts. */
+FAKE_API void fake_set_spill(const char* part, int local_bytes);
 /** Memory of the test's own that is to count as device memory in copies and fills (operands, a test's allocator). */
 FAKE_API void fake_add_memory(void* data, size_t bytes);
 FAKE_API void fake_remove_memory(void* data);

@@ -53,6 +53,12 @@ Result find_function(cu::Function handle, std::shared_ptr<Function>& out) {
   return find(state().modules, out->module)->context == current_context() ? Result::success : Result::invalid_context;
 }
 
+int local_bytes(const std::string& kernel) {
+  for (const auto& [part, bytes] : state().spills)
+    if (kernel.find(part) != std::string::npos) return bytes;
+  return state().kernel_local;
+}
+
 }  // namespace
 
 FAKE_DRIVER Result cuModuleLoadData(cu::Module* out, const void* image) {
@@ -109,7 +115,7 @@ FAKE_DRIVER Result cuFuncGetAttribute(int* value, cu::FunctionAttribute which, c
   if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
   switch (which) {
     case cu::FunctionAttribute::shared_bytes: *value = state().kernel_static_shared; break;
-    case cu::FunctionAttribute::local_bytes: *value = state().kernel_local; break;
+    case cu::FunctionAttribute::local_bytes: *value = local_bytes(function->name); break;
     case cu::FunctionAttribute::registers: *value = state().kernel_registers; break;
     case cu::FunctionAttribute::max_dynamic_shared_bytes: *value = function->max_dynamic_shared; break;
     default: return Result::invalid_value;
@@ -147,9 +153,43 @@ FAKE_DRIVER Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* ctas, cu::Fu
   return Result::success;
 }
 
+// As if every multiprocessor held one CTA and clusters fitted without rest.
+FAKE_DRIVER Result cuOccupancyMaxActiveClusters(int* clusters, cu::Function handle, const cu::LaunchConfig* config) {
+  Call call("cuOccupancyMaxActiveClusters");
+  if (call.fails()) return call.result();
+  std::shared_ptr<Function> function;
+  if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
+  if (config->attribute_count != 1 || config->attributes->id != cu::LaunchAttributeId::cluster_dimension) return Result::invalid_value;
+  const unsigned size = config->attributes->cluster.x;
+  if (size < 1 || size > 8 || config->grid_x % size || static_cast<int>(config->shared_bytes) > function->max_dynamic_shared) return Result::invalid_value;
+  *clusters = attribute(device_of(current_context()), cu::DeviceAttribute::multiprocessor_count) / static_cast<int>(size);
+  return Result::success;
+}
+
+// Refuses what a driver refuses (CUDA driver API, "Tensor Map Object Management") for maps swizzled over 128 bytes; fills the map with a mark.
+FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::uint32_t rank, void* address, const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
+                                          const std::uint32_t* element_strides, cu::TensorInterleave interleave, cu::TensorSwizzle swizzle, cu::TensorL2, cu::TensorFill) {
+  Call call("cuTensorMapEncodeTiled");
+  if (call.fails()) return call.result();
+  const std::uint64_t size = type == cu::TensorType::u8 ? 1 : type == cu::TensorType::f16 || type == cu::TensorType::bf16 ? 2 : type == cu::TensorType::f64 ? 8 : 4;
+  const auto wrong = [](std::uintptr_t value, std::uintptr_t multiple) { return value == 0 || value % multiple != 0; };
+  if (wrong(reinterpret_cast<std::uintptr_t>(map), 64) || wrong(reinterpret_cast<std::uintptr_t>(address), 16)) return Result::invalid_value;
+  if (rank != 2 || interleave != cu::TensorInterleave::none || swizzle != cu::TensorSwizzle::bytes_128) return Result::invalid_value;
+  for (int i = 0; i < 2; ++i)
+    if (dims[i] < 1 || dims[i] > std::uint64_t(1) << 32 || box[i] < 1 || box[i] > 256 || element_strides[i] != 1) return Result::invalid_value;
+  if (wrong(strides[0], 16) || strides[0] >= std::uint64_t(1) << 40 || strides[0] < dims[0] * size || box[0] * size > 128) return Result::invalid_value;
+  std::memset(map, 0x7e, 128);
+  return Result::success;
+}
+
 FAKE_API void fake_set_kernel_resources(int registers, int static_shared_bytes, int local_bytes) {
   std::lock_guard lock(state().mutex);
   state().kernel_registers = registers;
   state().kernel_static_shared = static_shared_bytes;
   state().kernel_local = local_bytes;
+}
+
+FAKE_API void fake_set_spill(const char* part, int local_bytes) {
+  std::lock_guard lock(state().mutex);
+  state().spills.emplace_back(part, local_bytes);
 }

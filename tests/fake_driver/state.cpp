@@ -214,6 +214,7 @@ void reset() {
   s.driver_version = 13000;
   s.kernel_registers = 64;
   s.kernel_static_shared = s.kernel_local = 0;
+  s.spills.clear();
   ++s.epoch;
   read_environment(s);
 }

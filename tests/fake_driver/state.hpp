@@ -110,6 +110,7 @@ struct State {
   std::vector<DeviceModel> devices;
   int driver_version = 13000;
   int kernel_registers = 64, kernel_static_shared = 0, kernel_local = 0;
+  std::vector<std::pair<std::string, int>> spills;  // part of a kernel's name, bytes
   std::vector<std::string> hidden;
 
   std::map<Handle, std::shared_ptr<Context>> contexts;

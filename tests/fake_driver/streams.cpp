@@ -32,6 +32,15 @@ FAKE_DRIVER Result cuStreamDestroy_v2(cu::Stream handle) {
   return call.after(Result::success);
 }
 
+FAKE_DRIVER Result cuStreamGetId(cu::Stream handle, unsigned long long* id) {
+  Call call("cuStreamGetId");
+  if (call.fails()) return call.result();
+  std::shared_ptr<Stream> stream;
+  if (const Result bad = find_stream(handle, stream); bad != Result::success) return bad;
+  *id = reinterpret_cast<std::uintptr_t>(handle);
+  return Result::success;
+}
+
 FAKE_DRIVER Result cuStreamSynchronize(cu::Stream handle) {
   Call call("cuStreamSynchronize");
   if (call.fails()) return call.result();

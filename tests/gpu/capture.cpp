@@ -185,7 +185,7 @@ std::vector<Check> capture_checks(int ordinal) {
   constexpr const char* modes[] = {"global", "thread-local", "relaxed"};
   for (const bool grouped : {false, true})
     for (const Kind& kind : kinds(grouped)) {
-      const int mode = static_cast<int>(out.size() % 3);
+      const int mode = static_cast<int>(out.size() / 3 % 3);
       out.push_back({"capture and replay with changes: " + kind.name + ", " + modes[mode], [=] { replay_with_changes(ordinal, kind, mode); }});
       out.push_back({"a plan is captured: " + kind.name, [=] { plans_are_captured(ordinal, kind); }});
       out.push_back({"an unprepared kernel is refused during capture: " + kind.name + ", " + modes[(mode + 1) % 3],

@@ -72,6 +72,7 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
 struct Check {
   std::string name;
   std::function<void()> run;  // throws if something is wrong
+  bool alone = false;         // it looks at the whole device: no other process may use it meanwhile
 };
 std::vector<Check> capture_checks(int ordinal);
 std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats);

@@ -13,6 +13,8 @@ constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, threads and stre
 
   --ordinal N       CUDA device ordinal (0)
   --only TEXT       only checks whose name holds TEXT
+  --shard I/N       the part of one of N processes; without the checks that no other process may disturb
+  --alone           those alone
   --threads N       for the concurrency checks (8)
   --streams N       streams of each thread (8)
   --repeats N       runs on each stream (20)
@@ -22,6 +24,8 @@ Exit code: 0 if all is right, 1 if a check failed, 2 if the command line is wron
 
 struct Arguments {
   int ordinal = 0, threads = 8, streams = 8, repeats = 20;
+  int shard = 0, shards = 1;
+  bool alone = false;
   std::string only, json;
 };
 
@@ -33,12 +37,16 @@ Arguments parse(int argc, char** argv) {
       std::fputs(help, stdout);
       std::exit(0);
     }
+    if (key == "--alone") {
+      a.alone = true;
+      continue;
+    }
     int* const number = key == "--ordinal"   ? &a.ordinal
                         : key == "--threads" ? &a.threads
                         : key == "--streams" ? &a.streams
                         : key == "--repeats" ? &a.repeats
                                              : nullptr;
-    std::string* const text = key == "--only" ? &a.only : key == "--json" ? &a.json : nullptr;
+    std::string shard, *const text = key == "--only" ? &a.only : key == "--json" ? &a.json : key == "--shard" ? &shard : nullptr;
     if ((!number && !text) || i + 1 >= argc) {
       std::fprintf(stderr, "ggemm_gpu_capture: %s is not an option or lacks its value (see --help)\n", key.c_str());
       std::exit(2);
@@ -48,6 +56,10 @@ Arguments parse(int argc, char** argv) {
       *number = std::atoi(argv[i]);
     else
       *text = argv[i];
+    if (text == &shard && (std::sscanf(shard.c_str(), "%d/%d", &a.shard, &a.shards) != 2 || a.shard < 0 || a.shard >= a.shards)) {
+      std::fprintf(stderr, "ggemm_gpu_capture: --shard %s is not I/N with I below N (see --help)\n", shard.c_str());
+      std::exit(2);
+    }
   }
   return a;
 }
@@ -72,13 +84,19 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "ggemm_gpu_capture: %s\n", e.what());
     return 2;
   }
+  if (!cuda::driver().cuMemMap || !cuda::driver().cuGraphGetNodes || !cuda::driver().cuMemGetInfo_v2) {
+    std::fprintf(stderr, "ggemm_gpu_capture: this driver lacks mapped memory, nodes of graphs or the count of free memory\n");
+    return 2;
+  }
   std::vector<Check> checks = capture_checks(arguments.ordinal);
   for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats))
     checks.push_back(std::move(check));
   std::string json = "{\n  \"checks\": [";
   int run = 0, failed = 0;
+  int place = 0;
   for (const Check& check : checks) {
     if (check.name.find(arguments.only) == std::string::npos) continue;
+    if (arguments.alone ? !check.alone : arguments.shards > 1 && (check.alone || place++ % arguments.shards != arguments.shard)) continue;
     const auto begin = std::chrono::steady_clock::now();
     std::string what;
     try {

@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+COUNTS = ("kernels", "exact", "real", "degenerate", "refused", "unfit", "failed")
+
 
 def read_json(path):
     try:
@@ -16,30 +18,72 @@ def read_json(path):
         return None
 
 
-def steps_of(work):
-    """Every step by name: exit code, seconds, its counts and its log."""
-    steps = {}
+def parts_of(work):
+    """What each command left, by name: exit code, seconds, its counts and its log."""
+    parts = {}
     for file in sorted(work.glob("*.rc"), key=lambda f: f.stat().st_mtime):
         code, seconds = file.read_text().split()
-        log = work / (file.stem + ".log")
-        steps[file.stem] = {
+        name = file.name[: -len(".rc")]
+        log = work / (name + ".log")
+        parts[name] = {
             "exit_code": int(code),
             "seconds": int(seconds),
-            "result": read_json(work / (file.stem + ".json")),
+            "result": read_json(work / (name + ".json")),
             "log": log.read_text(errors="replace") if log.exists() else "",
         }
+    return parts
+
+
+def steps_of(parts):
+    """Steps by name, with the names of their parts: "random.0" and "random.1" are parts of "random"."""
+    steps = {}
+    for name in parts:
+        steps.setdefault(name.split(".")[0], []).append(name)
     return steps
 
 
-def merged_counts(steps):
-    """Rows (family, type, mode) with passed and failed, over the conformance steps."""
+def results(parts, step):
+    return [p["result"] for name, p in parts.items() if name.split(".")[0] == step and p["result"]]
+
+
+def products_of(parts, date, commit, machine):
+    """What the conformance steps counted: rows (family, type, form), configurations that kernels were made of, and this run."""
+    rows, used, legal = {}, set(), 0
+    for result in results(parts, "degenerate") + results(parts, "random"):
+        add_rows(rows, result["rows"])
+        used.update(result["configurations"])
+        legal = max(legal, result["configurations_legal"])
+    random = results(parts, "random")
+    run = {"date": date, "commit": commit, "machine": machine, "kernels": 0, "products": sum(products(row) for row in rows.values()), "failed": sum(row["failed"] for row in rows.values())}
+    if random:
+        run |= {"seed": random[0]["seed"], "first_kernel": random[0]["first_kernel"], "next_kernel": max(r["next_kernel"] for r in random)}
+        run["kernels"] = sum(row["kernels"] for r in random for row in r["rows"])
+        run |= {"compiled": sum(r["compiled"] for r in random), "spilled": sum(r["spilled"] for r in random), "seconds": max(r["seconds"] for r in random)}
+        run["compile_seconds"] = sum(r["compile_seconds"] for r in random)
+    return {"rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())], "configurations": sorted(used), "configurations_legal": legal, "runs": [run]}
+
+
+def add_rows(rows, more):
+    for row in more:
+        total = rows.setdefault((row["family"], row["dtype"], row["form"]), dict.fromkeys(COUNTS, 0))
+        for count in COUNTS:
+            total[count] += row[count]
+
+
+def products(row):
+    return row["exact"] + row["real"] + row["degenerate"] + row["failed"]
+
+
+def joined(earlier, own):
     rows = {}
-    for name in ("degenerate", "configurations", "random"):
-        for count in ((steps.get(name) or {}).get("result") or {}).get("counts", []):
-            row = rows.setdefault((count["family"] or "-", count["dtype"], count["mode"]), [0, 0])
-            row[0] += count["passed"]
-            row[1] += count["failed"]
-    return rows
+    add_rows(rows, earlier["rows"])
+    add_rows(rows, own["rows"])
+    return {
+        "rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())],
+        "configurations": sorted(set(earlier["configurations"]) | set(own["configurations"])),
+        "configurations_legal": own["configurations_legal"] or earlier["configurations_legal"],
+        "runs": earlier["runs"] + own["runs"],
+    }
 
 
 def sanitizer_words(log):
@@ -48,14 +92,14 @@ def sanitizer_words(log):
     return found[-1] if found else "no summary"
 
 
-def failure_of(name, step):
-    """Why a step failed: its own words, cut."""
-    if step["exit_code"] == 124:
+def failure_of(name, part):
+    """Why a part failed: its own words, cut."""
+    if part["exit_code"] == 124:
         return "it took longer than it was given"
     if name == "sanitizer-missing":
         return "compute-sanitizer is not installed"
-    lines = [line for line in step["log"].splitlines() if re.search(r"FAILED|ERROR SUMMARY|Error|Invalid|hazard|repeat:", line)]
-    return "\n".join(lines[:12]) or "\n".join(step["log"].splitlines()[-12:])
+    lines = [line for line in part["log"].splitlines() if re.search(r"FAILED|ERROR SUMMARY|Error|Invalid|hazard|repeat:", line)]
+    return "\n".join(lines[:12]) or "\n".join(part["log"].splitlines()[-12:])
 
 
 def table(header, rows):
@@ -63,45 +107,65 @@ def table(header, rows):
     return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
 
 
-def markdown(report, steps):
-    counts = merged_counts(steps)
-    passed, failed = sum(r[0] for r in counts.values()), sum(r[1] for r in counts.values())
+def note_of(step, parts, names):
+    if step == "capture":
+        checks = [check for result in results(parts, step) for check in result["checks"]]
+        return f"{len(checks)} checks, {sum(not c['ok'] for c in checks)} failed"
+    counted = [row for result in results(parts, step) for row in result["rows"]]
+    note = f"{sum(map(products, counted))} products, {sum(row['failed'] for row in counted)} failed"
+    if step == "random":
+        compiled, spent = sum(r["compiled"] for r in results(parts, step)), sum(r["compile_seconds"] for r in results(parts, step))
+        note += f"; {sum(row['kernels'] for row in counted)} kernels, {compiled} compiled in {spent:.0f} s of all threads"
+    if step.startswith("sanitizer-"):
+        note += "; " + sanitizer_words(parts[names[0]]["log"])
+    return note
+
+
+def step_table(parts):
+    rows = []
+    for step, names in steps_of(parts).items():
+        codes = sorted({parts[name]["exit_code"] for name in names} - {0})
+        verdict = "passed" if not codes else "FAILED (" + ", ".join(map(str, codes)) + ")"
+        rows.append((step, verdict, f"{max(parts[name]['seconds'] for name in names)} s", note_of(step, parts, names)))
+    return table(("step", "result", "time", "what"), rows)
+
+
+def product_tables(counted):
+    rows = counted["rows"]
+    failed = sum(row["failed"] for row in rows)
+    lines = [f"## Products against the reference: {sum(map(products, rows))} run, {failed} wrong", ""]
+    lines += ["Random products by kernel: *exact* are integers, every bit of D compared; *real* are under the element-wise bound. Three of four lie against an unmapped page."]
+    lines += [f"Their kernels are of {len(counted['configurations'])} of the {counted['configurations_legal']} configurations that the library lists, by name (with types and layouts) and form."]
+    names = {"refused": "*refused*: the library said for a product that the forced configuration does not serve it.", "unfit": "*unfit*: no product was found that the kernel is legal for."}
+    shown = [name for name in names if any(row[name] for row in rows)]
+    lines += [names[name] for name in shown] + [""]
+    header = ("family", "A and B", "form", "kernels", "products", "exact", "real", "degenerate", *shown, "wrong")
+    body = [(row["family"], row["dtype"], row["form"], row["kernels"] or "", products(row), *(row[c] or "" for c in ("exact", "real", "degenerate", *shown)), f"**{row['failed']}**" if row["failed"] else 0) for row in rows]
+    total = {count: sum(row[count] for row in rows) for count in COUNTS}
+    body.append(("all", "", "", total["kernels"], sum(map(products, rows)), *(total[c] for c in ("exact", "real", "degenerate", *shown)), total["failed"]))
+    lines += table(header, body) + ["", "| run | machine | commit | seed | kernels of the seed | kernels | products | wrong |", "|---|---|---|---|---|---|---|---|"]
+    for run in counted["runs"]:
+        numbers = f"{run['first_kernel']} to {run['next_kernel'] - 1}" if "seed" in run else ""
+        lines += [f"| {run['date']} | {run['machine']} | {run['commit']} | {run.get('seed', '')} | {numbers} | {run['kernels']} | {run['products']} | {run['failed']} |"]
+    return lines + [""]
+
+
+def markdown(report, parts):
     lines = ["# GPU suite", ""]
     lines += [f"- date: {report['date']}", f"- machine: {report['machine']}", f"- commit: {report['commit']}", f"- time: {report['seconds']} s of a budget of {report['budget']} s"]
-    lines += [f"- verdict: {'0 failures' if report['ok'] else 'FAILED'}", ""]
-    lines += ["## Steps", ""]
-    rows = []
-    for name, step in steps.items():
-        result = step["result"] or {}
-        if name.startswith("sanitizer-"):
-            cases = sum(c["passed"] + c["failed"] for c in result.get("counts", []))
-            note = f"{cases} products; {sanitizer_words(step['log'])}"
-        elif name == "capture":
-            checks = result.get("checks", [])
-            note = f"{len(checks)} checks, {sum(not c['ok'] for c in checks)} failed"
-        else:
-            cases = sum(c["passed"] + c["failed"] for c in result.get("counts", []))
-            note = f"{cases} products, {result.get('failed', '?')} failed; {result.get('configurations_used', '?')} configurations of {result.get('configurations_legal', '?')}"
-        rows.append((name, "passed" if step["exit_code"] == 0 else f"FAILED ({step['exit_code']})", f"{step['seconds']} s", note))
-    lines += table(("step", "result", "time", "what"), rows) + [""]
-    if counts:
-        lines += [f"## Products against the reference: {passed + failed} run, {failed} wrong", ""]
-        modes = sorted({key[2] for key in counts})
-        kinds = sorted({key[:2] for key in counts})
-        body = []
-        for family, dtype in kinds:
-            cells = [counts.get((family, dtype, mode)) for mode in modes]
-            body.append((family, dtype, *("" if c is None else f"{c[0]}" + (f", **{c[1]} wrong**" if c[1] else "") for c in cells)))
-        lines += table(("family", "A and B", *modes), body) + [""]
-    capture = (steps.get("capture") or {}).get("result")
-    if capture:
+    lines += [f"- verdict: {'0 failures' if report['ok'] else 'FAILED'}", "", "## Steps", ""]
+    lines += step_table(parts) + [""]
+    if report["products"]["rows"]:
+        lines += product_tables(report["products"])
+    checks = [check for result in results(parts, "capture") for check in result["checks"]]
+    if checks:
         lines += ["## Graphs, threads and streams", ""]
-        lines += table(("check", "result", "time"), [(c["name"], "ok" if c["ok"] else "**FAILED**: " + c["what"], f"{c['seconds']:.1f} s") for c in capture["checks"]]) + [""]
-    bad = {name: step for name, step in steps.items() if step["exit_code"] != 0}
+        lines += table(("check", "result", "time"), [(c["name"], "ok" if c["ok"] else "**FAILED**: " + c["what"], f"{c['seconds']:.1f} s") for c in sorted(checks, key=lambda c: c["name"])]) + [""]
+    bad = {name: part for name, part in parts.items() if part["exit_code"] != 0}
     if bad:
         lines += ["## Failures", ""]
-        for name, step in bad.items():
-            lines += [f"### {name}", "", "```", failure_of(name, step), "```", ""]
+        for name, part in bad.items():
+            lines += [f"### {name}", "", "```", failure_of(name, part), "```", ""]
     return "\n".join(lines)
 
 
@@ -112,8 +176,9 @@ def main():
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--seconds", type=int, default=0)
     parser.add_argument("--budget", type=int, default=0)
+    parser.add_argument("--add", type=pathlib.Path, help="an earlier report's JSON")
     a = parser.parse_args()
-    steps = steps_of(a.work)
+    parts = parts_of(a.work)
     machine = a.work / "machine.txt"
     report = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
@@ -121,11 +186,15 @@ def main():
         "commit": a.commit,
         "seconds": a.seconds,
         "budget": a.budget,
-        "ok": bool(steps) and all(step["exit_code"] == 0 for step in steps.values()),
+        "ok": bool(parts) and all(part["exit_code"] == 0 for part in parts.values()),
     }
-    text = markdown(report, steps)
+    report["products"] = products_of(parts, report["date"], a.commit, report["machine"])
+    if a.add:
+        report["products"] = joined(json.loads(a.add.read_text())["products"], report["products"])
+    text = markdown(report, parts)
+    kept = lambda result: {key: value for key, value in (result or {}).items() if key != "configurations"}
+    report["steps"] = {name: {"exit_code": part["exit_code"], "seconds": part["seconds"], "result": kept(part["result"])} | ({"summary": sanitizer_words(part["log"])} if name.startswith("sanitizer-") else {}) for name, part in parts.items()}
     out = pathlib.Path(a.out)
-    report["steps"] = {name: {key: step[key] for key in ("exit_code", "seconds", "result")} | ({"summary": sanitizer_words(step["log"])} if name.startswith("sanitizer-") else {}) for name, step in steps.items()}
     pathlib.Path(str(out) + ".md").write_text(text)
     pathlib.Path(str(out) + ".json").write_text(json.dumps(report, indent=1) + "\n")
     print(text)

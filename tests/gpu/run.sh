@@ -7,33 +7,40 @@ Usage: tests/gpu/run.sh [options] BUILD
 
 Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conformance, bin/ggemm_gpu_capture and lib/libggemm.so
 (cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled here but kernels, by NVRTC.
-What runs: random products of every kernel family and type against the reference, degenerate ones, operands at unmapped pages,
-every configuration, CUDA graphs, threads and streams, and compute-sanitizer over each kernel family.
+What runs, in this order: corner cases (degenerate), CUDA graphs, threads and streams (capture), compute-sanitizer over each
+kernel family (sanitizer), and, for what is left of the budget, kernels drawn from all that the library has, each with many
+random products against the reference, plain and grouped (random). Another seed, or the next kernels of the same, add to it.
 
-  --budget S      seconds for all of it, about (240)
-  --out FILE      the report, as FILE.md and FILE.json (gpu-report)
-  --commit SHA    what was built, for the report
-  --seed N        of the random products (1)
-  --big           operands of more than 2^31 elements too (needs 16 GB of host and GPU memory)
-  --skip LIST     of conformance, capture, sanitizer, separated by commas
+  --budget S        seconds for all of it, about (240)
+  --seed N          of the random kernels (1)
+  --first-kernel N  begin with kernel N of the seed, where an earlier run ended (0)
+  --processes N     that share the random kernels and the capture checks (4)
+  --skip LIST       of degenerate, capture, sanitizer, random, separated by commas
+  --out FILE        the report, as FILE.md and FILE.json (gpu-report)
+  --add FILE.json   count the products of an earlier report in (and of those that it counted in)
+  --commit SHA      what was built, for the report
+  --big             operands of more than 2^31 elements too (needs 16 GB of host and GPU memory)
   --help
 
 Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_HOME or /usr/local/cuda).
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 out=gpu-report commit=unknown seed=1 big=() skip=, build=
+budget=240 seed=1 first=0 processes=4 skip=, out=gpu-report add=() commit=unknown big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --budget | --out | --commit | --seed | --skip)
+    --budget | --seed | --first-kernel | --processes | --skip | --out | --add | --commit)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; }
       case $1 in
         --budget) budget=$2 ;;
-        --out) out=$2 ;;
-        --commit) commit=$2 ;;
         --seed) seed=$2 ;;
+        --first-kernel) first=$2 ;;
+        --processes) processes=$2 ;;
         --skip) skip=,$2, ;;
+        --out) out=$2 ;;
+        --add) add=(--add "$2") ;;
+        --commit) commit=$2 ;;
       esac
       shift 2 ;;
     --big) big=(--big); shift ;;
@@ -47,16 +54,19 @@ for file in bin/ggemm_conformance bin/ggemm_gpu_capture lib/libggemm.so; do
   [ -e "$build/$file" ] || { echo "run.sh: $build/$file is missing (see --help)" >&2; exit 2; }
 done
 build=$(cd "$build" && pwd)
+conformance="$build/bin/ggemm_conformance --device cuda"
+capture=$build/bin/ggemm_gpu_capture
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export GGEMM_CACHE_DIR="$work/cache"
 mkdir -m 700 "$GGEMM_CACHE_DIR"
 began=$SECONDS
-share() { echo $((budget * $1 / 100)); }
+left() { echo $((began + budget - SECONDS)); }
 wanted() { case $skip in *,$1,*) return 1 ;; esac; }
 
 # step <name> <seconds> <command>...: one line when it begins and one when it ends; its output in <name>.log, its exit code in <name>.rc.
+# Steps whose names differ in what follows a dot are parts of one.
 step() {
   local name=$1 limit=$2 start=$SECONDS
   shift 2
@@ -69,17 +79,18 @@ step() {
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$work/machine.txt" 2>/dev/null || { echo "run.sh: nvidia-smi finds no GPU" >&2; exit 2; }
-"$build/bin/ggemm" doctor >"$work/doctor.log" 2>&1 || true
+families=$($conformance --list-families) || { echo "run.sh: the library lists no kernels for this GPU: $families" >&2; exit 2; }
+echo "kernel families:" $families
 
-if wanted conformance; then
-  # Corners and every configuration first: they are a fixed amount of work. Random products take what is left of the share.
-  step degenerate "$budget" "$build/bin/ggemm_conformance" --device cuda --mode degenerate --seed "$seed" --json "$work/degenerate.json" ${big[@]+"${big[@]}"}
-  step configurations "$budget" "$build/bin/ggemm_conformance" --device cuda --mode configs --seed "$seed" --json "$work/configurations.json" --time-limit "$(share 20)"
-  step random "$budget" "$build/bin/ggemm_conformance" --device cuda --mode exact,real,guard --cases 100000 --grouped-cases 100000 --seed "$seed" --json "$work/random.json" \
-    --time-limit "$(share 30)"
+if wanted degenerate; then
+  step degenerate "$budget" $conformance --mode degenerate --seed "$seed" --json "$work/degenerate.json" ${big[@]+"${big[@]}"}
 fi
 if wanted capture; then
-  step capture "$budget" "$build/bin/ggemm_gpu_capture" --json "$work/capture.json"
+  for ((i = 0; i < processes; ++i)); do
+    step "capture.$i" "$budget" "$capture" --shard "$i/$processes" --json "$work/capture.$i.json" &
+  done
+  wait
+  step capture.alone "$budget" "$capture" --alone --json "$work/capture.alone.json"
 fi
 if wanted sanitizer; then
   sanitizer=
@@ -90,18 +101,29 @@ if wanted sanitizer; then
     echo "== sanitizer: compute-sanitizer is not here (install the CUDA toolkit's)"
     echo "127 0" >"$work/sanitizer-missing.rc"
   else
-    # One tool of both families at a time; the kernels are compiled by the first and found in the cache by the others.
+    # One tool of all families at a time; the kernels are compiled by the first and found in the cache by the others.
     for tool in memcheck racecheck synccheck initcheck; do
-      cases=20 grouped=12 products=60000
-      [ $tool = racecheck ] && cases=8 grouped=6 products=20000
-      for family in simt sm80; do
-        step "sanitizer-$tool-$family" "$(share 30)" "$sanitizer" --tool $tool --error-exitcode 9 --print-limit 20 \
-          "$build/bin/ggemm_conformance" --device cuda --mode guard --memory exact --family $family --cases $cases --grouped-cases $grouped --work $products --per-class 2 --workers 1 \
-          --seed "$seed" --json "$work/sanitizer-$tool-$family.json" &
+      kernels=6 products=6 size=60000
+      [ $tool = racecheck ] && kernels=4 products=4 size=20000
+      for family in $families; do
+        step "sanitizer-$tool-$family" $((budget / 3)) "$sanitizer" --tool $tool --error-exitcode 9 --print-limit 20 \
+          $conformance --mode kernels --memory exact --family "$family" --kernels $kernels --per-kernel $products --work $size --workers 2 --seed "$seed" \
+          --json "$work/sanitizer-$tool-$family.json" &
       done
       wait
     done
   fi
 fi
+if wanted random; then
+  # The rest of the budget, less what a last kernel may take; but enough to see something.
+  rest=$(($(left) - 6))
+  [ $rest -ge 20 ] || rest=20
+  workers=$((($(nproc) + processes - 1) / processes))
+  for ((i = 0; i < processes; ++i)); do
+    step "random.$i" $((rest + 60)) $conformance --mode kernels --seed "$seed" --first-kernel "$first" --shard "$i/$processes" --workers $workers --budget $rest \
+      --json "$work/random.$i.json" &
+  done
+  wait
+fi
 mkdir -p "$(dirname "$out")"
-python3 "$here/report.py" --work "$work" --out "$out" --commit "$commit" --seconds $((SECONDS - began)) --budget "$budget"
+python3 "$here/report.py" --work "$work" --out "$out" --commit "$commit" --seconds $((SECONDS - began)) --budget "$budget" ${add[@]+"${add[@]}"}

@@ -32,12 +32,13 @@ void set_scalar(kernels::Scalar& scalar, const HostCase& c, double value) {
 }
 
 double activated(ggemm_activation activation, double x, double p0, double p1) {
+  const double z = std::max(x, std::numeric_limits<double>::lowest());  // at -infinity the gelus and silu are their limit
   switch (activation) {
     case GGEMM_ACTIVATION_RELU: return x > 0 ? x : 0;
     case GGEMM_ACTIVATION_LEAKY_RELU: return x > 0 ? x : p0 * x;
-    case GGEMM_ACTIVATION_GELU: return x / 2 * std::erfc(-x / std::sqrt(2.0));
-    case GGEMM_ACTIVATION_GELU_TANH: return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case GGEMM_ACTIVATION_SILU: return x / (1 + std::exp(-x));
+    case GGEMM_ACTIVATION_GELU: return z / 2 * std::erfc(-z / std::sqrt(2.0));
+    case GGEMM_ACTIVATION_GELU_TANH: return z / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (z + 0.044715 * z * z * z)));
+    case GGEMM_ACTIVATION_SILU: return z / (1 + std::exp(-z));
     case GGEMM_ACTIVATION_SIGMOID: return 1 / (1 + std::exp(-x));
     case GGEMM_ACTIVATION_TANH: return std::tanh(x);
     case GGEMM_ACTIVATION_CLAMP: return std::min(std::max(x, p0), p1);

@@ -93,6 +93,11 @@ TEST_CASE("blas: products are within the bound in every layout, with and without
       for (std::int64_t j = 0; j < x.n; ++j) x.bias.set(0, j, static_cast<double>(j % 7));
       device.run(x.type(), x.params());
       CHECK(x.judge() == "");
+      // Without C the epilogue works on the sums where they lie in D.
+      x.restore();
+      x.beta = 0;
+      device.run(x.type(), x.params());
+      CHECK(x.judge() == "");
     }
   }
 }

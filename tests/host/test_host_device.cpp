@@ -10,8 +10,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/error.hpp"
 #include "host_case.hpp"
+#include "support/errors.hpp"
 
 using namespace ggemm;
 using namespace ggemm::tests;
@@ -145,18 +145,30 @@ TEST_CASE("host: where beta is 0 C is not read, and beta may lie behind a pointe
   params.epilogue.beta = {&beta, 0};
   params.epilogue.alpha = {&alpha, 0};
   x.restore();
-  try {
-    device.run(x.type(), params);
-    FAIL("a NULL c with beta 1 was taken");
-  } catch (const core::Error& error) {
-    CHECK(error.status() == GGEMM_ERROR_ARGUMENT);
-    CHECK(error.text() == "c is NULL, but beta is not 0");
-  }
+  CHECK(error_of([&] { device.run(x.type(), params); }, GGEMM_ERROR_ARGUMENT) == "c is NULL, but beta is not 0");
   CHECK(x.d.bytes == x.d_before);
   fill_value(x.c, 2);
   params.c = x.c.view();
   device.run(x.type(), params);
   CHECK(x.d.value(3, 3) == 3 * 4 + 2);
+}
+
+TEST_CASE("host: the gelus and silu are 0 at -infinity, their limit, and keep infinity and NaN") {
+  const host::HostDevice device(1, no_blas);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const ggemm_dtype dtype : {GGEMM_F64, GGEMM_F32, GGEMM_BF16}) {
+    for (const ggemm_activation activation : {GGEMM_ACTIVATION_GELU, GGEMM_ACTIVATION_GELU_TANH, GGEMM_ACTIVATION_SILU}) {
+      INFO(core::dtype_name(dtype) << ", " << core::activation_name(activation));
+      HostCase x = product(dtype, dtype, dtype, 1, 3, 1);
+      x.activation = activation;
+      fill_value(x.a, 1);
+      x.b.set(0, 0, -infinity), x.b.set(0, 1, infinity), x.b.set(0, 2, not_a_number);
+      device.run(x.type(), x.params());
+      CHECK(x.d.value(0, 0) == 0);
+      CHECK(x.d.value(0, 1) == infinity);
+      CHECK(std::isnan(x.d.value(0, 2)));
+    }
+  }
 }
 
 TEST_CASE("host: NaN and infinity of A and B reach their rows and columns and no others, alpha 0 included") {

@@ -3,9 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
-#include "core/error.hpp"
 #include "host/host_device.hpp"
 #include "host_case.hpp"
+#include "support/errors.hpp"
 
 using namespace ggemm;
 using namespace ggemm::tests;
@@ -84,13 +84,8 @@ Groups random_groups(Rng& random, int count, bool exact, std::int64_t largest) {
 
 void expect_refusal(Groups& groups, const kernels::GroupedParams& params, const std::string& sentence) {
   const host::HostDevice device(2, "");
-  try {
-    device.run(groups.type(), params);
-    FAIL("taken, instead of: " << sentence);
-  } catch (const core::Error& error) {
-    CHECK(error.status() == GGEMM_ERROR_ARGUMENT);
-    CHECK(error.text() == sentence);
-  }
+  INFO("instead of: " << sentence);
+  CHECK(error_of([&] { device.run(groups.type(), params); }, GGEMM_ERROR_ARGUMENT) == sentence);
   for (const HostCase& x : groups.cases) CHECK(x.d.bytes == x.d_before);
 }
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/error.hpp"
 #include "jit/jit.hpp"
 #include "jit/nvrtc.hpp"
+#include "support/errors.hpp"
 
 namespace ggemm::tests {
 
@@ -26,20 +26,5 @@ inline std::shared_ptr<const jit::Nvrtc> nvrtc_or_skip() {
     throw;
   }
 }
-
-// The text of the error that `call` throws; the status is checked.
-template <class Call>
-std::string error_of(Call call, ggemm_status status) {
-  try {
-    call();
-  } catch (const core::Error& error) {
-    CHECK(error.status() == status);
-    return error.text();
-  }
-  FAIL("no error was thrown");
-  return "";
-}
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace ggemm::tests

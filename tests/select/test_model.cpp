@@ -146,7 +146,7 @@ TEST_CASE("model: a large product takes a large tile, a small one a small tile, 
         const core::ProblemType type = type_of(dtype, layout);
         const auto chosen = [&](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(capability))); };
         const Config large = chosen(8192, 8192, 8192);
-        CHECK(large.family == Family::sm80);
+        CHECK(large.family == (capability == 90 ? Family::sm90 : Family::sm80));
         CHECK(large.tile_m * large.tile_n >= 128 * 128);
         const Config small = chosen(64, 64, 64);
         CHECK(small.tile_m * small.tile_n <= 64 * 64);
@@ -163,7 +163,7 @@ TEST_CASE("model: tensor cores are preferred where they serve the problem") {
   for (const int capability : {80, 86, 89, 90, 100, 120}) {
     for (const core::ProblemType& type : {type_of(GGEMM_BF16), type_of(GGEMM_F16, "nt"), type_of(GGEMM_I8), type_of(GGEMM_F32, "tn", true)}) {
       INFO(core::dtype_name(type.a) << " on sm_" << capability);
-      CHECK(best(select::rank(type, {1, 4096, 4096, 4096}, device(capability))).family == Family::sm80);
+      CHECK(best(select::rank(type, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::sm80));
     }
     CHECK(best(select::rank(type_of(GGEMM_F32), {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
   }
@@ -174,7 +174,10 @@ TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows
     for (const int capability : capabilities) {
       for (const Sizes& sizes : many_sizes()) {
         for (const select::Candidate& c : select::rank(type, sizes, device(capability)).legal) {
-          const std::int64_t rows = sizes.m > 0 ? (sizes.m + c.config.tile_m - 1) / c.config.tile_m : 0;  // 0: not known
+          // Of tiles, or of clusters' tiles, down the product or the swapped one; 0: not known
+          const Config upright = c.config.swap ? core::transposed(c.config) : c.config;
+          const std::int64_t down = c.config.swap ? sizes.n : sizes.m, height = upright.tile_m * std::max<std::int64_t>(1, upright.cluster_m);
+          const std::int64_t rows = down > 0 ? (down + height - 1) / height : 0;
           const int raster = c.config.raster;
           const bool right = raster >= 1 && raster <= 16 && (raster & (raster - 1)) == 0 && (rows == 0 || raster < 2 * rows);
           if (!right) FAIL_CHECK(core::config_name(type, c.config) << " on sm_" << capability << ", " << text(sizes));

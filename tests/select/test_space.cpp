@@ -28,10 +28,14 @@ struct Broken {
 };
 
 std::vector<Broken> broken() {
-  constexpr Family simt = Family::simt, sm80 = Family::sm80;
+  constexpr Family simt = Family::simt, sm80 = Family::sm80, sm90 = Family::sm90;
   const core::ProblemType f16 = type_of(GGEMM_F16), f16_nt = type_of(GGEMM_F16, "nt"), f32 = type_of(GGEMM_F32), i8_nn = type_of(GGEMM_I8, "nn");
   core::ProblemType mixed = f16;
   mixed.b = GGEMM_BF16;
+  core::ProblemType grouped = f16, wide = f16;
+  grouped.grouped = 1;
+  wide.d = GGEMM_F64;
+  const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config; };
   const core::DeviceFacts h = device(90);
   core::DeviceFacts old = h;
   old.compute_capability = 70;
@@ -74,6 +78,18 @@ std::vector<Broken> broken() {
       {"128 sums a thread on sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
       {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
+      {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
+      {"Hopper's for groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "serves plain problems only"},
+      {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
+      {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
+      {"1 stage of Hopper's", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 1), 1, 1), h, "the ring must have 2 to 16 stages"},
+      {"warps across", f16, cluster(tile(sm90, 128, 128, 64, 2, 4, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
+      {"96 rows a consumer", f16, cluster(tile(sm90, 96, 128, 64, 4, 1, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
+      {"3 consumers", f16, cluster(tile(sm90, 192, 128, 64, 12, 1, 4), 1, 1), h, "registers serve two consumers"},
+      {"24 columns a consumer", f16, cluster(tile(sm90, 128, 24, 64, 8, 1, 4), 1, 1), h, "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
+      {"clusters of three", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 3, 1), h, "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
+      {"half a panel", f16, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
+      {"D in f64", wide, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "the epilogue stores elements of 4 bytes or fewer"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
   };
 }
@@ -95,9 +111,14 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
   INFO("seed " << seed);
   const std::vector<core::ProblemType> types = every_type();
   for (int i = 0; i < 300000; ++i) {
-    const core::ProblemType& type = types[rng.below(types.size())];
-    const Config config = tile(static_cast<Family>(rng.below(3)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
+    core::ProblemType type = types[rng.below(types.size())];
+    if (rng.below(8) == 0) type.d = GGEMM_F64;
+    Config config = tile(static_cast<Family>(rng.below(core::family_count)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
+    if (config.family == Family::sm90) {
+      config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
+      if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
+    }
     const core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
     found.insert(reason(type, config, facts));
   }
@@ -118,18 +139,19 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     REQUIRE(rows == select::table(type));
     REQUIRE(rows.size() == select::table(type_of(GGEMM_F32)).size());
     std::set<std::string> names;
-    std::array<int, 3> families{};
+    std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
       names.insert(core::config_name(type, c));
       ++families[static_cast<std::size_t>(c.family)];
       if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
       const int depth = c.tile_k * static_cast<int>(core::dtype_size(type.a));
-      if (c.family == Family::sm80 && depth != 64 && depth != 128) FAIL_CHECK(core::config_name(type, c));
+      if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());
     CHECK(families[0] == 1);
     CHECK(families[1] >= 3);
     CHECK(families[2] >= 10);
+    CHECK(families[3] >= 10);
   }
 }
 

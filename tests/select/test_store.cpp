@@ -56,50 +56,74 @@ TEST_CASE("store: a record's text is readable and is read back as it was") {
   CHECK(select::format(bare) == "ggemm-tuning 1\nbest host_f32_f32_f32_tt\n");
   CHECK(same(select::parse(select::format(bare)).value(), bare));
   for (const double microseconds : {0.001, 2.25, 99999999.125}) {
-    const Record one{"best_one", {{"other", microseconds}}};
+    const Record one{bare.best, {{bare.best, microseconds}}};
     CHECK(same(select::parse(select::format(one)).value(), one));
   }
 }
 
 TEST_CASE("store: a text that is damaged is no record") {
-  const char* const damaged[] = {
-      "",
-      "\n",
-      "ggemm-tuning 1",
-      "ggemm-tuning 1\n",
-      "ggemm-tuning 2\nbest a\n",
-      "ggemm-tuning 1\r\nbest a\r\n",
-      " ggemm-tuning 1\nbest a\n",
-      "ggemm-tuning 1\nworst a\na 1.0\n",
-      "ggemm-tuning 1\nbesta\n",
-      "ggemm-tuning 1\na 1.0\nbest a\n",
-      "ggemm-tuning 1\nbest a\na\n",
-      "ggemm-tuning 1\nbest a\na \n",
-      "ggemm-tuning 1\nbest a\na x\n",
-      "ggemm-tuning 1\nbest a\na 1.0x\n",
-      "ggemm-tuning 1\nbest a\na 1.0 2.0\n",
-      "ggemm-tuning 1\nbest a\na  1.0\n",
-      "ggemm-tuning 1\nbest a\na 1,0\n",
-      "ggemm-tuning 1\nbest a\na 1.0\n\nb 2.0\n",
-      "\x7f" "ELF",
+  const std::string head = "ggemm-tuning 1\n", a = "host_f32_f32_f32_tt", b = "host_f32_f32_f32_nt", best = head + "best " + a + "\n";
+  REQUIRE(select::parse(best + a + " 1.0\n" + b + " 2.0\n"));
+  const std::string damaged[] = {
+      "", "\n", "\x7f" "ELF", head, "ggemm-tuning 1",
+      // the first two lines
+      "ggemm-tuning 2\nbest " + a + "\n", "ggemm-tuning 1\r\nbest " + a + "\r\n", " " + best, head + "worst " + a + "\n" + a + " 1.0\n", head + "best" + a + "\n", head + "best  " + a + "\n",
+      head + a + " 1.0\nbest " + a + "\n", head + "best \n", head + "best a\n", head + "best " + a + " \n", head + "best " + a,
+      // a line of a time
+      best + a + "\n", best + a + " \n", best + a + " x\n", best + a + " 1.0x\n", best + a + " 1.0 2.0\n", best + a + "  1.0\n", best + a + " 1,0\n", best + a + " 1.0", best + a + " 1.0\n\n" + a + " 2.0\n",
+      best + "a 1.0\n" + a + " 1.0\n", best + " 1.0\n",
+      // what is no time
+      best + a + " nan\n", best + a + " -nan\n", best + a + " inf\n", best + a + " infinity\n", best + a + " -inf\n", best + a + " -1.0\n", best + a + " 0\n", best + a + " -0.0\n", best + a + " 0.000\n",
+      best + a + " +1.0\n", best + a + " 1e3\n", best + a + " 0x1p3\n", best + a + " " + std::string(400, '9') + "\n",
+      // the best is not among those measured
+      best + b + " 1.0\n",
   };
-  for (const char* const text : damaged) {
+  for (const std::string& text : damaged) {
     INFO(text);
     CHECK_FALSE(select::parse(text));
   }
 }
 
-TEST_CASE("store: of a text that was cut short nothing is believed but whole fields of its beginning") {
+TEST_CASE("store: a text that was cut short is no record, but where it ends with a line") {
   const std::string whole = record_text;
-  const std::size_t head = whole.find("best ") + 5;
+  std::vector<std::size_t> lengths;
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const auto read = select::parse(whole.substr(0, length));
-    if (length < head) CHECK_FALSE(read);
     if (!read) continue;
-    CHECK(record.best.rfind(read->best, 0) == 0);
-    CHECK(read->measured.size() <= record.measured.size());
-    for (std::size_t i = 0; i < read->measured.size(); ++i) CHECK(read->measured[i].config == record.measured[i].config);
+    lengths.push_back(length);
+    CHECK(select::format(*read) == whole.substr(0, length));
   }
+  const std::size_t second_line = whole.find('\n', whole.find("best ")) + 1, third_line = whole.find('\n', second_line) + 1;
+  CHECK(lengths == std::vector<std::size_t>{second_line, third_line});
+}
+
+TEST_CASE("store: a text with a byte changed, put in or left out is no record, or one of sound names and times") {
+  const std::string whole = record_text;
+  int refused = 0, taken = 0;
+  const auto look = [&](const std::string& text) {
+    const auto read = select::parse(text);
+    if (!read) return void(++refused);
+    ++taken;
+    bool sound = read->measured.empty();
+    for (const Measured& m : read->measured) {
+      if (!(m.microseconds > 0 && m.microseconds < 1e8)) FAIL_CHECK(m.microseconds << " us in\n" << text);
+      CHECK_NOTHROW(core::parse_config(m.config));
+      sound = sound || m.config == read->best;
+    }
+    CHECK_NOTHROW(core::parse_config(read->best));
+    if (!sound) FAIL_CHECK(text);
+  };
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string text = whole;
+      text[at] = static_cast<char>(byte);
+      if (text != whole) look(text);
+      look(whole.substr(0, at) + static_cast<char>(byte) + whole.substr(at));
+    }
+    look(whole.substr(0, at) + whole.substr(at + 1));
+  }
+  CHECK(refused > 80000);
+  CHECK(taken > 100);  // another digit of a time, or of the name of one that is not the best
 }
 
 TEST_CASE("store: what is kept is found, again after the memory is cleared, and by another store on the same folder") {

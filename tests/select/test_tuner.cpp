@@ -6,8 +6,8 @@
 #include <map>
 #include <thread>
 
-#include "core/error.hpp"
 #include "devices.hpp"
+#include "support/errors.hpp"
 
 using namespace ggemm;
 using namespace ggemm::tests;
@@ -133,19 +133,60 @@ TEST_CASE("tuner: a candidate that cannot be compiled, launched or served is rec
   }
 }
 
+TEST_CASE("tuner: a candidate that fails when it is timed once more drops out with its error, is told of again, and the others go on") {
+  for (const ggemm_status status : {GGEMM_ERROR_COMPILE, GGEMM_ERROR_LAUNCH, GGEMM_ERROR_UNSUPPORTED}) {
+    for (const int round : {1, 2}) {
+      INFO(ggemm_status_string(status) << " in round " << round);
+      FakeRunner runner({{{52}, ""}, {{50}, "", status, At::time, round}, {{54}, ""}});
+      std::vector<std::string> told;
+      const select::TuneOutcome out = tune(runner, 3, plenty, [&](std::size_t index, std::size_t total, const select::TuneRow& row) {
+        told.push_back(std::to_string(index) + " of " + std::to_string(total) + " " + std::to_string(static_cast<int>(row.microseconds)) + " " + row.rejected);
+        return true;
+      });
+      CHECK(out.best == 0);
+      CHECK_FALSE(out.stopped);
+      CHECK(out.rows[1].rejected == "candidate 1 fails");
+      CHECK(out.rows[1].microseconds == 0);
+      CHECK(runner.timed(0) == 3);
+      CHECK(runner.timed(1) == round + 1);
+      CHECK(runner.timed(2) == 3);
+      const std::vector<std::string> expected = {"0 of 3 52 ", "1 of 3 50 ", "2 of 3 54 ", "1 of 3 0 candidate 1 fails"};
+      CHECK(told == expected);
+    }
+  }
+}
+
+TEST_CASE("tuner: when the fastest drops out, how far the others are behind is counted from the next") {
+  FakeRunner runner({{{50}, "", GGEMM_ERROR_LAUNCH, At::time, 1}, {{100}, ""}, {{109}, ""}, {{111}, ""}});
+  const select::TuneOutcome out = tune(runner, 4);
+  CHECK(out.best == 1);
+  CHECK(runner.timed(1) == 3);
+  CHECK(runner.timed(2) == 3);
+  CHECK(runner.timed(3) == 1);
+}
+
+TEST_CASE("tuner: where all fail when they are timed once more there is no winner") {
+  FakeRunner runner({{{50}, "", GGEMM_ERROR_LAUNCH, At::time, 1}, {{51}, "", GGEMM_ERROR_LAUNCH, At::time, 2}});
+  const select::TuneOutcome out = tune(runner, 2);
+  CHECK(out.best == -1);
+  CHECK(out.rows[0].rejected == "candidate 0 fails");
+  CHECK(out.rows[1].rejected == "candidate 1 fails");
+}
+
+TEST_CASE("tuner: a stop that is asked for when a candidate drops out ends the rounds") {
+  FakeRunner runner({{{50}, "", GGEMM_ERROR_LAUNCH, At::time, 1}, {{51}, ""}});
+  const select::TuneOutcome out = tune(runner, 2, plenty, [&](std::size_t, std::size_t, const select::TuneRow& row) { return row.rejected.empty(); });
+  CHECK(out.stopped);
+  CHECK(out.best == 1);
+  CHECK(runner.timed(1) == 1);
+}
+
 TEST_CASE("tuner: an error that is not the candidate's own ends the tuning") {
   for (const ggemm_status status : {GGEMM_ERROR_OUT_OF_MEMORY, GGEMM_ERROR_DEVICE, GGEMM_ERROR_NOT_PREPARED, GGEMM_ERROR_INTERNAL}) {
     for (const At at : {At::load, At::verify, At::time}) {
       INFO(ggemm_status_string(status) << " at " << static_cast<int>(at));
       FakeRunner runner({{{1}, ""}, {{2}, "", status, at}, {{3}, ""}});
-      ggemm_status got = GGEMM_OK;
-      try {
-        tune(runner, 3);
-      } catch (const core::Error& error) {
-        got = error.status();
-        CHECK(error.text() == "candidate 1 fails");
-      }
-      CHECK(got == status);
+      CHECK(error_of([&] { tune(runner, 3); }, status) == "candidate 1 fails");
       for (const std::string& call : runner.calls) CHECK(call != "load 2");
     }
   }

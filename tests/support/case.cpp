@@ -11,13 +11,15 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t most_elements = 1 << 19;  // of one operand
+constexpr double most_elements = 1 << 19;  // of one operand, unless the case may be larger than most
 
-int64_t draw_dimension(Rng& rng) {
+// tile: 0, or the length whose multiples are worth meeting.
+int64_t draw_dimension(Rng& rng, int64_t tile) {
   const double u = rng.unit();
   if (u < 0.03) return 0;
   if (u < 0.10) return 1;
   if (u < 0.28) return rng.between(2, 17);
+  if (u < 0.58 && tile > 0) return tile * rng.pick<int64_t>({1, 1, 1, 2, 2, 3}) + rng.between(-1, 1);
   if (u < 0.58) return rng.pick<int64_t>({16, 32, 48, 64, 96, 128, 192, 256}) + rng.between(-1, 1);
   if (u < 0.75) return rng.pick<int64_t>({19, 31, 37, 53, 61, 67, 97, 101, 127, 131, 151, 193, 211, 251, 257, 307, 509, 521, 1021});
   if (u < 0.88) return 8 * rng.between(1, 40);
@@ -28,6 +30,8 @@ ggemm_dtype draw_dtype(Rng& rng, bool input) { return static_cast<ggemm_dtype>(r
 
 // A number that the scalar's type holds exactly.
 double representable(ggemm_dtype scalar, double value) { return scalar == GGEMM_F64 ? value : rounded(scalar, value); }
+
+bool is_fp8(ggemm_dtype dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; }
 
 void draw_parameters(Case& c, Mode mode, Rng& rng) {
   const bool whole = mode != Mode::real || c.type.epilogue_i32();
@@ -47,6 +51,8 @@ void draw_exact(Case& c, Rng& rng, int64_t longest) {
     c.low = 0;
   else if (choice < 0.35)
     c.low = 1;
+  // Tensor cores may sum fp8 products in 14 bits (check.hpp): sums stay below 2^13.
+  if (is_fp8(c.type.a) && is_fp8(c.type.b) && longest * 4 >= 1 << 13) c.low = std::max(c.low, -1), c.high = 1;
   c.alpha = c.alpha_given ? rng.pick({1.0, -1.0, 2.0, -3.0, 5.0, 64.0, 0.0}) : 1.0;
   c.beta = c.beta_given ? rng.pick({0.0, 1.0, -1.0, 2.0, 3.0}) : 0.0;
   if (c.type.sums_i32() && rng.chance(0.6)) {
@@ -88,67 +94,67 @@ void draw_real(Case& c, Rng& rng) {
 
 }  // namespace
 
-const char* mode_name(Mode mode) { return mode == Mode::exact ? "exact" : mode == Mode::real ? "real" : "guard"; }
-
 double Case::work() const {
   double sum = 0;
   for (const Group& g : groups) sum += static_cast<double>(std::max<int64_t>(g.m, 0)) * std::max<int64_t>(g.n, 0) * std::max<int64_t>(g.k, 1);
   return sum;
 }
 
-CaseType draw_type(const Drawing& drawing, Rng& rng) {
-  CaseType t;
-  t.grouped = drawing.grouped;
-  const double u = rng.unit();
-  if (drawing.dtype != GGEMM_DTYPE_NONE)
-    t.a = t.b = drawing.dtype;
-  else if (u < 0.65)
-    t.a = t.b = rng.pick({GGEMM_F64, GGEMM_F32, GGEMM_F32, GGEMM_F16, GGEMM_F16, GGEMM_BF16, GGEMM_BF16, GGEMM_I8, GGEMM_I8});
-  else if (u < 0.80)
-    t.a = rng.pick({GGEMM_E4M3, GGEMM_E5M2}), t.b = rng.pick({GGEMM_E4M3, GGEMM_E5M2});
-  else
-    t.a = draw_dtype(rng, true), t.b = draw_dtype(rng, true);
-  if (drawing.tf32) t.a = t.b = GGEMM_F32;
-  if (t.a == GGEMM_F32 && t.b == GGEMM_F32 && (drawing.tf32 || rng.chance(0.4))) t.compute = GGEMM_COMPUTE_TF32;
+bool takes_exact(const CaseType& type) {
+  switch (type.activation) {
+    case GGEMM_ACTIVATION_NONE:
+    case GGEMM_ACTIVATION_RELU:
+    case GGEMM_ACTIVATION_LEAKY_RELU:
+    case GGEMM_ACTIVATION_CLAMP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void draw_epilogue(CaseType& t, bool exact_only, Rng& rng) {
   const double v = rng.unit();
   t.d = v < 0.5 ? (t.sums_i32() ? GGEMM_I32 : t.a) : v < 0.65 ? GGEMM_F32 : draw_dtype(rng, false);
   t.bias = rng.chance(0.5) ? GGEMM_BIAS_NONE : rng.pick({GGEMM_BIAS_PER_COLUMN, GGEMM_BIAS_PER_ROW});
   const bool fixed = t.epilogue_i32();
   if (rng.chance(0.4)) t.c = fixed ? GGEMM_I32 : draw_dtype(rng, false);
   if (t.bias && rng.chance(0.5)) t.bias_dtype = fixed ? GGEMM_I32 : draw_dtype(rng, false);
-  if (drawing.mode == Mode::real && !fixed)
-    t.activation = static_cast<ggemm_activation>(rng.chance(0.3) ? 0 : rng.between(0, GGEMM_ACTIVATION_CLAMP));
+  if (!exact_only && !fixed && rng.chance(0.25))
+    t.activation = static_cast<ggemm_activation>(rng.between(GGEMM_ACTIVATION_GELU, GGEMM_ACTIVATION_TANH));
   else
     t.activation =
         rng.pick({GGEMM_ACTIVATION_NONE, GGEMM_ACTIVATION_NONE, GGEMM_ACTIVATION_RELU, GGEMM_ACTIVATION_CLAMP, GGEMM_ACTIVATION_LEAKY_RELU});
   if (fixed && t.activation == GGEMM_ACTIVATION_LEAKY_RELU) t.activation = GGEMM_ACTIVATION_RELU;
-  const auto layout = [&] { return rng.chance(0.45) ? 0 : rng.chance(0.8) ? 1 : 2; };
-  t.layout_a = layout();
-  t.layout_b = layout();
-  return t;
+  t.layout_d = rng.chance(0.55) ? 0 : rng.chance(0.75) ? 1 : 2;
 }
 
-Size draw_size(Rng& rng, double work) {
-  Size s{draw_dimension(rng), draw_dimension(rng), rng.chance(0.12) ? rng.between(300, 4096) : draw_dimension(rng)};
+Size draw_size(Rng& rng, const Drawing& drawing, double work) {
+  const Size& tile = drawing.tile;
+  Size s{draw_dimension(rng, tile.m), draw_dimension(rng, tile.n), rng.chance(0.12) ? rng.between(300, 4096) : draw_dimension(rng, tile.k)};
   if (rng.chance(0.1)) s.m = rng.between(300, 2000);
   if (rng.chance(0.1)) s.n = rng.between(300, 2000);
   const auto over = [&] {
     const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(std::max<int64_t>(s.k, 1));
-    return m * n * k > work || m * n > most_elements || m * k > most_elements || n * k > most_elements;
+    const double most = std::max(most_elements, work / 16);
+    return m * n * k > work || m * n > most || m * k > most || n * k > most;
   };
+  // Now the largest is halved, now a length becomes small: the others stay what they are, about a tile for instance.
   while (over()) {
     int64_t& largest_one = s.m >= s.n && s.m >= s.k ? s.m : s.n >= s.k ? s.n : s.k;
-    largest_one = (largest_one + 1) / 2;
+    if (tile.m > 0 && rng.chance(0.5))
+      largest_one = std::min(largest_one, rng.between(1, 48));
+    else
+      largest_one = (largest_one + 1) / 2;
   }
   return s;
 }
 
-View draw_view(Rng& rng, int64_t rows, int64_t cols, std::size_t element, int layout, bool repeats) {
+View draw_view(Rng& rng, int64_t rows, int64_t cols, std::size_t element, int layout, Strides strides) {
   View v{rows, cols, 0, 0, 0};
   if (layout == 1) {
-    const View t = draw_view(rng, cols, rows, element, 0, repeats);
+    const View t = draw_view(rng, cols, rows, element, 0, strides);
     v.row_stride = t.col_stride;
-    v.col_stride = t.row_stride;
+    v.col_stride = t.row_stride == 1 ? 2 : t.row_stride;  // with two unit strides the library would see a row-major matrix
     return v;
   }
   if (layout == 0) {
@@ -156,27 +162,29 @@ View draw_view(Rng& rng, int64_t rows, int64_t cols, std::size_t element, int la
     const double u = rng.unit();
     v.col_stride = 1;
     v.row_stride = cols;
-    if (u < 0.25)
+    if (u < 0.25 || (strides.aligned && (u < 0.65 || cols % vector != 0)))
       v.row_stride = (least + vector - 1) / vector * vector + vector * rng.between(0, 2);
+    else if (strides.aligned)
+      v.row_stride = cols;
     else if (u < 0.50)
       v.row_stride = least + rng.between(1, 9);
     else if (u < 0.55)
       v.row_stride = 2 * least + rng.between(0, 3);
     else if (u < 0.60)
       v.row_stride = -(least + rng.between(0, 9));
-    else if (u < 0.65 && repeats)
+    else if (u < 0.65 && strides.repeats)
       v.row_stride = 0;
     return v;
   }
   const bool rows_outside = rng.chance(0.5);
   const int64_t inner = rows * cols > 65536 ? 2 : rng.between(2, 3), inner_length = std::max<int64_t>(rows_outside ? cols : rows, 1);
-  const int64_t outer = inner * (inner_length - 1) + 1 + rng.between(0, 5);
+  const int64_t outer = std::max<int64_t>(2, inner * (inner_length - 1) + 1 + rng.between(0, 5));
   v.row_stride = rows_outside ? outer : inner;
   v.col_stride = rows_outside ? inner : outer;
   if (rng.chance(0.2)) v.row_stride = -v.row_stride;
   if (rng.chance(0.2)) v.col_stride = -v.col_stride;
-  if (repeats && rng.chance(0.1)) v.row_stride = 0;
-  if (repeats && rng.chance(0.1)) v.col_stride = 0;
+  if (strides.repeats && rng.chance(0.1)) v.row_stride = 0;
+  if (strides.repeats && rng.chance(0.1)) v.col_stride = 0;
   return v;
 }
 
@@ -186,27 +194,30 @@ Extent extent(const View& view) {
   return {std::min<int64_t>(down, 0) + std::min<int64_t>(across, 0), std::max<int64_t>(down, 0) + std::max<int64_t>(across, 0) + 1};
 }
 
-void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, Placement placement) {
-  const auto gap = [&]() -> int64_t { return rng.chance(0.45) ? static_cast<int64_t>(16 / element) * rng.between(0, 4) : rng.between(0, 31); };
-  int64_t end = placement == Placement::begins_at_guard ? 0 : gap();
+void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, const Case& c) {
+  const int64_t vector = static_cast<int64_t>(16 / element);
+  const auto gap = [&]() -> int64_t { return c.aligned || rng.chance(0.45) ? vector * rng.between(0, 4) : rng.between(0, 31); };
+  int64_t end = c.placement == Placement::begins_at_guard ? 0 : gap();
   bool first = true;
   for (View* view : views) {
     const Extent e = extent(*view);
     if (!view->empty() && !first) end += gap();
+    if (c.aligned) end = (end + vector - 1) / vector * vector;
     view->offset = end - e.low;
     end += e.high - e.low;
     first = first && view->empty();
   }
 }
 
-void draw_values(Case& c, Mode mode, Rng& rng) {
+void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
+  const Mode mode = drawing.mode;
   const CaseType& t = c.type;
   c.data_seed = rng.next();
   c.alpha_given = rng.chance(0.7);
   c.beta_given = rng.chance(0.6);
   c.scalars_on_device = rng.chance(0.35);
   c.through_plan = rng.chance(0.25);
-  if (mode == Mode::guard) c.placement = rng.pick({Placement::ends_at_guard, Placement::ends_at_guard, Placement::begins_at_guard});
+  if (drawing.guarded) c.placement = rng.pick({Placement::ends_at_guard, Placement::ends_at_guard, Placement::begins_at_guard});
   int64_t longest = 1;
   for (const Group& g : c.groups) longest = std::max(longest, g.k);
   draw_parameters(c, mode, rng);
@@ -225,13 +236,22 @@ void draw_values(Case& c, Mode mode, Rng& rng) {
 
 namespace {
 
-Case finish_case(const Drawing& drawing, Case c, const std::vector<Size>& sizes, Rng& rng) {
-  for (const Size& s : sizes) {
+Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size> sizes, Rng& rng) {
+  Case c;
+  c.type = type;
+  c.aligned = drawing.aligned;
+  // Aligned operands can end at an unmapped page only if their lengths are aligned too.
+  const bool whole = drawing.aligned && rng.chance(0.5);
+  for (Size& s : sizes) {
+    if (whole)
+      for (int64_t* length : {&s.m, &s.n, &s.k})
+        if (*length > 0) *length = (*length + 15) / 16 * 16;
     Group g;
     g.m = s.m, g.n = s.n, g.k = s.k;
     c.groups.push_back(g);
   }
-  draw_values(c, drawing.mode, rng);
+  draw_values(c, drawing, rng);
+  if (drawing.aligned && !whole && c.placement == Placement::ends_at_guard) c.placement = Placement::begins_at_guard;
   if (c.type.grouped)
     draw_grouped(c, sizes, rng);
   else
@@ -243,22 +263,17 @@ std::uint64_t stream_of(const Drawing& d) { return mix(d.seed, static_cast<std::
 
 }  // namespace
 
-Case draw_case(const Drawing& drawing, std::uint64_t number) {
-  const std::uint64_t stream = stream_of(drawing);
-  Rng shared(mix(stream, number / static_cast<std::uint64_t>(drawing.per_class))), own(mix(mix(stream, 1), number));
-  Case c;
-  c.type = draw_type(drawing, shared);
-  c.config_choice = shared.unit();
-  return finish_case(drawing, std::move(c), drawing.grouped ? draw_group_sizes(own, drawing.work) : std::vector<Size>{draw_size(own, drawing.work)},
-                     own);
+Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t number) {
+  Rng own(mix(mix(stream_of(drawing), 1), number));
+  // Most are small, a few as large as they may be.
+  const double least = std::min(14.0, std::log2(drawing.work)), work = std::exp2(least + (std::log2(drawing.work) - least) * own.unit());
+  const std::vector<Size> sizes = drawing.grouped ? draw_group_sizes(own, drawing, work) : std::vector<Size>{draw_size(own, drawing, work)};
+  return finish_case(drawing, type, sizes, own);
 }
 
 Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number) {
   Rng own(mix(mix(stream_of(drawing), 2), number));
-  Case c;
-  c.type = type;
-  c.config_choice = own.unit();
-  return finish_case(drawing, std::move(c), sizes, own);
+  return finish_case(drawing, type, sizes, own);
 }
 
 }  // namespace ggemm::tests

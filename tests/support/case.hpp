@@ -54,7 +54,8 @@ struct CaseType {
   ggemm_activation activation = GGEMM_ACTIVATION_NONE;
   ggemm_bias bias = GGEMM_BIAS_NONE;
   double p0 = 0, p1 = 0;
-  int layout_a = 0, layout_b = 0;  // 0 row-major, 1 column-major, 2 neither
+  int layout_a = 0, layout_b = 0, layout_d = any_layout;  // 0 row-major, 1 column-major, 2 neither
+  static constexpr int any_layout = -1;
 
   ggemm_dtype c_dtype() const { return c ? c : d; }
   ggemm_dtype bias_type() const { return bias_dtype ? bias_dtype : d; }
@@ -72,6 +73,7 @@ struct Case {
   double scale_a = 1, scale_b = 1;  // of normal numbers
   std::uint64_t data_seed = 0;
   Placement placement = Placement::free;
+  bool aligned = false;
   UseOfC use_of_c = UseOfC::none;
   bool alpha_given = false, beta_given = false, scalars_on_device = false;
   double alpha = 1, beta = 0;
@@ -84,39 +86,46 @@ struct Case {
   Given given_m, given_n, given_k;
   GivenMatrix given_a, given_b, given_c, given_d;
   std::int64_t expected_m = 0, expected_n = 0, expected_k = 0;
-  double config_choice = 0;  // 0 <= x < 1: which of the legal configurations
 
   double work() const;       // multiply-adds
   std::string text() const;  // one line
 };
 
-enum class Mode { exact, real, guard };
-const char* mode_name(Mode mode);
+struct Size {
+  std::int64_t m, n, k;
+};
 
-// What a run of cases is drawn from. Two equal Drawings give the same case for the same number.
+// exact: integers whose result is known to the last bit; real: whatever else the types hold.
+enum class Mode { exact, real };
+
+// What cases are drawn from. Two equal Drawings give the same case for the same number.
 struct Drawing {
   std::uint64_t seed = 1;
   Mode mode = Mode::exact;
   bool grouped = false;
-  int per_class = 1;                     // cases in a row that share a CaseType, so that one compile serves them
-  ggemm_dtype dtype = GGEMM_DTYPE_NONE;  // of A and B; NONE: any
-  bool tf32 = false;                     // only f32 under tf32
-  double work = 1 << 20;                 // multiply-adds a case, at most
+  bool guarded = false;   // operands end or begin at an unmapped page
+  bool aligned = false;   // bases and rows of operands lie at multiples of 16 bytes, strides are positive
+  double work = 1 << 20;  // multiply-adds a case, at most
+  Size tile{0, 0, 0};     // sizes about its multiples are drawn often; 0: about common tiles
 };
 
-Case draw_case(const Drawing& drawing, std::uint64_t number);
-// A case of a given type and sizes, with random strides and scalars. A plain case takes the first size.
-struct Size {
-  std::int64_t m, n, k;
-};
+// A case of a given type with random sizes, strides, scalars and values.
+Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t number);
+// The same with these sizes. A plain case takes the first.
 Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number);
+// The rest of a type whose A, B and compute are set: D, C, bias, activation, layouts. exact_only: activations of integers whose results are exact.
+void draw_epilogue(CaseType& type, bool exact_only, Rng& rng);
+bool takes_exact(const CaseType& type);
 
-// Sets the scalars, C, activation parameters and values of a case of this type. Part of draw_case.
-void draw_values(Case& c, Mode mode, Rng& rng);
-CaseType draw_type(const Drawing& drawing, Rng& rng);
-Size draw_size(Rng& rng, double work);
-// Strides of a rows x cols matrix; its offset is left 0. layout as in CaseType; `repeats` allows stride 0.
-View draw_view(Rng& rng, std::int64_t rows, std::int64_t cols, std::size_t element, int layout, bool repeats);
+// Sets the scalars, C, activation parameters and values of a case. Part of draw_case.
+void draw_values(Case& c, const Drawing& drawing, Rng& rng);
+Size draw_size(Rng& rng, const Drawing& drawing, double work);
+struct Strides {
+  bool repeats = false;  // 0 is allowed
+  bool aligned = false;
+};
+// Strides of a rows x cols matrix; its offset is left 0. layout as in CaseType, given.
+View draw_view(Rng& rng, std::int64_t rows, std::int64_t cols, std::size_t element, int layout, Strides strides);
 
 // The lowest and one past the highest element that a view reaches, counted from its offset; 0 and 0 if it is empty.
 struct Extent {
@@ -125,10 +134,10 @@ struct Extent {
 Extent extent(const View& view);
 
 // Lays views into one buffer: sets their offsets so that they do not touch, with gaps as the placement asks.
-void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, Placement placement);
+void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, const Case& c);
 
 void draw_plain(Case& c, const Size& size, Rng& rng);
 void draw_grouped(Case& c, const std::vector<Size>& sizes, Rng& rng);
-std::vector<Size> draw_group_sizes(Rng& rng, double work);
+std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work);
 
 }  // namespace ggemm::tests

@@ -27,18 +27,22 @@ Given draw_size_source(Rng& rng, const std::vector<Group>& groups, int64_t Group
   return (groups.empty() || (same && groups[0].*size >= 0)) && rng.chance(0.6) ? Given{} : from_memory(rng);
 }
 
-// One matrix of every group: strides, and how they are given. layout -1: any.
-GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element, int layout, bool repeats) {
+int some_layout(Rng& rng, int layout) { return layout != CaseType::any_layout ? layout : rng.chance(0.6) ? 0 : rng.chance(0.7) ? 1 : 2; }
+
+// One matrix of every group: strides, and how they are given.
+GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element, int layout, Strides strides) {
   GivenMatrix given;
-  if (layout < 0) layout = rng.chance(0.6) ? 0 : rng.chance(0.7) ? 1 : 2;
+  layout = some_layout(rng, layout);
   if (layout == 2) {
     given.row_stride = from_memory(rng);
     given.col_stride = from_memory(rng);
-    for (View* v : views) *v = draw_view(rng, v->rows, v->cols, element, static_cast<int>(rng.between(0, 2)), repeats);
+    for (View* v : views) *v = draw_view(rng, v->rows, v->cols, element, static_cast<int>(rng.between(0, 2)), strides);
     return given;
   }
   const double u = rng.unit();
-  if (layout == 0 && u < 0.35) {
+  const int64_t vector = static_cast<int64_t>(16 / element);
+  const bool misaligned = strides.aligned && std::any_of(views.begin(), views.end(), [&](const View* v) { return v->cols % vector != 0; });
+  if (layout == 0 && u < 0.35 && !misaligned) {
     for (View* v : views) v->row_stride = v->cols, v->col_stride = 1;
     given.row_stride.packed = given.col_stride.packed = true;
     return given;
@@ -48,12 +52,13 @@ GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element
   if (u < 0.5) {
     int64_t longest = 1;
     for (const View* v : views) longest = std::max(longest, layout == 0 ? v->cols : v->rows);
-    const int64_t ld = longest + (rng.chance(0.5) ? rng.between(0, 9) : (16 - longest % 16) % 16);
+    // Not 1: with two unit strides the library would see the other layout.
+    const int64_t ld = std::max<int64_t>(2, longest + (!strides.aligned && rng.chance(0.5) ? rng.between(0, 9) : (16 - longest % 16) % 16));
     for (View* v : views) (layout == 0 ? v->row_stride : v->col_stride) = ld, (layout == 0 ? v->col_stride : v->row_stride) = 1;
     return given;
   }
   leading = from_memory(rng);
-  for (View* v : views) *v = draw_view(rng, v->rows, v->cols, element, layout, repeats);
+  for (View* v : views) *v = draw_view(rng, v->rows, v->cols, element, layout, strides);
   return given;
 }
 
@@ -68,7 +73,7 @@ void place_all(Case& c, Rng& rng) {
     std::vector<View*> views;
     for (Group& g : c.groups) views.push_back(&(g.*member));
     for (std::size_t i = views.size(); i > 1; --i) std::swap(views[i - 1], views[rng.below(i)]);
-    place_views(rng, views, size_of(dtype), c.placement);
+    place_views(rng, views, size_of(dtype), c);
   };
   place(&Group::a, c.type.a);
   place(&Group::b, c.type.b);
@@ -99,23 +104,24 @@ void draw_plain(Case& c, const Size& size, Rng& rng) {
   Group& g = c.groups[0];
   set_shapes(g);
   const CaseType& t = c.type;
-  const auto any_layout = [&] { return rng.chance(0.6) ? 0 : rng.chance(0.7) ? 1 : 2; };
-  g.a = draw_view(rng, g.m, g.k, size_of(t.a), t.layout_a, true);
-  g.b = draw_view(rng, g.k, g.n, size_of(t.b), t.layout_b, true);
-  g.d = draw_view(rng, g.m, g.n, size_of(t.d), any_layout(), false);
-  g.c = draw_view(rng, g.m, g.n, size_of(t.c_dtype()), any_layout(), true);
-  c.packed_a = is_packed(g.a) && rng.chance(0.7);
-  c.packed_b = is_packed(g.b) && rng.chance(0.7);
-  c.packed_d = is_packed(g.d) && rng.chance(0.7);
+  g.a = draw_view(rng, g.m, g.k, size_of(t.a), t.layout_a, {true, c.aligned});
+  g.b = draw_view(rng, g.k, g.n, size_of(t.b), t.layout_b, {true, c.aligned});
+  g.d = draw_view(rng, g.m, g.n, size_of(t.d), some_layout(rng, t.layout_d), {false, c.aligned});
+  g.c = draw_view(rng, g.m, g.n, size_of(t.c_dtype()), some_layout(rng, CaseType::any_layout), {true, c.aligned});
+  // A row stride of 1 is one of a row-major matrix only as GGEMM_PACKED.
+  const auto packed = [&](const View& v) { return is_packed(v) && (v.row_stride == 1 || rng.chance(0.7)); };
+  c.packed_a = packed(g.a);
+  c.packed_b = packed(g.b);
+  c.packed_d = packed(g.d);
   place_all(c, rng);
-  c.packed_c = is_packed(g.c) && rng.chance(0.7);
+  c.packed_c = packed(g.c);
   c.described_otherwise = rng.chance(0.15);
   c.described_m = size.m, c.described_n = size.n, c.described_k = size.k;
   // Smaller, so that the strides given for the call fit the description too.
   if (c.described_otherwise) c.described_m = rng.between(0, size.m), c.described_n = rng.between(0, size.n), c.described_k = rng.between(0, size.k);
 }
 
-std::vector<Size> draw_group_sizes(Rng& rng, double work) {
+std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work) {
   int64_t groups = rng.pick<int64_t>({1, 2, 3, 4, 5, 7, 8, 8, 13, 16, 31, 32, 33, 64, 65, 100});
   const double u = rng.unit();
   if (u < 0.03)
@@ -124,11 +130,11 @@ std::vector<Size> draw_group_sizes(Rng& rng, double work) {
     groups = rng.between(200, 1000);
   const int style = static_cast<int>(rng.between(0, 3));
   const double each = std::max(64.0, work / static_cast<double>(std::max<int64_t>(groups, 1)));
-  const Size common = draw_size(rng, each);
+  const Size common = draw_size(rng, drawing, each);
   const double emptiness = rng.pick({0.0, 0.1, 0.5});
   std::vector<Size> sizes;
   for (int64_t i = 0; i < groups; ++i) {
-    Size s = style == 0 ? draw_size(rng, each) : common;
+    Size s = style == 0 ? draw_size(rng, drawing, each) : common;
     if (style == 1) s.m = rng.between(0, 2 * common.m);
     if (style == 2) s.m = rng.between(0, common.m), s.n = rng.between(0, common.n);
     if (style != 3 && rng.chance(emptiness)) (rng.chance(0.5) ? s.m : rng.chance(0.5) ? s.n : s.k) = rng.chance(0.2) ? -rng.between(1, 9) : 0;
@@ -143,12 +149,12 @@ void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
   const auto matrix = [&](View Group::* member, ggemm_dtype dtype, int layout, bool repeats) {
     std::vector<View*> views;
     for (Group& g : c.groups) views.push_back(&(g.*member));
-    return draw_matrix(rng, views, size_of(dtype), layout, repeats);
+    return draw_matrix(rng, views, size_of(dtype), layout, {repeats, c.aligned});
   };
   c.given_a = matrix(&Group::a, t.a, t.layout_a, true);
   c.given_b = matrix(&Group::b, t.b, t.layout_b, true);
-  c.given_d = matrix(&Group::d, t.d, -1, false);
-  c.given_c = matrix(&Group::c, t.c_dtype(), -1, true);
+  c.given_d = matrix(&Group::d, t.d, t.layout_d, false);
+  c.given_c = matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true);
   if (c.use_of_c == UseOfC::same_as_d) c.given_c = c.given_d;
   place_all(c, rng);
   c.given_m = draw_size_source(rng, c.groups, &Group::m);

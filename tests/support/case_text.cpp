@@ -51,7 +51,7 @@ std::string Case::text() const {
     std::snprintf(line, sizeof line, " described as %lldx%lldx%lld;", ll(described_m), ll(described_n), ll(described_k));
     out += line;
   }
-  std::snprintf(line, sizeof line, "%s alpha=%.9g%s beta=%.9g%s%s c=%s bias=%s%s act=%s(%g,%g) values=%s[%d,%d] scale=%g,%g %s%s",
+  std::snprintf(line, sizeof line, "%s alpha=%.9g%s beta=%.9g%s%s c=%s bias=%s%s act=%s(%g,%g) values=%s[%d,%d] scale=%g,%g %s%s%s",
                 type.compute == GGEMM_COMPUTE_TF32 ? " tf32" : "", alpha, alpha_given ? "" : "(null)", beta, beta_given ? "" : "(null)",
                 scalars_on_device ? " on device" : "",
                 use_of_c == UseOfC::none        ? "null"
@@ -62,7 +62,7 @@ std::string Case::text() const {
                                                   : "column:",
                 type.bias == GGEMM_BIAS_NONE ? "" : name_of(type.bias_type()), activations[type.activation], type.p0, type.p1,
                 value_names[static_cast<int>(values)], low, high, scale_a, scale_b, placements[static_cast<int>(placement)],
-                through_plan ? ", through a plan" : "");
+                aligned ? ", aligned" : "", through_plan ? ", through a plan" : "");
   return out + line;
 }
 

@@ -23,12 +23,17 @@ double element(const Bytes& image, const View& view, ggemm_dtype dtype, int64_t 
 // The sums of one row of A B, and of |A| |B|.
 class Product {
  public:
-  Product(const Case& c, const Group& g, const Images& images, double smallest)
-      : c_(c), g_(g), images_(images), padded_((g.n + 3) / 4 * 4), smallest_(smallest), real_(c.values == Values::normal || c.values == Values::special) {
+  Product(const Case& c, const Group& g, const Images& images, bool tensor_cores)
+      : c_(c), g_(g), images_(images), padded_((g.n + 3) / 4 * 4), real_(c.values == Values::normal || c.values == Values::special) {
+    if (tensor_cores && !c.type.sums_f64()) smallest_a_ = smallest_normal(c.type.a), smallest_b_ = smallest_normal(c.type.b);
     const int64_t k = std::max<int64_t>(g.k, 0);
     b_.assign(static_cast<std::size_t>(k * padded_), 0.0);
     for (int64_t p = 0; p < k; ++p)
       for (int64_t j = 0; j < g.n; ++j) b_[static_cast<std::size_t>(p * padded_ + j)] = element(images[slot_b], g.b, c.type.b, p, j);
+    if (real_) {
+      b_sizes_.resize(b_.size());
+      std::transform(b_.begin(), b_.end(), b_sizes_.begin(), [&](double b) { return counted(b, smallest_b_); });
+    }
     sum.resize(static_cast<std::size_t>(padded_));
     magnitude.resize(static_cast<std::size_t>(padded_));
   }
@@ -39,30 +44,25 @@ class Product {
     if (real_ && c_.type.sums_f64()) return long_row(i);
     for (int64_t p = 0; p < g_.k; ++p) {
       const double a = element(images_[slot_a], g_.a, c_.type.a, i, p);
-      const Four factor = {a, a, a, a};
-      const double* b = &b_[static_cast<std::size_t>(p * padded_)];
-      for (int64_t j = 0; j < padded_; j += 4) {
-        Four values, sums, sizes;
-        std::memcpy(&values, b + j, sizeof values);
-        std::memcpy(&sums, &sum[static_cast<std::size_t>(j)], sizeof sums);
-        const Four term = factor * values;
-        sums += term;
-        std::memcpy(&sum[static_cast<std::size_t>(j)], &sums, sizeof sums);
-        if (!real_) continue;
-        if (smallest_ > 0) {
-          for (int64_t lane = j; lane < j + 4; ++lane)
-            if (a != 0 && b[lane] != 0) magnitude[static_cast<std::size_t>(lane)] += std::max(std::fabs(a), smallest_) * std::max(std::fabs(b[lane]), smallest_);
-          continue;
-        }
-        std::memcpy(&sizes, &magnitude[static_cast<std::size_t>(j)], sizeof sizes);
-        sizes += term < 0 ? -term : term;
-        std::memcpy(&magnitude[static_cast<std::size_t>(j)], &sizes, sizeof sizes);
-      }
+      add_scaled(a, &b_[static_cast<std::size_t>(p * padded_)], sum);
+      if (real_) add_scaled(counted(a, smallest_a_), &b_sizes_[static_cast<std::size_t>(p * padded_)], magnitude);
     }
   }
   std::vector<double> sum, magnitude;
 
  private:
+  // An operand as |A||B| counts it.
+  static double counted(double x, double smallest) { return x == 0 ? 0 : std::isnan(x) ? x : std::max(std::fabs(x), smallest); }
+  void add_scaled(double scale, const double* row, std::vector<double>& to) const {
+    const Four factor = {scale, scale, scale, scale};
+    for (int64_t j = 0; j < padded_; j += 4) {
+      Four values, sums;
+      std::memcpy(&values, row + j, sizeof values);
+      std::memcpy(&sums, &to[static_cast<std::size_t>(j)], sizeof sums);
+      sums += factor * values;
+      std::memcpy(&to[static_cast<std::size_t>(j)], &sums, sizeof sums);
+    }
+  }
   void long_row(int64_t i) {
     long_sum_.assign(static_cast<std::size_t>(padded_), 0.0L);
     for (int64_t p = 0; p < g_.k; ++p) {
@@ -79,24 +79,25 @@ class Product {
   const Group& g_;
   const Images& images_;
   int64_t padded_;
-  double smallest_;
+  double smallest_a_ = 0, smallest_b_ = 0;
   bool real_;
-  std::vector<double> b_;
+  std::vector<double> b_, b_sizes_;
   std::vector<LongDouble> long_sum_;
 };
 
 double activated(const CaseType& t, double x) {
+  const double z = std::max(x, std::numeric_limits<double>::lowest());  // at -infinity the gelus and silu are their limit
   switch (t.activation) {
     case GGEMM_ACTIVATION_RELU:
       return x < 0 ? 0 : x;
     case GGEMM_ACTIVATION_LEAKY_RELU:
       return x > 0 ? x : t.p0 * x;
     case GGEMM_ACTIVATION_GELU:
-      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+      return z / 2 * (1 + std::erf(z / std::sqrt(2.0)));
     case GGEMM_ACTIVATION_GELU_TANH:
-      return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+      return z / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (z + 0.044715 * z * z * z)));
     case GGEMM_ACTIVATION_SILU:
-      return x / (1 + std::exp(-x));
+      return z / (1 + std::exp(-z));
     case GGEMM_ACTIVATION_SIGMOID:
       return 1 / (1 + std::exp(-x));
     case GGEMM_ACTIVATION_TANH:
@@ -149,9 +150,9 @@ class Judge {
   Judge(const Case& c, const Group& g, const Images& before, const Bytes& after, const CheckOptions& options)
       : c_(c), t_(c.type), g_(g), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
     const double k = static_cast<double>(std::max<int64_t>(g.k, 0)) + 3;
-    gamma_k_ = gamma(k - 1);
+    of_products_ = gamma(k - 1) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(k - 3) : 0);
     gamma_3_ = gamma(3);
-    tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.sums_flush_denormals ? 0x1p-126 : 0x1p-149);
+    tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.tensor_cores ? 0x1p-126 : 0x1p-149);
   }
   std::optional<std::string> element_at(int64_t i, int64_t j, double sum, double magnitude) const {
     const unsigned char* got = after_.data() + g_.d.at(i, j) * static_cast<int64_t>(size_of(t_.d));
@@ -167,6 +168,9 @@ class Judge {
 
  private:
   double gamma(double n) const { return n * u_ / (1 - n * u_); }
+  // Of sums in 14 bits. The errors of many like terms nearly cancel: 4 sqrt(k / 32) cuts of |A||B| is far outside what random numbers reach. One outlier among
+  // them may cost every other term its bits, and all in one direction.
+  double cut_sums(double k) const { return 0x1p-13 * (c_.values == Values::special ? k + 2 * std::ceil(k / 32) + 2 : 4 * std::sqrt(std::max(1.0, k / 32))); }
 
   // Wraps as int32 arithmetic does.
   double whole(double sum, double c, double bias) const {
@@ -189,7 +193,7 @@ class Judge {
   std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double x, double magnitude, double c, double bias) const {
     double error = 0;
     if (std::isfinite(x)) {
-      error = std::fabs(c_.alpha) * (gamma_k_ + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0)) * magnitude +
+      error = std::fabs(c_.alpha) * of_products_ * magnitude +
               gamma_3_ * (std::fabs(c_.beta == 0 ? 0 : c_.beta * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(c_.alpha));
     }
     const double y = activated(t_, x), value = decode(t_.d, got);
@@ -213,20 +217,23 @@ class Judge {
   const Group& g_;
   const Images& before_;
   const Bytes& after_;
-  double u_, gamma_k_ = 0, gamma_3_ = 0, tiny_ = 0;
+  double u_, of_products_ = 0, gamma_3_ = 0, tiny_ = 0;
 };
 
 std::optional<std::string> check_elements(const Case& c, std::size_t index, const Images& before, const Bytes& after, const CheckOptions& options,
                                           double work) {
   const Group& g = c.groups[index];
   if (g.m <= 0 || g.n <= 0) return std::nullopt;
-  Product product(c, g, before, options.smallest_operand);
+  Product product(c, g, before, options.tensor_cores);
   const Judge judge(c, g, before, after, options);
   const double row = static_cast<double>(g.n) * static_cast<double>(std::max<int64_t>(g.k, 1));
   const int64_t affordable = std::max<int64_t>(2, static_cast<int64_t>(options.work * (row * static_cast<double>(g.m) / work) / row));
   Rng rng(mix(c.data_seed, 1000 + index));
-  for (int64_t count = 0; count < std::min(g.m, affordable); ++count) {
-    const int64_t i = affordable >= g.m ? count : count == 0 ? 0 : count == 1 ? g.m - 1 : rng.between(0, g.m - 1);
+  const int64_t rows = std::min(g.m, affordable);
+  for (int64_t count = 0; count < rows; ++count) {
+    // Where not every row is affordable: the first, the last, and one of each stripe between them.
+    const int64_t begin = g.m * count / rows, end = g.m * (count + 1) / rows;
+    const int64_t i = count == 0 ? 0 : count + 1 == rows ? g.m - 1 : rng.between(begin, end - 1);
     product.row(i);
     for (int64_t j = 0; j < g.n; ++j) {
       auto wrong = judge.element_at(i, j, product.sum[static_cast<std::size_t>(j)], product.magnitude[static_cast<std::size_t>(j)]);

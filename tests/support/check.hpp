@@ -9,12 +9,22 @@
 
 namespace ggemm::tests {
 
+// How an element may differ from the reference. With u = 2^-23 (f64: 2^-52), gamma(n) = n u / (1 - n u) and |A||B| = the sum over k of |a||b|, before the last
+// conversion:
+//   |alpha| gamma(k + 2) |A||B| + gamma(3) (|beta c| + |bias|), and k times the smallest number that the sums hold.
+//
+// On tensor cores (f16, bf16, fp8 and tf32 with f32 sums) this is what the hardware does, as far as it is known, with a little room. A step adds the products of L
+// elements of k (32 bytes of a row on sm_90, 16 before) to the sum: each addend is cut at 2^(E - F), where E is the largest exponent of them, and the result at its
+// 24th bit. F is 24 (sm_75 to sm_89) or 25 (sm_90 and up). With n of the L products not 0, that is less than (n + 1) 2^(E - F) + 2^-23 |sum|; and as 2^E and |sum|
+// are at most |A||B|, all steps together come to no more than (k / 2 + 1.5 ceil(k / L)) u |A||B|, which is below (k + 2) u |A||B| for every L of 4 or more.
+// 2^E is the product of the operands' *nominal* exponents: those of a denormal operand are the smallest normal number's. Therefore |A||B| is counted there with
+// operands, where they are not 0, of at least that size (f16 and e5m2 2^-14, e4m3 2^-6, bf16 and tf32 2^-126). Seen on sm_90: A of f16 denormals, an error of
+// 2^-27 where the plain |A||B| was 2^-9. Integers are exact, and f64 is summed by ordinary fused steps.
 struct CheckOptions {
-  // The tensor cores may treat f32 denormals of the sums as 0.
-  bool sums_flush_denormals = false;
-  // Tensor cores align products by their operands' exponents, and a denormal's is that of the smallest normal number: |A||B| is counted with operands of at least
-  // this size. Seen on sm_90 with f16: an error of 2^-27 where |A||B| was 2^-9 and A denormal.
-  double smallest_operand = 0;
+  // The product comes from tensor cores; their sums may also flush f32 denormals to 0.
+  bool tensor_cores = false;
+  // Both operands are fp8 and sums are kept in 14 bits, as wgmma does on sm_90: then F is 13, and every step cuts the sum at its 14th bit.
+  bool short_sums = false;
   // Multiply-adds that the reference may spend; rows are sampled above it (the first and the last always among them).
   double work = 1 << 24;
 };

@@ -199,4 +199,21 @@ double smallest_denormal(ggemm_dtype dtype) {
   }
 }
 
+double smallest_normal(ggemm_dtype dtype) {
+  switch (dtype) {
+    case GGEMM_F64:
+      return std::numeric_limits<double>::min();
+    case GGEMM_F32:
+    case GGEMM_BF16:
+      return std::numeric_limits<float>::min();
+    case GGEMM_F16:
+    case GGEMM_E5M2:
+      return 0x1p-14;
+    case GGEMM_E4M3:
+      return 0x1p-6;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace ggemm::tests

@@ -23,5 +23,6 @@ double rounded(ggemm_dtype dtype, double value);
 
 double largest(ggemm_dtype dtype);            // finite
 double smallest_denormal(ggemm_dtype dtype);  // 1 for integers
+double smallest_normal(ggemm_dtype dtype);    // likewise
 
 }  // namespace ggemm::tests

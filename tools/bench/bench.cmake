@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `ggemm bench` as an archive, which the command line and the tests link: it needs ggemm's C API, and has its own copies of the driver loader and the compiler.
 set(bench_kernels ${CMAKE_CURRENT_BINARY_DIR}/bench_kernels.cpp)
-file(GLOB bench_kernel_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels/*.cu)
-add_custom_command(
-  OUTPUT ${bench_kernels}
-  COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels -DOUTPUT=${bench_kernels} -P ${CMAKE_CURRENT_SOURCE_DIR}/bench/embed.cmake
-  DEPENDS ${bench_kernel_files} ${CMAKE_CURRENT_SOURCE_DIR}/bench/embed.cmake
-  COMMENT "Embedding the benchmark's kernels"
-  VERBATIM)
+ggemm_embed_kernels(${bench_kernels} ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels bench/kernels.hpp ggemm::bench::kernel_files)
 
 # Looked up at each build; the file changes only when the commit does.
 set(bench_commit ${CMAKE_CURRENT_BINARY_DIR}/bench_commit.cpp)

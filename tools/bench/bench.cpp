@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <new>
 
@@ -17,6 +16,7 @@
 #include "commands.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
+#include "common/names.hpp"
 #include "common/table.hpp"
 #include "core/error.hpp"
 #include "core/library.hpp"
@@ -242,7 +242,7 @@ void add_measuring(CLI::App& command, Options& o) {
       ->group(group);
   command.add_flag("--tune", o.run.tune, "tune each case before it is timed")->group(group);
   command.add_option("--tune-budget", o.run.tune_budget_s, "seconds for it")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(tools::at_least(0.001))
       ->type_name("SECONDS")
       ->capture_default_str()
       ->group(group);
@@ -251,14 +251,12 @@ void add_measuring(CLI::App& command, Options& o) {
   command.add_flag("--no-peers", o.no_peers, "ggemm alone")->group(group);
   command.add_option("--cublaslt", o.run.cublaslt, "cuBLASLt library to compare with")->type_name("FILE")->group(group);
   command.add_option("--limit", o.limit_s, "start no case that would end later than this; 0: no limit")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(tools::at_least(0))
       ->type_name("SECONDS")
       ->group(group);
 }
 
 void add_output(CLI::App& command, Options& o) {
-  static const std::map<std::string, Format> formats{
-      {"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"markdown", Format::markdown}};
   const std::string group = "Results";
   command.add_option("--jsonl", o.jsonl, "file of results, a row a line: each is added as it is measured, and what is there is not measured again")
       ->type_name("FILE")
@@ -266,7 +264,7 @@ void add_output(CLI::App& command, Options& o) {
   command.add_flag("--keep-any", o.keep_any, "rows of other commits and devices count as there")->group(group);
   command.add_option("--commit", o.commit, "what the rows say; the one that this was built from if not given")->type_name("TEXT")->group(group);
   command.add_option("--format", o.format, "table, csv, json or markdown")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->transform(tools::one_of({{"table", int(Format::table)}, {"csv", int(Format::csv)}, {"json", int(Format::json)}, {"markdown", int(Format::markdown)}}))
       ->type_name("FORMAT")
       ->default_str("table")
       ->group(group);

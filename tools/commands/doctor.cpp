@@ -29,18 +29,22 @@ void collect(void* user, const ggemm_finding* finding) {
       {finding->component, finding->detail, finding->advice, finding->found != 0, finding->needed != 0});
 }
 
-// Whether a device works: a context, and a small product that is right.
+// Whether a device works: a context, and on the host a small product that is right, on a GPU its kernel.
 struct Trial {
   std::string device;  // its name; "" if there is no context
   std::string error;   // "" if all went well
 };
 
-// Only on the host: on a GPU a product needs memory of it, and the point of `ggemm demo` is to try that.
-void try_product(ggemm_context* context) {
+// On a GPU a product needs memory of it, which `ggemm demo` tries; here its kernel is compiled and loaded.
+void try_product(ggemm_context* context, ggemm_device_kind kind) {
   ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
   desc.m = desc.n = 2;
   desc.k = 3;
   desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+  if (kind == GGEMM_DEVICE_CUDA) {
+    const ggemm_problem problem{&desc, nullptr};
+    return check(ggemm_prepare(context, &problem, 1, nullptr, nullptr));
+  }
   const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 0, 1, 1, 1}, expected[] = {4, 5, 10, 11};
   float d[4] = {};
   ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
@@ -59,7 +63,7 @@ Trial try_device(DeviceOptions options, ggemm_device_kind kind) {
     const Context context = options.create();
     const ggemm_device_info info = device_info(context.get());
     trial.device = describe(info);
-    if (info.kind == GGEMM_DEVICE_HOST) try_product(context.get());
+    try_product(context.get(), info.kind);
   } catch (const Failure& failure) {
     trial.error = failure.what();
   }

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
+#include "common/names.hpp"
 #include "common/operands.hpp"
 
 namespace ggemm::tools {
@@ -150,9 +151,8 @@ void add_gemm(CLI::App& app) {
   CLI::Option* c = command->add_option("--c", options->c, "C [m,n]")->type_name("FILE");
   command->add_option("--beta", options->beta, "factor of C")->type_name("X")->default_str("1")->needs(c);
   CLI::Option* bias = command->add_option("--bias", options->bias, "a vector that is added")->type_name("FILE");
-  static const std::map<std::string, ggemm_bias> axes{{"column", GGEMM_BIAS_PER_COLUMN}, {"row", GGEMM_BIAS_PER_ROW}};
   command->add_option("--bias-axis", options->bias_axis, "an element of the bias for each column or each row")
-      ->transform(CLI::CheckedTransformer(axes, CLI::ignore_case).description(""))
+      ->transform(one_of({{"column", GGEMM_BIAS_PER_COLUMN}, {"row", GGEMM_BIAS_PER_ROW}}))
       ->type_name("AXIS")
       ->default_str("column")
       ->needs(bias);

@@ -322,8 +322,8 @@ void add_grouped(CLI::App& app) {
   CLI::App* command = app.add_subcommand("grouped", "Multiply many pairs of matrices in one launch");
   command->add_option("--a", options->a, "A of each group [m,k]; one 3-D file; or with --ends one file whose rows are split")
       ->required()
-      ->type_name("FILE...");
-  command->add_option("--b", options->b, "B of each group [k,n]; one 3-D file; or one for all")->required()->type_name("FILE...");
+      ->type_name("FILE");
+  command->add_option("--b", options->b, "B of each group [k,n]; one 3-D file; or one for all")->required()->type_name("FILE");
   command->add_option("--ends", options->ends, "integers: where each group's rows of A end; equal ends are an empty group")->type_name("FILE");
   command->add_option("-o,--output", options->output, "D; {} in the name stands for the group's number")->required()->type_name("FILE");
   command->add_option("--bias", options->bias, "added to each row: [n] for all groups or [groups,n]")->type_name("FILE");

@@ -192,14 +192,14 @@ void add_tiles(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("tiles", "Show which tile each program computes, and in what order");
   command->add_option("--size", options->size, "rows and columns of D")->type_name("MxN");
-  command->add_option("--groups", options->groups, "rows and columns of D in each group")->delimiter(',')->type_name("MxN,MxN...");
+  command->add_option("--groups", options->groups, "rows and columns of D in each group")->delimiter(',')->type_name("MxN,MxN");
   command->add_option("--tile", options->tile, "rows and columns of a tile")->type_name("BMxBN");
   command->add_option("--raster", options->raster, "rows of tiles that are walked together")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(at_least(1))
       ->type_name("N")
       ->default_str("1");
   command->add_option("--config", options->config, "take tile and raster group of this configuration")->type_name("NAME");
-  command->add_option("--pid", options->pid, "say this program's tile only")->check(CLI::NonNegativeNumber.description(""))->type_name("N");
+  command->add_option("--pid", options->pid, "say this program's tile only")->check(at_least(0))->type_name("N");
   command->add_option("--svg", options->svg, "draw the order into this file")->type_name("FILE");
   command->footer(
       "Without --pid and --svg it prints the grid, each tile with its program's number. Raster groups have one colour each in the picture.");

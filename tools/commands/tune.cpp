@@ -37,7 +37,8 @@ struct Watch {
 
 int32_t watch_row(void* user, const ggemm_tune_row* row) {
   Watch& watch = *static_cast<Watch*>(user);
-  watch.rows.push_back({row->config, row->rejected ? row->rejected : "", row->microseconds, row->tflops});
+  watch.rows.resize(std::max(watch.rows.size(), row->index + 1));
+  watch.rows[row->index] = {row->config, row->rejected ? row->rejected : "", row->microseconds, row->tflops};
   watch.progress->show(watch.rows.size(), row->total, watch.problem + ": " + row->config);
   return 0;
 }
@@ -58,12 +59,12 @@ nlohmann::ordered_json to_json(const ProblemSpec& spec, const std::vector<Row>& 
     each["rejected"] = row.rejected.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.rejected);
     list.push_back(each);
   }
-  return {{"problem", spec.text()},       {"best", result.best.name},     {"us", result.microseconds}, {"tflops", result.tflops},
-          {"seconds", result.seconds},    {"timed", result.timed},        {"rejected", result.rejected}, {"rows", list}};
+  return {{"problem", spec.text()},    {"best", result.best},   {"us", result.microseconds},   {"tflops", result.tflops},
+          {"seconds", result.seconds}, {"timed", result.timed}, {"rejected", result.rejected}, {"rows", list}};
 }
 
 void print_table(const ProblemSpec& spec, const std::vector<Row>& rows, const ggemm_tune_result& result) {
-  std::printf("%s: best %s, %.1f us, %.2f TFLOP/s (%zu timed, %zu rejected, %s)\n", spec.text().c_str(), result.best.name, result.microseconds,
+  std::printf("%s: best %s, %.1f us, %.2f TFLOP/s (%zu timed, %zu rejected, %s)\n", spec.text().c_str(), result.best, result.microseconds,
               result.tflops, result.timed, result.rejected, seconds_text(result.seconds).c_str());
   Table table({"configuration", "us", "TFLOP/s", "why rejected"});
   for (const Row& row : rows) {
@@ -103,7 +104,7 @@ void run(const Options& options) {
     }
     ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
     check(ggemm_tune(context.get(), &problem, &tune, &result));
-    sort_rows(watch.rows, result.best.name);
+    sort_rows(watch.rows, result.best);
     if (options.json) {
       json.push_back(to_json(specs[i], watch.rows, result));
     } else {

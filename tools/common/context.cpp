@@ -2,9 +2,9 @@
 #include "common/context.hpp"
 
 #include <cstdio>
-#include <map>
 
 #include "common/failure.hpp"
+#include "common/names.hpp"
 
 namespace ggemm::tools {
 namespace {
@@ -18,16 +18,15 @@ void log_line(void*, ggemm_log_level level, const char* message) {
 }  // namespace
 
 void DeviceOptions::add_to(CLI::App& command) {
-  static const std::map<std::string, ggemm_device_kind> kinds{{"best", GGEMM_DEVICE_BEST}, {"cuda", GGEMM_DEVICE_CUDA}, {"host", GGEMM_DEVICE_HOST}};
   const std::string group = "Device";
   command.add_option("--device", device, "best (the GPU if there is one, else the CPU), cuda or host")
-      ->transform(CLI::CheckedTransformer(kinds, CLI::ignore_case).description(""))
+      ->transform(one_of({{"best", GGEMM_DEVICE_BEST}, {"cuda", GGEMM_DEVICE_CUDA}, {"host", GGEMM_DEVICE_HOST}}))
       ->type_name("KIND")
       ->default_str("best")
       ->group(group);
-  command.add_option("--ordinal", ordinal, "which CUDA device")->check(CLI::NonNegativeNumber.description(""))->type_name("N")->group(group);
+  command.add_option("--ordinal", ordinal, "which CUDA device")->check(at_least(0))->type_name("N")->group(group);
   command.add_option("--threads", threads, "host threads; 0: the cores allowed")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(at_least(0))
       ->type_name("N")
       ->group(group);
   command.add_option("--cache-dir", cache_dir, "folder of the disk cache")->type_name("FOLDER")->group(group);

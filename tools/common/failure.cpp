@@ -36,7 +36,7 @@ void fail(const char* format, ...) {
 void check(ggemm_status status) {
   if (status == GGEMM_OK) return;
   const std::string text = ggemm_last_error();
-  throw Failure(exit_failure, text.empty() ? ggemm_status_string(status) : text);
+  throw Failure(status == GGEMM_ERROR_ARGUMENT ? exit_usage : exit_failure, text.empty() ? ggemm_status_string(status) : text);
 }
 
 }  // namespace ggemm::tools

@@ -25,7 +25,7 @@ class Failure : public std::runtime_error {
 [[noreturn]] void fail_file(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Throws ggemm's own sentence unless the status is GGEMM_OK.
+// Throws ggemm's own sentence unless the status is GGEMM_OK. What ggemm finds wrong with its arguments came from the command line or an input.
 void check(ggemm_status status);
 
 }  // namespace ggemm::tools

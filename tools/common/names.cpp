@@ -1,40 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/names.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "common/failure.hpp"
 
 namespace ggemm::tools {
 
+CLI::Validator one_of(const Words& words) {
+  return CLI::Validator(
+      [words](std::string& given) -> std::string {
+        std::string word = CLI::detail::to_lower(given), list;
+        std::replace(word.begin(), word.end(), '_', '-');
+        for (const auto& [name, number] : words) {
+          if (word == name) return given = std::to_string(number), "";
+          list += (list.empty() ? "" : ", ") + name;
+        }
+        return "'" + given + "' is none of " + list;
+      },
+      "");
+}
+
+CLI::Validator at_least(double low) {
+  return CLI::Validator(
+      [low](std::string& given) -> std::string {
+        char* end = nullptr;
+        const double value = std::strtod(given.c_str(), &end);
+        if (!given.empty() && !*end && value >= low) return "";
+        char text[64];
+        std::snprintf(text, sizeof text, "is not a number from %g up", low);
+        return "'" + given + "' " + text;
+      },
+      "");
+}
+
 CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help) {
-  static const std::map<std::string, ggemm_dtype> dtypes = [] {
-    std::map<std::string, ggemm_dtype> out;
-    for (int number = GGEMM_F64; number <= GGEMM_I32; ++number) {
-      const auto each = static_cast<ggemm_dtype>(number);
-      out[ggemm_dtype_name(each)] = each;
-    }
-    return out;
-  }();
-  return command.add_option(name, dtype, help)->transform(CLI::CheckedTransformer(dtypes, CLI::ignore_case).description(""))->type_name("DTYPE");
+  Words dtypes;
+  for (int number = GGEMM_F64; number <= GGEMM_I32; ++number) dtypes.emplace_back(ggemm_dtype_name(static_cast<ggemm_dtype>(number)), number);
+  return command.add_option(name, dtype, help)->transform(one_of(dtypes))->type_name("DTYPE");
 }
 
 CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute) {
-  static const std::map<std::string, ggemm_compute> modes{{"default", GGEMM_COMPUTE_DEFAULT}, {"tf32", GGEMM_COMPUTE_TF32}};
   return command.add_option("--compute", compute, "default, or tf32 (f32 inputs rounded to tf32)")
-      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description(""))
+      ->transform(one_of({{"default", GGEMM_COMPUTE_DEFAULT}, {"tf32", GGEMM_COMPUTE_TF32}}))
       ->type_name("MODE");
 }
 
 void ActivationOptions::add_to(CLI::App& command) {
-  static const std::map<std::string, ggemm_activation> activations{
-      {"none", GGEMM_ACTIVATION_NONE},           {"relu", GGEMM_ACTIVATION_RELU}, {"leaky-relu", GGEMM_ACTIVATION_LEAKY_RELU},
-      {"gelu", GGEMM_ACTIVATION_GELU},           {"silu", GGEMM_ACTIVATION_SILU}, {"sigmoid", GGEMM_ACTIVATION_SIGMOID},
-      {"gelu-tanh", GGEMM_ACTIVATION_GELU_TANH}, {"tanh", GGEMM_ACTIVATION_TANH}, {"clamp", GGEMM_ACTIVATION_CLAMP}};
-  command.add_option("--activation", activation, "none, relu, leaky-relu, gelu, gelu-tanh, silu, sigmoid, tanh or clamp")
-      ->transform(CLI::CheckedTransformer(activations, CLI::ignore_case, CLI::ignore_underscore).description(""))
-      ->type_name("NAME");
+  const Words words{{"none", GGEMM_ACTIVATION_NONE}, {"relu", GGEMM_ACTIVATION_RELU},       {"leaky-relu", GGEMM_ACTIVATION_LEAKY_RELU},
+                    {"gelu", GGEMM_ACTIVATION_GELU}, {"gelu-tanh", GGEMM_ACTIVATION_GELU_TANH}, {"silu", GGEMM_ACTIVATION_SILU},
+                    {"sigmoid", GGEMM_ACTIVATION_SIGMOID}, {"tanh", GGEMM_ACTIVATION_TANH}, {"clamp", GGEMM_ACTIVATION_CLAMP}};
+  command.add_option("--activation", activation, "none, relu, leaky-relu, gelu, gelu-tanh, silu, sigmoid, tanh or clamp")->transform(one_of(words))->type_name("NAME");
   command.add_option("--p0", p0, "slope of leaky-relu, low end of clamp")->type_name("X");
   command.add_option("--p1", p1, "high end of clamp")->type_name("X");
 }

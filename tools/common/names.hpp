@@ -4,11 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ggemm.h"
 
 namespace ggemm::tools {
+
+// A word for each number that an option takes; any case, - or _.
+using Words = std::vector<std::pair<std::string, int>>;
+CLI::Validator one_of(const Words& words);
+CLI::Validator at_least(double low);
 
 // "f64" ... "i32".
 CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help);

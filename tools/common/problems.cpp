@@ -126,7 +126,7 @@ void ProblemSpec::fill_grouped() {
 void ProblemOptions::add_to(CLI::App& command) {
   command.add_option("--gemm", gemm, "a plain problem")->type_name("MxNxK")->expected(1, -1);
   command.add_option("--grouped", grouped, "a grouped problem: the sizes of its groups, separated by commas")
-      ->type_name("MxNxK,MxNxK...")
+      ->type_name("MxNxK,MxNxK")
       ->expected(1, -1);
   command.add_option("--suite", suite, "file of problems, one a line")->type_name("FILE");
   add_dtype_option(command, "--dtype", dtype, "of A and B")->default_str("bf16");

@@ -108,7 +108,7 @@ Context timed_context(const DeviceOptions& device, FirstCalls& calls) {
 void tune_products(const Products& products, ggemm_context* context, double budget) {
   for (int i = 0; i < stage_count; ++i) {
     const ggemm_tune_result result = products.tune(context, Stage(i), budget / double(stage_count));
-    std::printf("tuned    %s: %s, %zu timed, %zu rejected, %s\n", stage_names[i], result.best.name, result.timed, result.rejected,
+    std::printf("tuned    %s: %s, %zu timed, %zu rejected, %s\n", stage_names[i], result.best, result.timed, result.rejected,
                 seconds_text(result.seconds).c_str());
   }
 }
@@ -189,7 +189,7 @@ void run(const Options& options) {
 
 void add_sizes(CLI::App& command, LayerShape& shape) {
   const auto add = [&command](const char* name, std::int64_t& value, const char* help, const char* otherwise) {
-    command.add_option(name, value, help)->check(CLI::PositiveNumber.description(""))->type_name("N")->default_str(otherwise);
+    command.add_option(name, value, help)->check(at_least(1))->type_name("N")->default_str(otherwise);
   };
   add("--tokens", shape.tokens, "tokens", "4096; GPU 16384");
   add("--d-model", shape.d_model, "width of a token", "256; GPU 2048");
@@ -197,9 +197,8 @@ void add_sizes(CLI::App& command, LayerShape& shape) {
   add("--experts", shape.experts, "experts", "16; GPU 64");
   add("--top-k", shape.top_k, "experts of a token", "2");
   command.add_option("--seed", shape.seed, "of the weights")->type_name("N")->default_str("1");
-  static const std::map<std::string, ggemm_dtype> dtypes{{"f64", GGEMM_F64}, {"f32", GGEMM_F32}, {"f16", GGEMM_F16}, {"bf16", GGEMM_BF16}};
   command.add_option("--dtype", shape.dtype, "bf16, f16, f32 or f64")
-      ->transform(CLI::CheckedTransformer(dtypes, CLI::ignore_case).description(""))
+      ->transform(one_of({{"bf16", GGEMM_BF16}, {"f16", GGEMM_F16}, {"f32", GGEMM_F32}, {"f64", GGEMM_F64}}))
       ->type_name("DTYPE")
       ->default_str("f32; GPU bf16");
 }
@@ -213,11 +212,11 @@ void add_demo(CLI::App& app) {
   command->add_option("text", options->text, "file whose bytes are the tokens; else ggemm's own licence and header")->type_name("FILE");
   add_sizes(*command, options->shape);
   command->add_option("--runs", options->runs, "warm calls of each product; their median is shown")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(at_least(1))
       ->type_name("N")
       ->default_str("10");
   command->add_option("--sample", options->sample, "rows of the experts that are checked against float64")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(at_least(1))
       ->type_name("N")
       ->default_str("64");
   add_seconds_option(*command, "--tune", options->tune, "tune the products first, for this long in all");

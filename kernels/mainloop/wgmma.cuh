@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mainloop of sm_90a in two roles: a producer thread fills the ring through the tensor copy engine, consumer warpgroups multiply what is full by wgmma.
+// A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them.
+#pragma once
+#include "pipeline/ring.cuh"
+#include "ptx/tensor.cuh"
+#include "ptx/wgmma.cuh"
+#include "tile/panels.cuh"
+#include "traits.cuh"
+
+namespace ggemm::kernels {
+
+// An operand's tile in a slot (tile/panels.cuh): panels of 128-byte rows, one after the other, swizzled by the copy engine.
+template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR>
+struct PanelTile {
+  static constexpr int INNER = panel_bytes / SIZE, PANELS = tile_panels(SPAN, DEPTH, SIZE, MN_MAJOR), ROWS = panel_rows(SPAN, DEPTH, MN_MAJOR);
+  static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = PANELS * PANEL_BYTES;
+  static_assert(PANELS * INNER == (MN_MAJOR ? SPAN : DEPTH) && ROWS % 8 == 0, "a tile is whole panels of whole swizzle periods");
+
+  // One thread: the SLICE-th of SHARE parts of the tile at (first, k), into this CTA or, by `ctas`, into several.
+  template <int SHARE>
+  GG_DEVICE static void load(u32 tile, const TensorMap& map, u32 barrier, i32 first, i32 k, int slice, u16 ctas) {
+    constexpr bool BY_PANELS = dealt_by_panels(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
+    constexpr int COUNT = BY_PANELS ? PANELS / SHARE : PANELS, HEIGHT = box_rows(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
+    static_assert(HEIGHT % 8 == 0, "a slice is whole swizzle periods");
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      const int panel = BY_PANELS ? slice * COUNT + i : i, row = BY_PANELS ? 0 : slice * HEIGHT;
+      const u32 to = tile + panel * PANEL_BYTES + row * panel_bytes;
+      const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = (MN_MAJOR ? k : first) + row;
+      if constexpr (SHARE == 1) ptx::tensor_load(to, map, barrier, inner, outer);
+      else ptx::tensor_load_multicast(to, map, barrier, inner, outer, ctas);
+    }
+  }
+
+  // Of the tile at `tile`, from row (column) `first` on, at k step `step` (32 bytes of k).
+  GG_DEVICE static u64 descriptor(u32 tile, int first) { return ptx::wgmma_descriptor(tile + (MN_MAJOR ? first / INNER * PANEL_BYTES : first * 128), PANEL_BYTES, 1024); }
+  GG_DEVICE static constexpr u64 step(int step) { return (MN_MAJOR ? step * (32 / SIZE) * 128 : step / 4 * PANEL_BYTES + step % 4 * 32) >> 4; }
+};
+
+template <class T>
+class WgmmaMainloop {
+  static constexpr int SIZE = sizeof(typename T::A);
+  using TileA = PanelTile<T::BM, T::BK, SIZE, T::A_MN_MAJOR>;
+  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR>;
+  static constexpr int GROUPS_M = T::WARPS_M / 4, GROUPS_N = T::WARPS_N;  // consumer warpgroups down and across
+
+ public:
+  using Sum = typename T::Sum;
+  using Cursor = RingCursor<T::STAGES>;
+  static constexpr int CONSUMERS = GROUPS_M * GROUPS_N;
+  static constexpr int WM = T::BM / GROUPS_M, WN = T::BN / GROUPS_N;  // a warpgroup's part of the tile
+  static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
+  static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
+  static constexpr bool PROMOTED = T::FP8;
+  static_assert(!PROMOTED || T::BK == 128, "fp8 is promoted every 128 of k");
+  static constexpr int CLUSTER = T::CLUSTER_M * T::CLUSTER_N;
+  // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
+  static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
+  static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+
+  // The producer thread: the tiles of rows `row`, columns `column`, all of k.
+  GG_DEVICE static void produce(const TensorParams& p, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 tiles) {
+    const u32 rank = CLUSTER > 1 ? ptx::cluster_rank() : 0, down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
+    // A's rows are shared by the CTAs across, B's columns by those down.
+    u32 mask_a = 0;
+#pragma unroll
+    for (int i = 0; i < T::CLUSTER_N; ++i) mask_a |= 1u << (down + i * T::CLUSTER_M);
+    const u32 mask_b = ((1u << T::CLUSTER_M) - 1) << (across * T::CLUSTER_M);
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i, ++at) {
+      ring.wait_empty(at);
+      const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
+      ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
+      TileA::template load<T::CLUSTER_N>(slot, p.a, barrier, row, i * T::BK, across, static_cast<u16>(mask_a));
+      TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, p.b, barrier, column, i * T::BK, down, static_cast<u16>(mask_b));
+    }
+  }
+
+  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the tile from the ring's next `tiles` slots.
+  GG_DEVICE void consume(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i32 tiles) {
+    const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int s = 0; s < WN / 2; ++s) sums[b][s] = 0;
+    if (tiles == 0) return;
+    if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
+    else consume_fast(ring, at, slots, row, column, tiles);
+  }
+
+  // Of this warpgroup's part: block of 64 rows, then as ptx/wgmma.cuh says.
+  Sum sums[BLOCKS][WN / 2];
+
+ private:
+  GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+    u32 former = at.slot;
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i) {
+      const u32 slot = slots + at.slot * SLOT_BYTES;
+      ring.wait_full(at);
+      const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+      ptx::wgmma_fence();
+#pragma unroll
+      for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+        for (int b = 0; b < BLOCKS; ++b)
+          ptx::Wgmma<WN>::template mma<true>(sums[b], TileA::descriptor(slot, row + 64 * b) + TileA::step(step), b0 + TileB::step(step));
+      ptx::wgmma_commit();
+      ptx::wgmma_wait<1>();
+      if (i > 0) release(ring, former);
+      former = at.slot;
+      ++at;
+    }
+    ptx::wgmma_wait<0>();
+    release(ring, former);
+  }
+
+  // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32. The other consumer multiplies meanwhile.
+  GG_DEVICE void consume_promoted(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i, ++at) {
+      const u32 slot = slots + at.slot * SLOT_BYTES;
+      ring.wait_full(at);
+      const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b) {
+        Sum part[WN / 2];
+        const u64 a0 = TileA::descriptor(slot, row + 64 * b);
+        ptx::wgmma_fence();
+        ptx::Wgmma<WN>::template mma<false>(part, a0, b0);
+#pragma unroll
+        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::template mma<true>(part, a0 + TileA::step(step), b0 + TileB::step(step));
+        ptx::wgmma_commit();
+        ptx::wgmma_wait<0>();
+        if (b == BLOCKS - 1) release(ring, at.slot);
+#pragma unroll
+        for (int s = 0; s < WN / 2; ++s) sums[b][s] += part[s];
+      }
+    }
+  }
+
+  // One lane a warp tells every CTA whose slices this slot holds.
+  GG_DEVICE static void release(const Ring<T::STAGES>& ring, u32 slot) {
+    const u32 lane = threadIdx.x % 32;
+    if constexpr (CLUSTER == 1) {
+      if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
+    } else if (lane < CLUSTER) {
+      const u32 rank = ptx::cluster_rank();
+      if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), lane);
+    }
+  }
+};
+
+}  // namespace ggemm::kernels

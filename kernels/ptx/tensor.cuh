@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor copy engine (TMA) of sm_90: boxes of a matrix between global and shared memory, by one thread. What lies outside the matrix reads as zero and is not written.
+#pragma once
+#include "tile/types.cuh"
+
+namespace ggemm::kernels::ptx {
+
+// Brings the matrix's description near, before its first use. PTX ISA, "prefetch.tensormap".
+GG_DEVICE void tensor_prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
+
+// Copies the box whose first element is (inner, outer) to shared memory, and counts its bytes on the barrier. `shared` is a multiple of 1024 where the box is
+// swizzled over 128 bytes. Any one thread. Asynchronous: complete when the barrier's phase is. PTX ISA, "cp.async.bulk.tensor".
+GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(outer) : "memory");
+}
+// Likewise, to the same place of each CTA of the cluster whose bit is set, and counted on the barrier at the same place there.
+GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer, u16 ctas) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(outer), "h"(ctas)
+               : "memory");
+}
+// Copies a box from shared memory to (inner, outer). Any one thread, after fence_async by those who wrote it and a barrier. Asynchronous, in this thread's open group.
+GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 outer) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map), "r"(shared), "r"(inner), "r"(outer) : "memory");
+}
+// Closes this thread's group of stores. PTX ISA, "cp.async.bulk.commit_group".
+GG_DEVICE void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Waits until all but this thread's newest PENDING groups have read their shared memory. PTX ISA, "cp.async.bulk.wait_group".
+template <int PENDING>
+GG_DEVICE void store_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory"); }
+// Orders this thread's accesses to shared memory before those of the copy engine and of wgmma that a barrier puts after them. PTX ISA, "fence.proxy.async".
+GG_DEVICE void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// Four 8x8 matrices of 16-bit elements to shared memory: the reverse of ldmatrix. The whole warp. PTX ISA, "stmatrix".
+GG_DEVICE void stmatrix(u32 shared, const u32 (&in)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared), "r"(in[0]), "r"(in[1]), "r"(in[2]), "r"(in[3]) : "memory");
+}
+GG_DEVICE void stmatrix_transposed(u32 shared, const u32 (&in)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared), "r"(in[0]), "r"(in[1]), "r"(in[2]), "r"(in[3]) : "memory");
+}
+
+}  // namespace ggemm::kernels::ptx

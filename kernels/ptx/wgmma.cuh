@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of one warpgroup (four warps, the first at a multiple of four) on sm_90a: sums[64, N] += A[64, K] B[K, N], both in shared memory, K spanning 32 bytes.
+// All 128 threads execute each of these together. Sum i of thread t lies at row 16 (t / 32) + t % 32 / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (t % 4) + i % 2.
+// PTX ISA, "wgmma.mma_async", "Matrix descriptor".
+#pragma once
+#include "tile/types.cuh"
+
+namespace ggemm::kernels::ptx {
+
+// Orders earlier accesses to the sums' registers, and fence_async's shared memory, before the products that follow. PTX ISA, "wgmma.fence".
+GG_DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+GG_DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+// Waits until at most PENDING of the newest groups are under way: only then may their sums be read and their shared memory be overwritten. PTX ISA, "wgmma.wait_group".
+template <int PENDING>
+GG_DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory"); }
+
+// An operand's tile at `shared`, in panels of 128 swizzled bytes. leading, stride: bytes between panels, and between groups of eight 128-byte rows in a panel;
+// `leading` counts only for an operand that is contiguous along m or n and longer than a panel.
+GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
+  return static_cast<u64>(shared >> 4 & 0x3fff) | static_cast<u64>(leading >> 4) << 16 | static_cast<u64>(stride >> 4) << 32 | 1ull << 62;
+}
+
+// The instruction's text needs its types as literals, so they come from the preprocessor. GG_TRANSPOSE: 16-bit operands that are contiguous along m or n are told so.
+#if GG_A == 3
+#define GG_WGMMA_TYPES "k16.f32.f16.f16"
+#elif GG_A == 4
+#define GG_WGMMA_TYPES "k16.f32.bf16.bf16"
+#elif GG_A == 2
+#define GG_WGMMA_TYPES "k8.f32.tf32.tf32"
+#elif GG_A == 7
+#define GG_WGMMA_TYPES "k32.s32.s8.s8"
+#elif GG_A == 5 && GG_B == 5
+#define GG_WGMMA_TYPES "k32.f32.e4m3.e4m3"
+#elif GG_A == 5
+#define GG_WGMMA_TYPES "k32.f32.e4m3.e5m2"
+#elif GG_B == 5
+#define GG_WGMMA_TYPES "k32.f32.e5m2.e4m3"
+#else
+#define GG_WGMMA_TYPES "k32.f32.e5m2.e5m2"
+#endif
+#if GG_A == 7
+#define GG_SUM_REGISTER "+r"
+#define GG_WGMMA_TAIL ";"
+#elif GG_A == 3 || GG_A == 4
+#define GG_SUM_REGISTER "+f"
+#define GG_TEXT_(x) #x
+#define GG_TEXT(x) GG_TEXT_(x)
+#define GG_WGMMA_TAIL ", 1, 1, " GG_TEXT(GG_MAJOR_A) ", " GG_TEXT(GG_MAJOR_B) ";"
+#else
+#define GG_SUM_REGISTER "+f"
+#define GG_WGMMA_TAIL ", 1, 1;"
+#endif
+
+#define GG_SUMS4(i) GG_SUM_REGISTER(d[i]), GG_SUM_REGISTER(d[i + 1]), GG_SUM_REGISTER(d[i + 2]), GG_SUM_REGISTER(d[i + 3])
+#define GG_SUMS16(i) GG_SUMS4(i), GG_SUMS4(i + 4), GG_SUMS4(i + 8), GG_SUMS4(i + 12)
+#define GG_N0 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
+#define GG_N1 GG_N0 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define GG_N2 GG_N1 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
+#define GG_N3 GG_N2 ",%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define GG_N4 GG_N3 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"
+#define GG_N5 GG_N4 ",%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+#define GG_N6 GG_N5 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111"
+#define GG_N7 GG_N6 ",%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+
+// Wgmma<N>::mma<ADD>(d, a, b): d += A B, or d = A B if ADD is false. N: columns. A: %A, B: %B count on behind the sums.
+template <int N> struct Wgmma;
+#define GG_WGMMA_TEXT(N, NUMBERS, A, B, ADD) "wgmma.mma_async.sync.aligned.m64n" #N GG_WGMMA_TYPES " {" NUMBERS "}, %" #A ", %" #B ", " #ADD GG_WGMMA_TAIL
+#define GG_WGMMA(N, COUNT, NUMBERS, A, B, ...)                                                                       \
+  template <> struct Wgmma<N> {                                                                                      \
+    template <bool ADD, class Sum>                                                                                   \
+    GG_DEVICE static void mma(Sum (&d)[COUNT], u64 a, u64 b) {                                                        \
+      if constexpr (ADD) asm volatile(GG_WGMMA_TEXT(N, NUMBERS, A, B, 1) : __VA_ARGS__ : "l"(a), "l"(b));            \
+      else asm volatile(GG_WGMMA_TEXT(N, NUMBERS, A, B, 0) : __VA_ARGS__ : "l"(a), "l"(b));                          \
+    }                                                                                                                \
+  }
+GG_WGMMA(8, 4, "%0,%1,%2,%3", 4, 5, GG_SUMS4(0));
+GG_WGMMA(16, 8, "%0,%1,%2,%3,%4,%5,%6,%7", 8, 9, GG_SUMS4(0), GG_SUMS4(4));
+GG_WGMMA(32, 16, GG_N0, 16, 17, GG_SUMS16(0));
+GG_WGMMA(64, 32, GG_N1, 32, 33, GG_SUMS16(0), GG_SUMS16(16));
+GG_WGMMA(96, 48, GG_N2, 48, 49, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32));
+GG_WGMMA(128, 64, GG_N3, 64, 65, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48));
+GG_WGMMA(160, 80, GG_N4, 80, 81, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64));
+GG_WGMMA(192, 96, GG_N5, 96, 97, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80));
+GG_WGMMA(224, 112, GG_N6, 112, 113, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80), GG_SUMS16(96));
+GG_WGMMA(256, 128, GG_N7, 128, 129, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80), GG_SUMS16(96), GG_SUMS16(112));
+
+}  // namespace ggemm::kernels::ptx

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shapes of what the tensor copy engine moves, for kernels and for the host that describes them to it. A panel is 128 bytes wide.
+// (Functions of plain numbers: NVRTC 13.0 crashes on constants that are members of constexpr structs.)
+#pragma once
+#include "tile/types.cuh"
+
+namespace ggemm::kernels {
+
+constexpr int panel_bytes = 128;
+
+// An operand's tile: `span` rows of A or columns of B, `depth` along k. One that is contiguous along k is cut into panels along k, each of `span` rows; one that is
+// contiguous along m or n into panels along that, each of `depth` rows. A row is a panel's width of elements.
+GG_HD constexpr int tile_panels(int span, int depth, int size, bool mn_major) { return (mn_major ? span : depth) * size / panel_bytes; }
+GG_HD constexpr int panel_rows(int span, int depth, bool mn_major) { return mn_major ? depth : span; }
+// `share` CTAs of a cluster load a part each: of whole panels if they can be dealt out evenly, else of every panel's rows.
+GG_HD constexpr bool dealt_by_panels(int span, int depth, int size, bool mn_major, int share) { return mn_major && tile_panels(span, depth, size, mn_major) % share == 0; }
+// Rows of a box of such a part.
+GG_HD constexpr int box_rows(int span, int depth, int size, bool mn_major, int share) {
+  return panel_rows(span, depth, mn_major) / (dealt_by_panels(span, depth, size, mn_major, share) ? 1 : share);
+}
+
+// A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory. mn_major: D is contiguous along m.
+constexpr int store_slot_bytes = 8192, store_slots = 2;
+GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_major) {
+  const int wider = size_c > size_d ? size_c : size_d;
+  int step = mn_major && wider <= 2 ? 64 : panel_bytes / wider;
+  while (columns % step != 0) step /= 2;
+  return step;
+}
+// Whether a step is whole panels, which the copy engine can store as boxes of panels; of 64 rows, or, if mn_major, of the step's columns.
+GG_HD constexpr bool store_by_boxes(int columns, int size_c, int size_d, bool mn_major) {
+  return mn_major ? 64 * size_d % panel_bytes == 0 : store_columns(columns, size_c, size_d, mn_major) * size_d == panel_bytes;
+}
+
+}  // namespace ggemm::kernels

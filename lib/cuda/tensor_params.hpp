@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels that copy by tensor maps are given.
+#pragma once
+#include "core/config.hpp"
+#include "cuda/device.hpp"
+
+namespace ggemm::cuda {
+
+// type, config and params as the kernel sees them: of a swapped configuration the transposed ones. A and B must be reachable.
+kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& params);
+
+}  // namespace ggemm::cuda

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "support/formats.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using std::int64_t;
+
+// "..._s4_r8" and "..._s4_r8_x" without "_r8". Names without a raster group stay as they are.
+struct NameParts {
+  std::string head, tail;
+  bool raster = false;
+};
+NameParts split(const std::string& name) {
+  for (std::size_t at = name.find("_r"); at != std::string::npos; at = name.find("_r", at + 1)) {
+    std::size_t end = at + 2;
+    while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+    if (end > at + 2 && (end == name.size() || name[end] == '_')) return {name.substr(0, at), name.substr(end), true};
+  }
+  return {name, "", false};
+}
+std::string without_raster(const std::string& name) {
+  const NameParts parts = split(name);
+  return parts.head + parts.tail;
+}
+
+// What follows family, dtypes and layout: the tile and how it is worked on.
+std::string tile_part(const std::string& name) {
+  std::size_t at = 0;
+  for (int i = 0; i < 5 && at != std::string::npos; ++i) at = name.find('_', at + (i > 0));
+  return at == std::string::npos ? "" : name.substr(at);
+}
+
+ggemm_dtype usual_output(const CaseType& t) { return t.sums_i32() ? GGEMM_I32 : t.sums_f64() ? GGEMM_F64 : t.a == t.b ? t.a : GGEMM_F32; }
+
+// A product that a kernel with demands on alignment takes too.
+Case ordinary(const CaseType& type) {
+  Drawing drawing;
+  drawing.grouped = type.grouped;
+  drawing.aligned = true;
+  return draw_sized_case(drawing, type, {{256, 256, 256}}, 0);
+}
+
+template <class T>
+void shuffle(std::vector<T>& items, Rng& rng) {
+  for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
+}
+
+// More tiles than a GPU has multiprocessors, so that persistent kernels go round and raster groups are whole.
+std::vector<Size> many_tiles(const KernelClass& kernel, Rng& rng) {
+  const Size& tile = kernel.tile;
+  if (kernel.type.grouped) {
+    std::vector<Size> sizes(static_cast<std::size_t>(rng.between(50, 300)));
+    for (Size& s : sizes) s = {rng.between(0, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
+    return sizes;
+  }
+  const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(140, 420));
+  const int64_t rows = std::min(tiles, rng.pick<int64_t>({1, 2, 3, 5, 8, 13, 20, tiles})), columns = tiles / rows;
+  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
+}
+
+}  // namespace
+
+std::string dtype_label(const CaseType& type) { return type.compute == GGEMM_COMPUTE_TF32 ? "tf32" : type.a == type.b ? name_of(type.a) : "mixed"; }
+
+KernelPool::KernelPool(const Options& options, ggemm_context* context) : options_(options), context_(context) {
+  Found found;
+  CaseType t;
+  for (const bool grouped : {false, true}) {
+    if (!(grouped ? options.grouped : options.plain)) continue;
+    t.grouped = grouped;
+    for (int pair = 0; pair < GGEMM_I8 * GGEMM_I8 + 1; ++pair) {
+      t.compute = pair == GGEMM_I8 * GGEMM_I8 ? GGEMM_COMPUTE_TF32 : GGEMM_COMPUTE_DEFAULT;
+      t.a = t.compute ? GGEMM_F32 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
+      t.b = t.compute ? GGEMM_F32 : static_cast<ggemm_dtype>(1 + pair % GGEMM_I8);
+      t.d = usual_output(t);
+      if (!options.dtype.empty() && options.dtype != dtype_label(t)) continue;
+      for (int layout = 0; layout < 9; ++layout) {
+        t.layout_a = layout % 3, t.layout_b = layout / 3, t.layout_d = 0;
+        find(t, found);
+      }
+    }
+  }
+  turn_into_cells(found);
+}
+
+void KernelPool::find(const CaseType& type, Found& found) const {
+  Call call;
+  describe(ordinary(type), call);
+  for (const Configuration& c : legal_configurations(context_, call)) {
+    const std::string name = without_raster(c.name);
+    if ((!options_.family.empty() && c.family != options_.family) || (!options_.config.empty() && name != without_raster(options_.config))) continue;
+    found[{c.family, dtype_label(type), type.grouped}][name].push_back({type, c.tile});
+  }
+}
+
+void KernelPool::turn_into_cells(const Found& found) {
+  Rng rng(mix(options_.seed, 71));
+  struct Place {
+    double at;
+    Spoke spoke;
+  };
+  std::vector<Place> places;
+  for (const auto& [row, names] : found) {
+    std::map<std::string, std::vector<std::string>> by_tile;
+    for (const auto& [name, choices] : names) by_tile[tile_part(name)].push_back(name);
+    std::vector<std::vector<std::string>> tiles;
+    for (auto& [tile, of_tile] : by_tile) shuffle(of_tile, rng), tiles.push_back(std::move(of_tile));
+    shuffle(tiles, rng);
+    Cell cell{row, {}, 1};
+    for (std::size_t round = 0; cell.names.size() < names.size(); ++round)
+      for (const auto& of_tile : tiles)
+        if (round < of_tile.size()) cell.names.push_back({of_tile[round], names.at(of_tile[round])});
+    // The more there is to see, the more often; but no row much more often than others.
+    cell.weight = std::clamp<int64_t>(std::llround(std::sqrt(static_cast<double>(names.size())) / 2), 1, 6);
+    for (int64_t i = 0; i < cell.weight; ++i)
+      places.push_back({(static_cast<double>(i) + 0.1 + 0.8 * rng.unit()) / static_cast<double>(cell.weight), {cells_.size(), i}});
+    cells_.push_back(std::move(cell));
+  }
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.at < b.at; });
+  for (const Place& place : places) wheel_.push_back(place.spoke);
+}
+
+std::vector<std::string> KernelPool::families() const {
+  std::set<std::string> names;
+  for (const Cell& cell : cells_) names.insert(cell.row.family);
+  return {names.begin(), names.end()};
+}
+
+std::set<std::string> KernelPool::configurations() const {
+  std::set<std::string> names;
+  for (const Cell& cell : cells_)
+    for (const Configurations& c : cell.names) names.insert(c.name + (cell.row.grouped ? ", grouped" : ""));
+  return names;
+}
+
+std::optional<std::string> KernelPool::legal_name(const Case& c, const std::string& config) const {
+  Call call;
+  describe(c, call);
+  for (const Configuration& legal : legal_configurations(context_, call))
+    if (without_raster(legal.name) == config) return legal.name;
+  return std::nullopt;
+}
+
+std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
+  const int64_t around = static_cast<int64_t>(wheel_.size());
+  const Spoke& spoke = wheel_[static_cast<std::size_t>(number % around)];
+  const Cell& cell = cells_[spoke.cell];
+  const std::uint64_t visit = static_cast<std::uint64_t>(number / around * cell.weight + spoke.visit);
+  const Configurations& drawn = cell.names[visit % cell.names.size()];
+  Rng rng(mix(mix(options_.seed, 72), static_cast<std::uint64_t>(number)));
+  // Layouts without a unit stride share the names of others, and need fewer visits.
+  const Choice& choice = drawn.choices[rng.chance(0.7) ? 0 : rng.below(drawn.choices.size())];
+  KernelClass kernel{number, cell.row, choice.type, drawn.name, choice.tile};
+  // Not every output goes with every configuration.
+  for (int attempt = 0; attempt < 30; ++attempt) {
+    kernel.type = choice.type;
+    draw_epilogue(kernel.type, !options_.real, rng);
+    if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
+  }
+  return std::nullopt;
+}
+
+std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::int64_t number) const {
+  Rng rng(mix(mix(mix(options_.seed, 73), static_cast<std::uint64_t>(kernel.number)), static_cast<std::uint64_t>(number)));
+  Drawing drawing;
+  drawing.grouped = kernel.type.grouped;
+  drawing.mode = !options_.exact || (options_.real && (!takes_exact(kernel.type) || rng.chance(0.3))) ? Mode::real : Mode::exact;
+  drawing.guarded = rng.chance(0.75);
+  drawing.aligned = rng.chance(0.4);
+  drawing.work = options_.work;
+  drawing.tile = kernel.tile;
+  // Some kernels take only operands whose alignment the description shows.
+  for (int attempt = 0; attempt < 6; ++attempt, drawing.aligned = true) {
+    drawing.seed = rng.next();
+    const bool many = number == 1 && kernel.tile.m > 0 && options_.work >= 1 << 22;
+    Case input = many ? draw_sized_case(drawing, kernel.type, many_tiles(kernel, rng), 0) : tests::draw_case(drawing, kernel.type, 0);
+    const auto name = legal_name(input, kernel.config);
+    if (!name) continue;
+    const NameParts parts = split(*name);
+    const int raster = rng.pick({0, 0, 1, 2, 3, 4, 7, 8, 16});
+    return KernelCase{std::move(input), parts.raster && raster > 0 ? parts.head + "_r" + std::to_string(raster) + parts.tail : *name};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ggemm::tests

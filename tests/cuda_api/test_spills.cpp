@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel that keeps registers in memory is slow: the library passes over it by itself, and runs it only for who asks for it by name.
+#include "machine.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using F32 = PlainProblem<float>;
+
+// What the library chooses by itself.
+std::string chosen(ggemm_context* context, const ggemm_gemm_desc& desc) {
+  ggemm_plan* raw = nullptr;
+  const ggemm_status status = ggemm_plan_create(context, &desc, &raw);
+  INFO(ggemm_last_error());
+  REQUIRE(status == GGEMM_OK);
+  const PlanPointer plan(raw, ggemm_plan_destroy);
+  ggemm_config config = GGEMM_CONFIG_INIT;
+  REQUIRE(ggemm_plan_config(raw, &config) == GGEMM_OK);
+  return config.name;
+}
+
+// The part of a configuration's name that its kernel's symbol has.
+std::string kernel_part(const std::string& config) { return config.substr(0, config.rfind("_r")) + "_"; }
+
+// The first choice of the model on a machine where nothing spills.
+std::string first_choice(const std::string& folder) {
+  Machine machine;
+  const F32 p(GGEMM_F32);
+  return chosen(make_context(cuda_options(folder)).get(), p.desc);
+}
+
+}  // namespace
+
+TEST_CASE("The model passes over a kernel that spills, says so, and takes the next") {
+  nvrtc_or_skip();
+  const TempFolder folder;
+  const std::string first = first_choice(folder.path());
+  Machine machine;
+  driver().set_spill(kernel_part(first).c_str(), 24);
+  LogLines log;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path(), &log));
+    F32 p(GGEMM_F32);
+    const std::string second = chosen(context.get(), p.desc);
+    CHECK(second != first);
+    CHECK(log.count(first + " is passed over: this NVRTC keeps 24 bytes a thread of it in memory") == 1);
+    REQUIRE(call_and_wait(context, p) == GGEMM_OK);
+    const auto launches = driver().all_launches();
+    REQUIRE(launches.size() == 1);
+    CHECK(std::string(launches[0].kernel).find(kernel_part(second)) != std::string::npos);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("A kernel that spills runs when it is forced by name, with a warning in the log") {
+  nvrtc_or_skip();
+  const TempFolder folder;
+  const std::string first = first_choice(folder.path());
+  Machine machine;
+  driver().set_spill(kernel_part(first).c_str(), 24);
+  LogLines log;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path(), &log));
+    F32 p(GGEMM_F32);
+    p.desc.config = first.c_str();
+    REQUIRE(call_and_wait(context, p) == GGEMM_OK);
+    const auto launches = driver().all_launches();
+    REQUIRE(launches.size() == 1);
+    const std::string kernel = launches[0].kernel;
+    CHECK(kernel.find(kernel_part(first)) != std::string::npos);
+    CHECK(log.count(kernel + " uses 24 bytes of local memory a thread") == 1);
+    CHECK(log.count(first + " is passed over") == 0);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Where every kernel that is tried spills, the call fails with the bytes, and nothing is launched") {
+  nvrtc_or_skip();
+  const TempFolder folder;
+  Machine machine;
+  driver().set_kernel_resources(255, 0, 40);
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    F32 p(GGEMM_F32);
+    CHECK(call_and_wait(context, p) == GGEMM_ERROR_COMPILE);
+    check_sentence({"40 bytes a thread", "registers"});
+    CHECK(driver().launches() == 0);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("A kernel that spills cannot win a tuning, however fast") {
+  nvrtc_or_skip();
+  const TempFolder folder;
+  Machine machine;
+  const char* names[] = {"simt_f32_f32_f32_tt_64x64x16_w2x2_s2_r1", "simt_f32_f32_f32_tt_32x32x16_w2x1_s2_r1"};
+  driver().set_spill(kernel_part(names[0]).c_str(), 8);
+  machine.set_time(kernel_part(names[0]), 0.01);
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    F32 p(GGEMM_F32);
+    const ggemm_problem problem{&p.desc, nullptr};
+    std::string rejected[2];
+    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+    options.configs = names;
+    options.config_count = 2;
+    options.user = rejected;
+    options.function = [](void* user, const ggemm_tune_row* row) -> std::int32_t {
+      static_cast<std::string*>(user)[row->index] = row->rejected ? row->rejected : "";
+      return 0;
+    };
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    REQUIRE(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_OK);
+    CHECK(std::string(result.best) == names[1]);
+    CHECK((result.timed == 1 && result.rejected == 1));
+    CHECK(rejected[0].find("8 bytes a thread") != std::string::npos);
+    CHECK(rejected[1] == "");
+  }
+  machine.check_clean();
+}
+
+}  // namespace ggemm::tests
