@@ -74,7 +74,7 @@ class Device {
   // True while `stream` (nullptr: the default stream) records a graph. Also true when the driver says that a default-stream call would break a capture.
   bool capturing(void* stream) const;
 
-  // A number that no other stream of this process ever has.
+  // A number that no other stream of this process ever has. Not to be asked of a stream that is being captured.
   unsigned long long stream_id(void* stream) const;
 
   // Throws GGEMM_ERROR_LAUNCH. dynamic_shared above 48 KiB is opted into here.

@@ -19,12 +19,15 @@ class Workspace {
 
  private:
   struct Entry {
+    unsigned long long stream_id = 0;
     Buffer buffer;
     bool captured = false;
   };
+  void retire(Entry& entry);
+
   std::mutex mutex_;
-  std::unordered_map<unsigned long long, Entry> entries_;  // by the stream's id: handles are used again
-  std::list<Buffer> retired_;
+  std::unordered_map<void*, Entry> entries_;  // by the stream's handle
+  std::list<Buffer> retired_;                 // that a graph, or work of a stream that is gone, may still use
 };
 
 }  // namespace ggemm::cuda

@@ -56,7 +56,13 @@ struct Capture {
   bool invalidated = false;
 };
 
+inline unsigned long long next_stream_id() {
+  static std::atomic<unsigned long long> id = 0;
+  return ++id;
+}
+
 struct Stream {
+  unsigned long long id = next_stream_id();
   Handle context = nullptr;
   bool blocking = true;
   std::shared_ptr<Worker> worker = std::make_shared<Worker>();

@@ -37,7 +37,8 @@ FAKE_DRIVER Result cuStreamGetId(cu::Stream handle, unsigned long long* id) {
   if (call.fails()) return call.result();
   std::shared_ptr<Stream> stream;
   if (const Result bad = find_stream(handle, stream); bad != Result::success) return bad;
-  *id = reinterpret_cast<std::uintptr_t>(handle);
+  if (stream->capture) return Result::stream_capture_unsupported;
+  *id = stream->id;
   return Result::success;
 }
 

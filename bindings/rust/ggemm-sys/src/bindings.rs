@@ -83,7 +83,7 @@ pub type ggemm_log_fn = ::core::option::Option<
     ),
 >;
 /** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- during the capture of that stream; the products themselves need no memory of the library's, tuning does. Not used by the host device.*/
+ during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. Not used by the host device.*/
 pub type ggemm_allocate_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -787,13 +787,15 @@ const _: () = {
     ][::core::mem::offset_of!(ggemm_grouped_args, beta) - 56usize];
 };
 /** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
- sums, layout (t: contiguous along k; n: along m or n; first A then B), CTA tile BM x BN x BK, warps, stages of the shared-memory ring, raster group.*/
+ sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
+ raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
+ "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1".*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
     pub struct_size: usize,
     pub name: [::core::ffi::c_char; 96usize],
-    /// "simt", "sm80", "host"
+    /// "simt", "sm80", "sm90", "host"
     pub family: [::core::ffi::c_char; 16usize],
     pub tile_m: i32,
     pub tile_n: i32,
@@ -1342,7 +1344,9 @@ extern "C" {
  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  `stream` is ignored.
 
- Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED.
+ Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that this stream has not needed before: operands off
+ the fast path (see ggemm\_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. Replays of such a
+ graph use it too, so they must not run beside other calls on the stream that was captured.
 
  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
 
@@ -1358,7 +1362,7 @@ extern "C" {
 
  Returns GGEMM\_ERROR\_UNSUPPORTED no kernel serves this on this device, or the forced configuration does not: the text has the reasons. 2^31 tiles or more.
 
- Returns GGEMM\_ERROR\_NOT\_PREPARED the stream is being captured and the kernel is not loaded.
+ Returns GGEMM\_ERROR\_NOT\_PREPARED the stream is being captured and the kernel is not loaded, or its workspace is too small.
 
  Returns GGEMM\_ERROR\_COMPILE NVRTC is missing or refused the kernel.
 
@@ -1427,9 +1431,11 @@ extern "C" {
         desc: *const ggemm_grouped_desc,
         out_plan: *mut *mut ggemm_plan,
     ) -> ggemm_status;
-    /** D = act(alpha A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles.
+    /** D = act(alpha A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
+ args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm\_gemm.
 
- Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED. Threads: any; one plan may run in many at once.
+ Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED where all is on the fast path. Threads: any; one plan may run in
+ many at once.
 
  Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a grouped problem.
 
