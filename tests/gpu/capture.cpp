@@ -81,6 +81,12 @@ std::vector<Size> group_sizes(std::uint64_t round) {
   return sizes;
 }
 
+// One launch; a plain product whose operands tensor maps cannot describe copies one or both of them first.
+void expect_launches(const Graph& graph, bool grouped, const std::string& what) {
+  const std::size_t most = grouped ? 1 : 3;
+  expect(graph.nodes() >= 1 && graph.nodes() <= most, what + ": the graph has " + std::to_string(graph.nodes()) + " nodes, not 1 to " + std::to_string(most) + " launches");
+}
+
 void replay_with_changes(int ordinal, const Kind& kind, int mode) {
   GpuContext context(ordinal);
   Loaded loaded(ordinal);
@@ -94,7 +100,7 @@ void replay_with_changes(int ordinal, const Kind& kind, int mode) {
     loaded.verify();
     const int compiled = context.compiled();
     Graph graph(loaded.stream(), mode, [&] { loaded.run(context.get()); });
-    expect(graph.nodes() == 1, config + ": the graph has " + std::to_string(graph.nodes()) + " nodes, not 1 launch");
+    expect_launches(graph, grouped, config);
     expect(context.compiled() == compiled, config + ": something was compiled during the capture");
     // Plain calls have their sizes and addresses in the graph: data and scalars change. Grouped ones read sizes, strides and addresses anew.
     const Addresses before = loaded.addresses();
@@ -131,7 +137,7 @@ void plans_are_captured(int ordinal, const Kind& kind) {
         kind.type.grouped ? ggemm_plan_run_grouped(raw, &call.grouped_args, loaded.stream()) : ggemm_plan_run(raw, &call.gemm_args, loaded.stream()),
         "running a plan during capture");
   });
-  expect(graph.nodes() == 1, "the graph has " + std::to_string(graph.nodes()) + " nodes, not 1 launch");
+  expect_launches(graph, kind.type.grouped, "the plan");
   graph.replay();
   loaded.memory().wait();
   loaded.verify();
