@@ -35,6 +35,8 @@ GG_DEVICE void consume(const TensorParams& p, const Ring<T::STAGES>& ring, u32 s
     for (int b = 0; b < Mainloop::BLOCKS; ++b)
       Epilogue::run(mainloop.sums[b], p, i64(scheduler.tile_row()) * T::BM + row + 64 * b, i64(scheduler.tile_column()) * T::BN + column, staging + group * Epilogue::BYTES, group, slot);
   }
+  // Shared memory must not go to another CTA while the copy engine still reads it.
+  if (threadIdx.x % 128 == 0) ptx::store_wait_read<0>();
 }
 
 extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + T::THREADS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ TensorParams params) {

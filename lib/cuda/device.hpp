@@ -81,7 +81,7 @@ class Device {
   Kernel load(std::span<const char> cubin, const std::string& name, int threads, int dynamic_shared, int cluster = 1) const;
   // Describes a matrix of `outer` lines of `inner` contiguous elements to the copy engine: boxes of `box_lines` lines of 128 bytes, swizzled. line_bytes: a multiple of 16.
   // Throws GGEMM_ERROR_LAUNCH.
-  // tf32: f32 elements are rounded to tf32 on the way.
+  // tf32: the map says that f32 elements are wanted as tf32.
   kernels::TensorMap tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines) const;
   // One-dimensional grid of `ctas`; `params` as cuLaunchKernel takes them. Throws GGEMM_ERROR_LAUNCH.
   void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params) const;

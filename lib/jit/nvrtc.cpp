@@ -152,7 +152,7 @@ Nvrtc load(const std::string& path, int driver_version) {
   const bool driver_12 = driver_version > 0 && driver_version < 13000;
   core::fail(
       GGEMM_ERROR_COMPILE,
-      "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install nvidia-cuda-nvrtc%s` or with the CUDA toolkit%s, "
+      "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install nvidia-cuda-nvrtc%s` or with the CUDA toolkit%s (12.3 or newer), "
       "or give the path of libnvrtc.so in GGEMM_NVRTC.",
       list.c_str(), driver_12 ? "-cu12" : "", driver_12 ? " 12" : "");
 }

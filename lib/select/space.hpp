@@ -9,7 +9,8 @@
 
 namespace ggemm::select {
 
-// Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh).
+// Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh), or lie
+// side by side (kernels/sm90.cu).
 std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);
 // And of static shared memory, where the grouped scheduler and the copies park what would cost registers; with the padding that aligns the dynamic part.
 std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Config& config);
