@@ -132,7 +132,7 @@ typedef enum ggemm_log_level {
  *  held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `message` lives as long as the call. */
 typedef void (*ggemm_log_fn)(void* user, ggemm_log_level level, const char* message);
 /** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- *  during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. Not used by the host device. */
+ *  during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. It must not use the context. Not used by the host device. */
 typedef int32_t (*ggemm_allocate_fn)(void* user, size_t bytes, void* stream, void** out_pointer);
 /** Gives back what ggemm_allocate_fn gave. */
 typedef void (*ggemm_deallocate_fn)(void* user, void* pointer, size_t bytes, void* stream);
@@ -401,7 +401,7 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  `stream` is ignored.
  *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED, and so is workspace that this stream has not needed before: operands off
  *  the fast path (see ggemm_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. Replays of such a
- *  graph use it too, so they must not run beside other calls on the stream that was captured.
+ *  graph use it too, so they must not run beside other calls on the stream that was captured, nor beside replays of other graphs that were captured on it.
  *  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
  *  @param context its device runs the product. @param desc the problem. @param args the operands, and other sizes if they are given. @param stream see above.
  *  @retval GGEMM_ERROR_ARGUMENT a field is wrong: the text names it and its values.

@@ -61,6 +61,6 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
   // No CTA leaves while another may still write to its ring or arrive at its barriers.
   if constexpr (Mainloop::CLUSTER > 1) {
     __syncwarp();
-    ptx::cluster_sync();
+    ptx::cluster_drain();
   }
 }

@@ -123,7 +123,9 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   if (request.config) return chosen(forced_config(type, request.config), "forced");
   if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts()))) {
     try {
-      return chosen(forced_config(type, record->best.c_str()), "tuned");
+      auto choice = chosen(forced_config(type, record->best.c_str()), "tuned");
+      refuse_spills(*choice);  // the record may be of another NVRTC's kernel
+      return choice;
     } catch (const core::Error& error) {
       if (error.status() == GGEMM_ERROR_NOT_PREPARED) throw;
       log_.write(GGEMM_LOG_WARNING, "a tuning record is passed over: %s", error.what());
@@ -206,7 +208,8 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 // Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
   kernels::GemmParams packed = given;
-  if (choice.repack_a || choice.repack_b) repack(choice, problem_type, packed, stream);
+  cuda::Workspace::Lease lease;  // until the product that reads the copies is launched
+  if (choice.repack_a || choice.repack_b) lease = repack(choice, problem_type, packed, stream);
   const bool swap = choice.config.swap;
   const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
@@ -218,8 +221,8 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
 }
 
 // Copies the operands that need it to the stream's workspace, and has `params` name the copies.
-void Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const {
-  if (params.k == 0) return;
+cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const {
+  if (params.k == 0) return {};
   const core::ProblemType packed = core::packed(type);
   struct Copy {
     const cuda::Kernel* kernel;
@@ -231,24 +234,31 @@ void Engine::repack(const Choice& choice, const core::ProblemType& type, kernels
     std::int64_t length() const { return by_columns ? rows : columns; }
     std::int64_t pitch() const { return kernels::ceil_div(length() * size, 16) * 16 / size; }
     std::int64_t bytes() const { return kernels::ceil_div(lines() * pitch() * size, 256) * 256; }
+    std::int64_t blocks_down() const { return kernels::ceil_div(lines(), kernels::repack_lines); }
+    std::int64_t blocks_across() const { return kernels::ceil_div(length() * size, kernels::repack_bytes); }
   };
   const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
   const Copy copies[] = {{choice.repack_a.get(), size(type.a), &params.a, packed.major_a == core::Major::mn, params.m, params.k},
                          {choice.repack_b.get(), size(type.b), &params.b, packed.major_b == core::Major::k, params.k, params.n}};
   std::int64_t bytes = 0;
-  for (const Copy& c : copies) bytes += c.kernel ? c.bytes() : 0;
-  char* to = static_cast<char*>(workspace_.get(*device_, stream, static_cast<std::size_t>(bytes)));
+  for (const Copy& c : copies) {
+    if (!c.kernel) continue;
+    if (c.blocks_down() > most_tiles / c.blocks_across())
+      fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^31 blocks to copy", static_cast<long long>(c.rows), static_cast<long long>(c.columns));
+    bytes += c.bytes();
+  }
+  cuda::Workspace::Lease lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  char* to = static_cast<char*>(lease.data);
   for (const Copy& c : copies) {
     if (!c.kernel) continue;
     const std::int64_t along = c.by_columns ? c.matrix->row_stride : c.matrix->col_stride, across = c.by_columns ? c.matrix->col_stride : c.matrix->row_stride;
     kernels::RepackParams params_of_copy{c.matrix->data, across, along, to, c.pitch(), c.lines(), c.length()};
-    const std::int64_t ctas = kernels::ceil_div(c.lines(), kernels::repack_lines) * kernels::ceil_div(c.length() * c.size, kernels::repack_bytes);
-    if (ctas > most_tiles) fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^31 blocks to copy", static_cast<long long>(c.rows), static_cast<long long>(c.columns));
     void* arguments[] = {&params_of_copy};
-    device_->launch(*c.kernel, static_cast<unsigned>(ctas), stream, arguments);
+    device_->launch(*c.kernel, static_cast<unsigned>(c.blocks_down() * c.blocks_across()), stream, arguments);
     *c.matrix = c.by_columns ? kernels::Matrix{to, 1, c.pitch()} : kernels::Matrix{to, c.pitch(), 1};
     to += c.bytes();
   }
+  return lease;
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {

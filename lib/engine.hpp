@@ -94,7 +94,7 @@ class Engine {
 
  private:
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
-  void repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
+  cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
   ChoicePointer choose_for_call(const Request& request, void* stream);

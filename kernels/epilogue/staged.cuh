@@ -55,6 +55,8 @@ class StagedEpilogue {
       ptx::barrier_sync<128>(1 + group);
       if (!tensor) move<D>(thread, p.problem.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
       else if (thread == 0) store_boxes(p.d, row, first, at);
+      // A group for every step, empty or not: store_wait_read counts steps.
+      if (thread == 0) ptx::store_commit();
       slot = (slot + 1) % store_slots;
     }
   }
@@ -75,7 +77,6 @@ class StagedEpilogue {
     } else {
       ptx::tensor_store(map, from, static_cast<i32>(column), static_cast<i32>(row));
     }
-    ptx::store_commit();
   }
 
   // Calls each(element, row, column) for the step's elements in the matrix, neighbouring threads for neighbouring ones.

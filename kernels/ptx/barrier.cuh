@@ -31,6 +31,9 @@ GG_DEVICE void barrier_wait(u32 barrier, u32 parity) {
 template <int THREADS>
 GG_DEVICE void barrier_sync(int number) { asm volatile("bar.sync %0, %1;" ::"r"(number), "n"(THREADS) : "memory"); }
 
+// The last barrier of a cluster: no CTA passes it before the arrivals that others sent it have come. Release and acquire.
+GG_DEVICE void cluster_drain() { asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
 // This CTA's number in its cluster. PTX ISA, "%cluster_ctarank".
 GG_DEVICE u32 cluster_rank() {
   u32 rank;

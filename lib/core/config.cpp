@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -144,7 +145,7 @@ ProblemType transposed(const ProblemType& type) {
   out.major_d = type.major_d == Major::mn ? Major::k : Major::mn;
   if (type.bias) out.bias = type.bias == GGEMM_BIAS_PER_COLUMN ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_PER_COLUMN;
   constexpr int of_a = operand_a | strided_a, of_b = operand_b | strided_b;
-  out.unreachable = static_cast<std::uint8_t>((type.unreachable & of_a) << 1 | (type.unreachable & of_b) >> 1);
+  out.unreachable = static_cast<std::uint8_t>((type.unreachable & of_a) << 1 | (type.unreachable & of_b) >> 1 | (type.unreachable & too_long));
   return out;
 }
 

@@ -23,12 +23,12 @@ struct ProblemType {
   std::uint8_t bias;        // ggemm_bias
   std::uint8_t grouped;     // 0 or 1
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
-  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride
+  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size of 2^31 or more
   std::uint8_t reserved[2];
   bool operator==(const ProblemType&) const = default;
 };
 
-constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8;
+constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8, too_long = 16;
 
 // A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings.
 struct MatrixLayout {

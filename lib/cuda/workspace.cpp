@@ -2,38 +2,49 @@
 #include "cuda/workspace.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <cstdint>
 
 namespace ggemm::cuda {
 
 Workspace::~Workspace() {
   // All work is complete by now, and the streams may be gone.
-  for (auto& [id, entry] : entries_) entry.buffer.forget_stream();
+  for (auto& [key, entry] : entries_) entry.buffer.forget_stream();
   for (Buffer& buffer : retired_) buffer.forget_stream();
 }
 
-void* Workspace::get(const Device& device, void* stream, std::size_t bytes) {
+Workspace::Entry& Workspace::entry(void* stream) {
+  constexpr std::uintptr_t stream_per_thread = 2;  // CU_STREAM_PER_THREAD
+  const bool of_thread = reinterpret_cast<std::uintptr_t>(stream) == stream_per_thread;
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[stream];
+  return entries_[{stream, of_thread ? std::this_thread::get_id() : std::thread::id()}];
+}
+
+Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes) {
+  Entry& mine = entry(stream);
+  Lease lease{nullptr, std::unique_lock(mine.mutex)};
   const bool capturing = device.capturing(stream);
   if (!capturing) {
     // Another stream has got the handle of one that was destroyed, perhaps before its work was done.
     const unsigned long long id = device.stream_id(stream);
-    if (entry.stream_id != id) retire(entry);
-    entry.stream_id = id;
+    if (mine.stream_id != id) retire(mine);
+    mine.stream_id = id;
   }
-  if (entry.buffer.size() < bytes) {
+  if (mine.buffer.size() < bytes) {
     // By half as much again, so that rising sizes do not allocate each time.
-    Buffer larger(device, std::max(bytes, entry.buffer.size() / 2 * 3), stream);
-    if (entry.captured) retire(entry);
-    entry.buffer = std::move(larger);
+    Buffer larger(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
+    if (mine.captured) retire(mine);
+    mine.buffer = std::move(larger);
   }
-  entry.captured = entry.captured || capturing;
-  return entry.buffer.data();
+  mine.captured = mine.captured || capturing;
+  lease.data = mine.buffer.data();
+  return lease;
 }
 
 void Workspace::retire(Entry& entry) {
-  if (entry.buffer.data()) retired_.push_back(std::move(entry.buffer));
+  if (entry.buffer.data()) {
+    const std::lock_guard lock(mutex_);
+    retired_.push_back(std::move(entry.buffer));
+  }
   entry.buffer = Buffer();
   entry.captured = false;
 }

@@ -2,8 +2,10 @@
 // A context's workspace: memory for each stream, which the calls on that stream use one after the other.
 #pragma once
 #include <list>
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <thread>
+#include <utility>
 
 #include "cuda/device.hpp"
 
@@ -12,22 +14,32 @@ namespace ggemm::cuda {
 // Thread-safe.
 class Workspace {
  public:
+  // Memory that is one call's until it has launched all that uses it: another thread's call on the same stream waits so long.
+  struct Lease {
+    void* data = nullptr;
+    std::unique_lock<std::mutex> lock;
+  };
+
   ~Workspace();
-  // At least `bytes` (aligned to 256), for work that is launched on `stream` before the next call of it there. It grows outside capture only: a captured stream that has too
-  // little gets GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
-  void* get(const Device& device, void* stream, std::size_t bytes);
+  // At least `bytes` (aligned to 256) for work that is launched on `stream`. It grows outside capture only: a captured stream that has too little gets
+  // GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
+  Lease get(const Device& device, void* stream, std::size_t bytes);
 
  private:
   struct Entry {
+    std::mutex mutex;
     unsigned long long stream_id = 0;
     Buffer buffer;
     bool captured = false;
   };
+  // A stream's handle; the default stream of each thread is one handle for many streams.
+  using Key = std::pair<void*, std::thread::id>;
+  Entry& entry(void* stream);
   void retire(Entry& entry);
 
-  std::mutex mutex_;
-  std::unordered_map<void*, Entry> entries_;  // by the stream's handle
-  std::list<Buffer> retired_;                 // that a graph, or work of a stream that is gone, may still use
+  std::mutex mutex_;  // of the two below, not of the entries
+  std::map<Key, Entry> entries_;
+  std::list<Buffer> retired_;  // that a graph, or work of a stream that is gone, may still use
 };
 
 }  // namespace ggemm::cuda

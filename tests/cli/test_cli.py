@@ -506,10 +506,12 @@ class TestCuda(Cli):
         done = self.tool("grouped", "--a", "a.npy", "b.npy", "--b", "a.npy", "-o", "d{}.npy", "--check", code=1)
         self.assertIn("FAIL", done.stdout)
         entries = json.loads(self.tool("cache", "list", "--json").stdout)["entries"]
-        self.assertEqual([entry["kind"] for entry in entries], ["cubin", "cubin"])
+        # A kernel for each form, and perhaps those that copy operands first.
+        self.assertEqual({entry["kind"] for entry in entries}, {"cubin"})
+        self.assertGreaterEqual(len(entries), 2)
         version = entries[0]["nvrtc"]
         self.assertEqual(json.loads(self.tool("cache", "clear", "--nvrtc", "1.0", "--json").stdout)["removed"], 0)
-        self.assertEqual(json.loads(self.tool("cache", "clear", "--nvrtc", version, "--json").stdout)["removed"], 2)
+        self.assertEqual(json.loads(self.tool("cache", "clear", "--nvrtc", version, "--json").stdout)["removed"], len(entries))
 
     def test_failures_of_the_driver_are_sentences_and_1(self):
         for rule, says in (("cuMemAllocAsync:1:2:-1", "memory"), ("cuModuleLoadData:1:209:-1", "cuModuleLoadData"), ("cuLaunchKernelEx:1:719:-1", "cuLaunchKernelEx"),

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that a kernel with tensor maps serves: what it is handed, and what becomes of operands that such maps cannot describe.
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "machine.hpp"
 #include "params.cuh"
@@ -145,6 +149,33 @@ TEST_CASE("During capture workspace is not allocated, and what a graph was given
     stream.end();
     stream.drop_graph();
     ggemm_plan_destroy(plan);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Calls of many threads on one stream keep their operands' copies apart") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    constexpr int threads = 4, rounds = 5;
+    std::vector<std::unique_ptr<Bytes>> problems;
+    for (int t = 0; t < threads; ++t) {
+      problems.push_back(std::make_unique<Bytes>(plain_config, 1));
+      for (std::size_t i = 0; i < sizeof problems.back()->a; ++i) problems.back()->a[i] = static_cast<std::int8_t>((i + static_cast<std::size_t>(t)) % 7 - 3);
+    }
+    REQUIRE(ggemm_gemm(context.get(), &problems[0]->desc, &problems[0]->args, nullptr) == GGEMM_OK);
+    std::atomic<int> failed = 0;
+    std::vector<std::thread> workers;
+    for (const auto& p : problems)
+      workers.emplace_back([&context, &p, &failed] {
+        for (int round = 0; round < rounds; ++round) failed += ggemm_gemm(context.get(), &p->desc, &p->args, nullptr) != GGEMM_OK;
+      });
+    for (std::thread& worker : workers) worker.join();
+    CHECK(failed == 0);
+    for (const auto& p : problems) CHECK(p->right());
+    CHECK(machine.faults() == "");
   }
   machine.check_clean();
 }

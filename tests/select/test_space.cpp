@@ -32,7 +32,8 @@ std::vector<Broken> broken() {
   const core::ProblemType f16 = type_of(GGEMM_F16), f16_nt = type_of(GGEMM_F16, "nt"), f32 = type_of(GGEMM_F32), i8_nn = type_of(GGEMM_I8, "nn");
   core::ProblemType mixed = f16;
   mixed.b = GGEMM_BF16;
-  core::ProblemType grouped = f16, wide = f16;
+  core::ProblemType grouped = f16, wide = f16, endless = f16;
+  endless.unreachable = core::too_long;
   grouped.grouped = 1;
   wide.d = GGEMM_F64;
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config; };
@@ -80,6 +81,7 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
       {"Hopper's for groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "serves plain problems only"},
+      {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
       {"1 stage of Hopper's", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 1), 1, 1), h, "the ring must have 2 to 16 stages"},
@@ -113,6 +115,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
   for (int i = 0; i < 300000; ++i) {
     core::ProblemType type = types[rng.below(types.size())];
     if (rng.below(8) == 0) type.d = GGEMM_F64;
+    if (rng.below(8) == 0) type.unreachable = core::too_long;
     Config config = tile(static_cast<Family>(rng.below(core::family_count)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
     if (config.family == Family::sm90) {

@@ -83,7 +83,7 @@ pub type ggemm_log_fn = ::core::option::Option<
     ),
 >;
 /** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. Not used by the host device.*/
+ during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. It must not use the context. Not used by the host device.*/
 pub type ggemm_allocate_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1346,7 +1346,7 @@ extern "C" {
 
  Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that this stream has not needed before: operands off
  the fast path (see ggemm\_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. Replays of such a
- graph use it too, so they must not run beside other calls on the stream that was captured.
+ graph use it too, so they must not run beside other calls on the stream that was captured, nor beside replays of other graphs that were captured on it.
 
  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
 
