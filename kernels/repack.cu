@@ -10,7 +10,6 @@ template <int SIZE> struct WordOf;
 template <> struct WordOf<1> { using type = u8; };
 template <> struct WordOf<2> { using type = u16; };
 template <> struct WordOf<4> { using type = u32; };
-template <> struct WordOf<8> { using type = u64; };
 using Word = WordOf<GG_SIZE>::type;
 constexpr int SIZE = GG_SIZE, CHUNK = 16 / SIZE;  // elements of 16 bytes
 constexpr int THREADS = repack_threads, LINES = repack_lines, SPAN = repack_bytes / SIZE;
@@ -50,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) GG_KERNEL_NAME(const __gri
   Word* const to = static_cast<Word*>(p.to);
 #if GG_TURN
   // Through shared memory: read along the lines' index, written along the lines. 4 bytes more a row spread the banks.
-  constexpr int PITCH = LINES + 4 / SIZE + (SIZE == 8);
+  constexpr int PITCH = LINES + 4 / SIZE;
   __shared__ Word tile[SPAN * PITCH];
   for (int i = static_cast<int>(threadIdx.x); i < SPAN * LINES; i += THREADS) {
     const i64 line = line0 + i % LINES, at = first + i / LINES;

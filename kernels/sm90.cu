@@ -12,7 +12,7 @@ using Epilogue = StagedEpilogue<T, Mainloop::WN>;
 using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
-constexpr int PRODUCER_REGISTERS = Mainloop::CONSUMERS > 1 ? 40 : 24, CONSUMER_REGISTERS = Mainloop::CONSUMERS > 1 ? 232 : 232;
+constexpr int PRODUCER_REGISTERS = Mainloop::CONSUMERS > 1 ? 40 : 24, CONSUMER_REGISTERS = 232;
 
 GG_DEVICE void produce(const TensorParams& p, const Ring<T::STAGES>& ring, u32 slots, i32 tiles) {
   if (threadIdx.x != 0) return;

@@ -68,7 +68,8 @@ class Engine {
 
   // The configuration and kernel for a request. may_load false: only what is in memory, else GGEMM_ERROR_NOT_PREPARED.
   ChoicePointer choose(const Request& request, bool may_load);
-  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch; with an empty D it is nothing.
+  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more for
+  // each operand that is copied first; with an empty D it is nothing.
   void call(const Request& request, const kernels::GemmParams& params, void* stream);
   void call(const Request& request, const kernels::GroupedParams& params, void* stream);
   void run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const;

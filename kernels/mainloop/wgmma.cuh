@@ -47,7 +47,7 @@ class WgmmaMainloop {
 
  public:
   using Sum = typename T::Sum;
-  using Cursor = RingCursor<T::STAGES>;
+  using Cursor = typename Ring<T::STAGES>::Cursor;
   static constexpr int CONSUMERS = GROUPS_M * GROUPS_N;
   static constexpr int WM = T::BM / GROUPS_M, WN = T::BN / GROUPS_N;  // a warpgroup's part of the tile
   static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;

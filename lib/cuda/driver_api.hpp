@@ -62,7 +62,7 @@ inline constexpr std::uint64_t legacy_stream_symbols = 1;   // cuGetProcAddress:
 inline constexpr unsigned stream_non_blocking = 1;          // does not synchronise with the legacy default stream
 inline constexpr unsigned event_default = 0;                // with timing
 
-enum class TensorType : int { u8 = 0, i32 = 3, f16 = 6, f32 = 7, f64 = 8, bf16 = 9, tf32 = 11 };
+enum class TensorType : int { u8 = 0, i32 = 3, f16 = 6, f32 = 7, bf16 = 9, tf32 = 11 };
 enum class TensorInterleave : int { none = 0 };
 enum class TensorSwizzle : int { none = 0, bytes_128 = 3 };
 enum class TensorL2 : int { none = 0, bytes_128 = 2 };

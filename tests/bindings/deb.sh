@@ -26,15 +26,13 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+name=deb
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 work=${work:-$top/build/debtest}
 snippets=$top/tests/bindings/snippets.py
-have() { command -v "$1" >/dev/null 2>&1; }
-step() { echo "== deb: $*"; }
 die() { echo "deb: $*" >&2; exit 1; }
 if ! have dpkg-shlibdeps || ! have dpkg-deb || ! have apt-get; then
-  if [ "${CI:-}" = true ]; then die "needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"; fi
-  echo "deb: skipped: needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"
+  lacks "needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"
   exit 4
 fi
 cd "$top"

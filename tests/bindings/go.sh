@@ -30,18 +30,9 @@ done
 
 oldest=1.24.13
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+name=go
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 work=${work:-$top/build/go}
-have() { command -v "$1" >/dev/null 2>&1; }
-step() { echo "== go: $*"; }
-# A part of this that cannot be done here: skipped, but not in CI.
-lacks() {
-  if [ "${CI:-}" = true ]; then
-    echo "go: $*" >&2
-    exit 1
-  fi
-  echo "go: skipped: $*"
-}
 if ! have go || ! have pkg-config; then
   lacks "needs Go ${oldest%.*} or later (https://go.dev/dl, or the distribution's package golang-go) and pkg-config (apt-get install pkg-config)"
   exit 4

@@ -34,19 +34,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+name=python
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 work=${work:-$top/build/python}
 package=$top/bindings/python
-have() { command -v "$1" >/dev/null 2>&1; }
-step() { echo "== python: $*"; }
-# A part of this that cannot be done here: skipped, but not in CI.
-lacks() {
-  if [ "${CI:-}" = true ]; then
-    echo "python: $*" >&2
-    exit 1
-  fi
-  echo "python: skipped: $*"
-}
 # Runs a command; shows its output only if it fails.
 quietly() {
   "$@" >"$work/step.log" 2>&1 </dev/null && return

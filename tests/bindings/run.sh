@@ -18,19 +18,18 @@ if [ ! -e build/tests/libggemm.so ]; then
 fi
 source build/deps/env
 failed=0
-for name in "${@:-python rust go deb}"; do
-  for each in $name; do
-    script=tests/bindings/$each.sh
-    if [ ! -e "$script" ]; then echo "bindings: unknown name '$each' (see --help)" >&2; exit 2; fi
-    options=(--build build/tests)
-    if [ "$each" = deb ]; then options=(); fi
-    bash "$script" "${options[@]}"
-    code=$?
-    case $code in
-      0) echo "bindings: $each: passed" ;;
-      4) echo "bindings: $each: skipped" ;;
-      *) echo "bindings: $each: failed ($code)"; failed=1 ;;
-    esac
-  done
+if [ $# = 0 ]; then set -- python rust go deb; fi
+for name; do
+  case $name in
+    python | rust | go) bash "tests/bindings/$name.sh" --build build/tests ;;
+    deb) bash tests/bindings/deb.sh ;;
+    *) echo "bindings: unknown name '$name' (see --help)" >&2; exit 2 ;;
+  esac
+  code=$?
+  case $code in
+    0) echo "bindings: $name: passed" ;;
+    4) echo "bindings: $name: skipped" ;;
+    *) echo "bindings: $name: failed ($code)"; failed=1 ;;
+  esac
 done
 exit $failed

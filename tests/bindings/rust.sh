@@ -31,18 +31,9 @@ done
 oldest=1.80
 libclang=18.1.1
 features=half,cudarc,cudarc/cuda-12080,cudarc/f16
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+name=rust
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 work=${work:-$top/build/rust}
-have() { command -v "$1" >/dev/null 2>&1; }
-# A part of this that cannot be done here: skipped, but not in CI.
-lacks() {
-  if [ "${CI:-}" = true ]; then
-    echo "rust: $*" >&2
-    exit 1
-  fi
-  echo "rust: skipped: $*"
-}
-step() { echo "== rust: $*"; }
 
 if ! have cargo; then
   lacks "there is no cargo: install Rust $oldest or later (https://rustup.rs, or the distribution's packages cargo, rust-clippy and rustfmt)"
