@@ -38,6 +38,7 @@ struct Bytes {
     args.a = a + off, args.b = b, args.d = d;
   }
   ~Bytes() {
+    driver().wait();  // for what a test launched and did not look at
     driver().remove_memory(a);
     driver().remove_memory(b);
     driver().remove_memory(d);
