@@ -50,6 +50,17 @@ struct GemmParams {
   u32 reserved;
 };
 
+// The same product with A and B, rows and columns changed over: D' = B' A'.
+GG_HD GemmParams transposed(const GemmParams& p) {
+  GemmParams out = p;
+  out.m = p.n, out.n = p.m;
+  out.a = {p.b.data, p.b.col_stride, p.b.row_stride};
+  out.b = {p.a.data, p.a.col_stride, p.a.row_stride};
+  out.c = {p.c.data, p.c.col_stride, p.c.row_stride};
+  out.d = {p.d.data, p.d.col_stride, p.d.row_stride};
+  return out;
+}
+
 // How D is stored: by threads, by the copy engine, or by the copy engine but for what D's ends cut. (The engine writes 16 bytes at a time: a line's last piece, if it is
 // shorter, would be written past the line's end.)
 enum class TensorStore : i32 { threads, boxes, whole_boxes };
@@ -88,5 +99,38 @@ struct GroupedParams {
   i32 raster;
   u32 reserved;
 };
+
+// What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, and which of A (1) and B (2) the copy engine reaches.
+struct alignas(16) GroupFacts {
+  GemmParams problem;
+  i32 reach;
+  TensorStore store;
+};
+struct alignas(128) GroupRecord {
+  TensorMap a, b, d;  // of what it reaches
+  GroupFacts facts;
+};
+
+// Those kernels' parameters. tiles: of each group, in cluster tiles.
+struct GroupedTensorParams {
+  const GroupRecord* records;
+  const i32* tiles;
+  i32 groups, raster;
+};
+
+// prepare.cu's: the problem, maps that are right but for addresses, sizes and strides, and what it must know of the kernel, which may compute the transposed product:
+// the sizes and directions are as it sees them.
+struct PrepareParams {
+  TensorMap a, b, d;
+  GroupedParams problem;
+  GroupRecord* records;
+  i32* tiles;
+  i32 tile_m, tile_n;         // of a cluster
+  i32 size_a, size_b, size_d; // bytes of an element
+  i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
+  i32 boxes;                  // 1: D's steps are whole boxes
+  i32 swap;                   // 1: the transposed product
+};
+constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 
 }  // namespace ggemm::kernels

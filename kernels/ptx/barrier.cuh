@@ -12,6 +12,8 @@ GG_DEVICE void fence_barrier_init() { asm volatile("fence.mbarrier_init.release.
 
 // Arrives at this CTA's barrier and has its phase wait for so many bytes of copies besides. Release. PTX ISA, "mbarrier.arrive.expect_tx".
 GG_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) { asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory"); }
+// Has the barrier's phase wait for so many bytes of copies besides. PTX ISA, "mbarrier.expect_tx".
+GG_DEVICE void barrier_expect(u32 barrier, u32 bytes) { asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory"); }
 // Arrives at this CTA's barrier. Release. PTX ISA, "mbarrier.arrive".
 GG_DEVICE void barrier_arrive(u32 barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
 // Arrives at the barrier at the same place of another CTA of the cluster. Release at CTA scope only, which orders nothing with the other CTA's ordinary accesses: it tells

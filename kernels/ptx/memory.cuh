@@ -32,6 +32,16 @@ GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   return v;
 }
 
+// x, of which the compiler knows nothing: what follows from it is computed here anew, not kept in registers from before.
+GG_DEVICE int renewed(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+GG_DEVICE i64 renewed(i64 x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
+
 // 16 aligned bytes of global memory that this thread alone uses: C and D. Any thread.
 GG_DEVICE Vector16 load_vector(const void* p) {
   Vector16 v;

@@ -77,28 +77,51 @@ struct DeviceWarp {
   GG_DEVICE static i32 at(i32 value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 };
 
-// Warp 0 finds the CTA's next tile. Its place in the groups and the tile rest in shared memory, because registers are the mainloop's.
+// A warp's place in the groups, resting in shared memory between tiles, because registers are the mainloop's. The whole warp together.
+struct SharedCursor {
+  i32 next;  // tile
+  i32 base, tiles_before, tiles_in, ends[32];
+
+  GG_DEVICE void start(i32 tile) {
+    if (DeviceWarp::lane() == 0) next = tile;
+    save(GroupCursor<DeviceWarp>{});
+  }
+  // Finds the next tile, and moves on by `step`. As GroupCursor::find.
+  template <class Count>
+  GG_DEVICE GroupTile find(i32 step, i32 groups, Count count) {
+    __syncwarp();
+    const i32 tile = next;
+    GroupCursor<DeviceWarp> cursor{base, tiles_before, tiles_in, ends[DeviceWarp::lane()]};
+    __syncwarp();
+    const GroupTile found = cursor.find(tile, groups, count);
+    save(cursor);
+    if (DeviceWarp::lane() == 0) next = tile + step;
+    return found;
+  }
+
+ private:
+  GG_DEVICE void save(const GroupCursor<DeviceWarp>& cursor) {
+    ends[DeviceWarp::lane()] = cursor.ends;
+    if (DeviceWarp::lane() == 0) base = cursor.base, tiles_before = cursor.tiles_before, tiles_in = cursor.tiles_in;
+  }
+};
+
+// Warp 0 finds the CTA's next tile.
 template <int BM, int BN>
 class GroupedScheduler {
   struct Shared {
     i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
-    i32 next;
-    i32 base, tiles_before, tiles_in, ends[32];  // the cursor
+    SharedCursor cursor;
   };
 
  public:
   using Params = GroupedParams;
   GG_DEVICE explicit GroupedScheduler(const Params& params) : params_(params) {
-    if (threadIdx.x >= 32) return;
-    if (threadIdx.x == 0) shared().next = static_cast<i32>(blockIdx.x);
-    save(GroupCursor<DeviceWarp>{});
+    if (threadIdx.x < 32) shared().cursor.start(static_cast<i32>(blockIdx.x));
   }
   // All threads of the CTA, which must be done with the former tile.
   GG_DEVICE bool next() {
-    if (threadIdx.x < 32) {
-      __syncwarp();
-      find();
-    }
+    if (threadIdx.x < 32) find();
     __syncthreads();
     return shared().group >= 0;
   }
@@ -113,23 +136,14 @@ class GroupedScheduler {
     return shared;
   }
   GG_DEVICE static u32 tiles(const Source& size, i32 group, int tile) { return static_cast<u32>(ceil_div(max_of(read_source(size, group), 0), tile)); }
-  GG_DEVICE static void save(const GroupCursor<DeviceWarp>& cursor) {
-    Shared& s = shared();
-    s.ends[DeviceWarp::lane()] = cursor.ends;
-    if (DeviceWarp::lane() == 0) s.base = cursor.base, s.tiles_before = cursor.tiles_before, s.tiles_in = cursor.tiles_in;
-  }
 
   // Warp 0.
   GG_DEVICE void find() {
     Shared& s = shared();
     const GroupedParams& p = params_;
-    const i32 groups = static_cast<i32>(p.groups), tile = s.next;
-    GroupCursor<DeviceWarp> cursor{s.base, s.tiles_before, s.tiles_in, s.ends[DeviceWarp::lane()]};
-    __syncwarp();
-    const GroupTile found = cursor.find(tile, groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
-    save(cursor);
+    const i32 groups = static_cast<i32>(p.groups);
+    const GroupTile found = s.cursor.find(static_cast<i32>(gridDim.x), groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
     if (DeviceWarp::lane() != 0) return;
-    s.next = tile + static_cast<i32>(gridDim.x);
     s.group = -1;
     if (found.group >= groups) return;
     const TileCoord at = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);

@@ -157,13 +157,4 @@ Config transposed(const Config& config) {
   return out;
 }
 
-kernels::GemmParams transposed(const kernels::GemmParams& params) {
-  const auto turned = [](const kernels::Matrix& m) { return kernels::Matrix{m.data, m.col_stride, m.row_stride}; };
-  kernels::GemmParams out = params;
-  std::swap(out.m, out.n);
-  out.a = turned(params.b), out.b = turned(params.a);
-  out.c = turned(params.c), out.d = turned(params.d);
-  return out;
-}
-
 }  // namespace ggemm::core

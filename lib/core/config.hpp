@@ -42,7 +42,6 @@ std::uint8_t repacked_operands(const ProblemType& type);
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
 ProblemType transposed(const ProblemType& type);
 Config transposed(const Config& config);
-kernels::GemmParams transposed(const kernels::GemmParams& params);
 
 // What a name says. `type` has only dtypes, compute, sum and majors set.
 struct ParsedConfig {

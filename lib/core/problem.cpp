@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "tile/lines.cuh"
 
 namespace ggemm::core {
 namespace {
@@ -289,19 +290,17 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   const auto unit = [](const kernels::Source& s) { return s.kind == GGEMM_SOURCE_CONST && s.value == 1; };
   p.type.major_a = !unit(p.a.col_stride) && unit(p.a.row_stride) ? Major::mn : Major::k;
   p.type.major_b = !unit(p.b.row_stride) && unit(p.b.col_stride) ? Major::mn : Major::k;
+  p.type.major_d = !unit(p.d.col_stride) && unit(p.d.row_stride) ? Major::mn : Major::k;
   return p;
 }
 
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& p) {
-  // `lines` of `length` elements, `unit` apart. A single line has no stride that matters.
-  const auto check = [](const void* data, int dtype, int64_t unit, int64_t stride, int64_t length, int64_t lines) -> int {
-    const int64_t size = static_cast<int64_t>(dtypes[dtype].size), most_bytes = int64_t(1) << 40;
-    if (unit != 1 && length > 1) return operand_a | strided_a;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && (lines <= 1 || (stride > 0 && stride < most_bytes / size && stride * size % 16 == 0));
-    return aligned ? 0 : operand_a;
+  const auto check = [](const kernels::Lines& lines, int dtype) -> int {
+    if (!kernels::contiguous(lines)) return operand_a | strided_a;
+    return kernels::aligned(lines, static_cast<int>(dtypes[dtype].size)) ? 0 : operand_a;
   };
-  const int a = type.major_a == Major::k ? check(p.a.data, type.a, p.a.col_stride, p.a.row_stride, p.k, p.m) : check(p.a.data, type.a, p.a.row_stride, p.a.col_stride, p.m, p.k);
-  const int b = type.major_b == Major::k ? check(p.b.data, type.b, p.b.row_stride, p.b.col_stride, p.k, p.n) : check(p.b.data, type.b, p.b.col_stride, p.b.row_stride, p.n, p.k);
+  const int a = check(kernels::lines_of(p.a, p.m, p.k, type.major_a == Major::mn), type.a);
+  const int b = check(kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k), type.b);
   constexpr int64_t most = int64_t(1) << 31;  // coordinates are 32 bits wide, with a sign
   const bool long_side = p.m >= most || p.n >= most || p.k >= most;
   return static_cast<std::uint8_t>(a | b << 1 | (long_side ? too_long : 0));

@@ -164,7 +164,6 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
-    {[](const Query& q) { return !q.type.grouped; }, "serves plain problems only"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {

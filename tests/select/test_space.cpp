@@ -80,7 +80,7 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
-      {"Hopper's for groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "serves plain problems only"},
+      {"Hopper's for groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, ""},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
