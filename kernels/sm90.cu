@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor-core kernel of sm_90a: a producer warpgroup and consumer warpgroups in one persistent CTA, tensor maps, wgmma, clusters; plain and grouped.
+#include "epilogue/reduce.cuh"
 #include "epilogue/staged.cuh"
 #include "mainloop/wgmma.cuh"
 #include "scheduler/board.cuh"
@@ -8,7 +9,8 @@ using namespace ggemm::kernels;
 
 using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
-using Epilogue = StagedEpilogue<T, Mainloop::WN>;
+using Reduction = ClusterReduction<T, Mainloop>;
+using Epilogue = StagedEpilogue<T, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 constexpr int PRODUCER_REGISTERS = T::GROUPED ? 88 : Mainloop::CONSUMERS > 1 ? 40 : 24, CONSUMER_REGISTERS = T::GROUPED ? 208 : 232;
@@ -22,7 +24,8 @@ struct Cta {
   GG_DEVICE char* staging(int group) const { return slots + Mainloop::RING_BYTES + group * Epilogue::BYTES; }
 };
 
-// A consumer warpgroup: its number, its place in the ring, its place in the staging.
+// A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
+template <int CLUSTER_K>
 struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;
   Mainloop::Cursor at;
@@ -32,9 +35,20 @@ struct Consumer {
   GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, i64 row, i64 column, i32 tiles) {
     Mainloop mainloop;
     mainloop.consume(cta.ring, at, cta.address(), group, tiles);
+    const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
+    i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
+    const auto finish = [&](const auto& sums) {
 #pragma unroll
-    for (int b = 0; b < Mainloop::BLOCKS; ++b)
-      Epilogue::run(mainloop.sums[b], p, d, store, row * T::BM + group / T::WARPS_N * Mainloop::WM + 64 * b, column * T::BN + group % T::WARPS_N * Mainloop::WN, cta.staging(group), group, slot);
+      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, first + 64 * b, across, cta.staging(group), group, slot);
+    };
+    if constexpr (CLUSTER_K == 1) {
+      finish(mainloop.sums);
+    } else {
+      const u32 rank = ptx::cluster_rank();
+      across += rank * Reduction::WN;
+      Reduction reduction;
+      if (reduction.run(mainloop, cta.slots, rank)) finish(reduction.sums);
+    }
   }
   // Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish() const {
@@ -42,14 +56,20 @@ struct Consumer {
   }
 };
 
-// One product. Each role walks the tiles by itself.
+// One product. Each role walks the tiles by itself. Where the CTAs of a cluster share a tile along k, each has one tile only.
 struct Plain {
   using Params = TensorParams;
-  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
+  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K>;
   const Params& p;
-  i32 tiles;
+  i32 first = 0, tiles;  // of k, this CTA's part
 
-  GG_DEVICE explicit Plain(const Params& params) : p(params), tiles(static_cast<i32>(ceil_div(params.problem.k, T::BK))) {}
+  GG_DEVICE explicit Plain(const Params& params) : p(params), tiles(static_cast<i32>(ceil_div(params.problem.k, T::BK))) {
+    if constexpr (T::CLUSTER_K > 1) {
+      const i32 rank = static_cast<i32>(ptx::cluster_rank()), most = tiles / T::CLUSTER_K, longer = tiles % T::CLUSTER_K;
+      first = rank * most + (rank < longer ? rank : longer);
+      tiles = most + (rank < longer ? 1 : 0);
+    }
+  }
   GG_DEVICE void init() const {}
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
@@ -57,10 +77,10 @@ struct Plain {
     ptx::tensor_prefetch(p.b);
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
-    for (Scheduler scheduler(p.problem); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, tiles);
+    for (Scheduler scheduler(p.problem); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, first, tiles);
   }
   GG_DEVICE void consume(const Cta& cta) const {
-    Consumer consumer;
+    Consumer<T::CLUSTER_K> consumer;
     for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, scheduler.tile_row(), scheduler.tile_column(), tiles);
     consumer.finish();
   }
@@ -91,14 +111,14 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
       if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, cta.ring, at, cta.slots, row, column, depth);
-      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), depth);
+      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth);
       else at.skip(depth);
       board.release(next);
     }
   }
 
   GG_DEVICE void consume(const Cta& cta) const {
-    Consumer consumer;
+    Consumer<T::CLUSTER_K> consumer;
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
       const GroupRecord* const record = note.record;
@@ -127,13 +147,17 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
   if (threadIdx.x < PRODUCER_THREADS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
     form.produce(cta);
+    if constexpr (T::CLUSTER_K > 1) {
+      __syncwarp();
+      ptx::cluster_barrier();  // the reduction's
+    }
   } else {
     ptx::registers_take<CONSUMER_REGISTERS>();
     form.consume(cta);
   }
-  // No CTA leaves while another may still write to its ring or arrive at its barriers.
+  // No CTA leaves while another may still write to its ring, arrive at its barriers or read its sums.
   if constexpr (Mainloop::CLUSTER > 1) {
     __syncwarp();
-    ptx::cluster_drain();
+    ptx::cluster_barrier();
   }
 }

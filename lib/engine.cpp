@@ -209,7 +209,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
 }
 
-// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer.
+// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters that share a tile along k have one each.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
   kernels::GemmParams packed = given;
   cuda::Workspace::Lease lease;  // until the product that reads the copies is launched
@@ -219,7 +219,8 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
   kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? kernels::transposed(packed) : packed);
   const std::int64_t tiles = kernels::ceil_div(params.problem.m, c.tile_m * c.cluster_m) * kernels::ceil_div(params.problem.n, c.tile_n * c.cluster_n);
-  const std::int64_t clusters = std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  const std::int64_t clusters = c.cluster_k > 1 ? tiles : std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  if (clusters > most_tiles / choice.kernel->cluster) fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", params.problem.m, params.problem.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
 }

@@ -61,16 +61,17 @@ class WgmmaMainloop {
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
   static constexpr bool PROMOTED = T::FP8;
   static_assert(!PROMOTED || T::BK == 128, "fp8 is promoted every 128 of k");
-  static constexpr int CLUSTER = T::CLUSTER_M * T::CLUSTER_N;
+  static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
+  static_assert(SHARERS == 1 || T::CLUSTER_K == 1, "a cluster shares operands or the depth of a tile");
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
 
-  // The producer thread: the tiles of rows `row`, columns `column`, all of k.
-  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 tiles) {
+  // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th on so many.
+  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles) {
     const Share share;
 #pragma unroll 1
-    for (i32 i = 0; i < tiles; ++i, ++at) {
+    for (i32 i = first; i < first + tiles; ++i, ++at) {
       ring.wait_empty(at);
       const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
       ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
@@ -137,7 +138,7 @@ class WgmmaMainloop {
     u32 down, across;
     u16 mask_a, mask_b;
     GG_DEVICE Share() {
-      const u32 rank = CLUSTER > 1 ? ptx::cluster_rank() : 0;
+      const u32 rank = SHARERS > 1 ? ptx::cluster_rank() : 0;
       down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
       u32 mask = 0;
 #pragma unroll
@@ -169,6 +170,10 @@ class WgmmaMainloop {
       ++at;
     }
     ptx::wgmma_wait<0>();
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int s = 0; s < WN / 2; ++s) ptx::wgmma_settle(sums[b][s]);
     release(ring, former);
   }
 
@@ -199,9 +204,9 @@ class WgmmaMainloop {
   // One lane a warp tells every CTA whose slices this slot holds.
   GG_DEVICE static void release(const Ring<T::STAGES>& ring, u32 slot) {
     const u32 lane = threadIdx.x % 32;
-    if constexpr (CLUSTER == 1) {
+    if constexpr (SHARERS == 1) {
       if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
-    } else if (lane < CLUSTER) {
+    } else if (lane < SHARERS) {
       const u32 rank = ptx::cluster_rank();
       if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), lane);
     }

@@ -31,19 +31,20 @@ class PlainScheduler {
   bool taken_ = false;
 };
 
-// Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across. Each role of a CTA walks one of its own.
-template <int BM, int BN, int CM, int CN>
+// Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k. Each role of
+// a CTA walks one of its own.
+template <int BM, int BN, int CM, int CN, int CK>
 class PersistentScheduler {
  public:
   GG_DEVICE explicit PersistentScheduler(const GemmParams& p)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN)) {}
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN * CK)) {}
   GG_DEVICE bool next() {
     if (tile_ >= tiles_m_ * tiles_n_) return false;
     const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_);
     const u32 rank = blockIdx.x % (CM * CN);  // of a one-dimensional cluster
     row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(rank % CM);
     column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(rank / CM);
-    tile_ += gridDim.x / (CM * CN);
+    tile_ += gridDim.x / (CM * CN * CK);
     return true;
   }
   GG_DEVICE i32 tile_row() const { return row_; }

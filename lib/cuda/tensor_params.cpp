@@ -21,7 +21,7 @@ struct Layout {
   bool tf32() const { return type.compute == GGEMM_COMPUTE_TF32; }
   int box_a() const { return kernels::box_rows(config.tile_m, config.tile_k, size_of(type.a), mn_a(), config.cluster_n); }
   int box_b() const { return kernels::box_rows(config.tile_n, config.tile_k, size_of(type.b), mn_b(), config.cluster_m); }
-  int columns() const { return config.tile_n / config.warps_n; }
+  int columns() const { return config.tile_n / config.warps_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k); }
   bool boxes() const { return kernels::store_by_boxes(columns(), size_of(type.c), size_of(type.d), mn_d()); }
   int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_of(type.c), size_of(type.d), true) : 64; }
 };
