@@ -123,7 +123,7 @@ struct Grouped {
       const TileNote& note = board.read(next);
       const GroupRecord* const record = note.record;
       if (!record) break;
-      if (note.other && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      if (note.other && note.facts.store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
       consumer.run(cta, note.facts.problem, record->d, note.facts.store, note.row, note.column, tiles(note));
       board.release(next);
     }

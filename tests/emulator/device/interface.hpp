@@ -46,6 +46,7 @@ class Machine {
   virtual void check_global(const void* pointer, std::size_t alignment, const char* what) = 0;
 
   virtual void barrier_init(uint32_t barrier, uint32_t arrivals) = 0;
+  virtual void barrier_expect(uint32_t barrier, uint32_t bytes) = 0;
   virtual void barrier_arrive(uint32_t barrier, uint32_t expected_bytes) = 0;
   virtual void barrier_wait(uint32_t barrier, uint32_t parity) = 0;
   virtual void fence(Fence which) = 0;
@@ -56,6 +57,8 @@ class Machine {
   virtual void copy_wait(int pending) = 0;
 
   virtual void tensor_prefetch(const void* map) = 0;
+  virtual void tensor_map_replace(void* map, const void* base, uint32_t inner, uint32_t outer, uint64_t stride) = 0;
+  virtual void tensor_map_fence(const void* map) = 0;  // release, or, of a map, acquire
   virtual void tensor_load(uint32_t shared, const void* map, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) = 0;
   virtual void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) = 0;
   virtual void store_commit() = 0;

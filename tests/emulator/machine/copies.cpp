@@ -61,6 +61,16 @@ void Emulation::tensor_prefetch(const void* map) {
   if (reinterpret_cast<uintptr_t>(map) % 64 != 0) fail(misaligned_address, "prefetch.tensormap: the tensor map at %p is no multiple of 64", map);
 }
 
+void Emulation::tensor_map_replace(void* address, const void* base, uint32_t inner, uint32_t outer, uint64_t stride) {
+  map_at(address, "tensormap.replace");
+  TensorMap& map = *static_cast<TensorMap*>(address);
+  map.base = reinterpret_cast<uintptr_t>(base), map.inner = inner, map.outer = outer, map.stride = stride;
+}
+
+void Emulation::tensor_map_fence(const void* map) {
+  if (map) map_at(map, "fence.proxy.tensormap::generic.acquire");
+}
+
 void Emulation::check_box(const TensorMap& map, uint32_t shared, const char* what) {
   const std::size_t bytes = static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer;
   window_at(*running_->cta, shared, bytes, map.swizzle_bytes == 128 ? 1024 : 128, what);

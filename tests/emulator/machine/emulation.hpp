@@ -43,6 +43,7 @@ class Emulation final : public Machine {
   void check_global(const void* pointer, std::size_t alignment, const char* what) override;
 
   void barrier_init(uint32_t barrier, uint32_t arrivals) override;
+  void barrier_expect(uint32_t barrier, uint32_t bytes) override;
   void barrier_arrive(uint32_t barrier, uint32_t expected_bytes) override;
   void barrier_wait(uint32_t barrier, uint32_t parity) override;
   void fence(Fence which) override;
@@ -53,6 +54,8 @@ class Emulation final : public Machine {
   void copy_wait(int pending) override;
 
   void tensor_prefetch(const void* map) override;
+  void tensor_map_replace(void* map, const void* base, uint32_t inner, uint32_t outer, uint64_t stride) override;
+  void tensor_map_fence(const void* map) override;
   void tensor_load(uint32_t shared, const void* map, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) override;
   void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) override;
   void store_commit() override;

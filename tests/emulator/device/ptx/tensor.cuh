@@ -6,6 +6,10 @@
 namespace ggemm::kernels::ptx {
 
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { emulator::machine().tensor_prefetch(&map); }
+GG_DEVICE void tensor_map_replace(TensorMap& map, const void* data, u32 length, u32 lines, u64 pitch) { emulator::machine().tensor_map_replace(&map, data, length, lines, pitch); }
+GG_DEVICE void tensor_map_release() { emulator::machine().tensor_map_fence(nullptr); }
+GG_DEVICE void tensor_map_acquire(const TensorMap& map) { emulator::machine().tensor_map_fence(&map); }
+
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, inner, outer, false, 0); }
 GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer, u16 ctas) {
   emulator::machine().tensor_load(shared, &map, barrier, inner, outer, true, ctas);
