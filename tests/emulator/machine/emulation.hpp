@@ -44,6 +44,7 @@ class Emulation final : public Machine {
 
   void barrier_init(uint32_t barrier, uint32_t arrivals) override;
   void barrier_arrive(uint32_t barrier, uint32_t expected_bytes) override;
+  void barrier_expect(uint32_t barrier, uint32_t bytes) override;
   void barrier_wait(uint32_t barrier, uint32_t parity) override;
   void fence(Fence which) override;
   void set_registers(int count, bool take) override;
@@ -53,6 +54,8 @@ class Emulation final : public Machine {
   void copy_wait(int pending) override;
 
   void tensor_prefetch(const void* map) override;
+  void tensor_map_replace(void* map, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) override;
+  void tensor_map_acquire(const void* map) override;
   void tensor_load(uint32_t shared, const void* map, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) override;
   void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) override;
   void store_commit() override;
@@ -124,7 +127,7 @@ class Emulation final : public Machine {
   char* window_at(Cta& cta, uint32_t offset, std::size_t bytes, std::size_t alignment, const char* what);
 
   // copies.cpp
-  const TensorMap& map_at(const void* map, const char* what);
+  TensorMap map_at(const void* map, const char* what);
   void load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer);
   void check_box(const TensorMap& map, uint32_t shared, const char* what);
   void do_copies(Fiber& fiber, std::size_t count);

@@ -294,6 +294,15 @@ void Emulation::barrier_arrive(uint32_t address, uint32_t expected_bytes) {
   maybe_yield();
 }
 
+void Emulation::barrier_expect(uint32_t address, uint32_t bytes) {
+  Cta& cta = *running_->cta;
+  SharedBarrier& barrier = barrier_at(cta, address, "mbarrier.expect_tx");
+  barrier.bytes += bytes;
+  if (barrier.bytes > most_bytes) fail(launch_failed, "mbarrier at %u expects %lld bytes, more than it can count", address, static_cast<long long>(barrier.bytes));
+  keep_image(cta, address, barrier);
+  maybe_yield();
+}
+
 void Emulation::complete_bytes(Cta& cta, uint32_t offset, uint32_t bytes) {
   SharedBarrier& barrier = barrier_at(cta, offset, "mbarrier.complete_tx");
   barrier.bytes -= bytes;

@@ -32,4 +32,10 @@ GG_DEVICE void store_vector(void* p, Vector16 v) {
   *static_cast<Vector16*>(p) = v;
 }
 
+GG_DEVICE int renewed(int x) { return x; }
+GG_DEVICE i64 renewed(i64 x) { return x; }
+
+GG_DEVICE u32 cluster_address(u32 shared, u32 cta) { return emulator::machine().map_to(shared, cta); }
+GG_DEVICE Vector16 load_cluster(u32 address) { return *static_cast<const Vector16*>(emulator::machine().shared_pointer(address, 16, 16, "ld.shared::cluster.v4")); }
+
 }  // namespace ggemm::kernels::ptx

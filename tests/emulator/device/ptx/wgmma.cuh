@@ -10,6 +10,9 @@ GG_DEVICE void wgmma_commit() { emulator::machine().product_commit(); }
 template <int PENDING>
 GG_DEVICE void wgmma_wait() { emulator::machine().product_wait(PENDING); }
 
+template <class Sum>
+GG_DEVICE void wgmma_settle(Sum&) {}
+
 GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
   return static_cast<u64>(shared >> 4 & 0x3fff) | static_cast<u64>(leading >> 4) << 16 | static_cast<u64>(stride >> 4) << 32 | 1ull << 62;
 }
