@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include "emulation.hpp"
 
@@ -49,9 +50,46 @@ void Emulation::copy_wait(int pending) {
 
 // ------------------------------------------------------------------------------------------------------ the copy engine
 
-const TensorMap& Emulation::map_at(const void* address, const char* what) {
+namespace {
+
+// What the copy engine keeps of maps in global memory from launch to launch, and goes on using until a thread acquires the map anew.
+class KeptMaps {
+ public:
+  static KeptMaps& all() {
+    static auto* const made = new KeptMaps;
+    return *made;
+  }
+  // The map as it is kept; as it is now if it is not kept yet or must be looked at anew.
+  TensorMap get(const void* address, bool anew) {
+    std::lock_guard lock(mutex_);
+    const TensorMap& now = *static_cast<const TensorMap*>(address);
+    const auto [found, fresh] = maps_.try_emplace(address, now);
+    if (anew) found->second = now;
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, TensorMap> maps_;
+};
+
+bool on_stack(const void* address) {
+  return (reinterpret_cast<uintptr_t>(address) ^ reinterpret_cast<uintptr_t>(__builtin_frame_address(0))) < stack_bytes;
+}
+
+}  // namespace
+
+TensorMap Emulation::map_at(const void* address, const char* what) {
   if (reinterpret_cast<uintptr_t>(address) % 64 != 0) fail(misaligned_address, "%s: the tensor map at %p is no multiple of 64", what, address);
-  const TensorMap& map = *static_cast<const TensorMap*>(address);
+  TensorMap map;
+  if (on_stack(address)) {  // a parameter of the kernel
+    map = *static_cast<const TensorMap*>(address);
+  } else {
+    auto& seen = running_->cta->maps;
+    auto found = seen.find(address);
+    if (found == seen.end()) found = seen.emplace(address, KeptMaps::all().get(address, false)).first;
+    map = found->second;
+  }
   if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "%s: there is no tensor map at %p", what, address);
   if (map.base % 16 != 0 || map.stride % 16 != 0) fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base), static_cast<unsigned long long>(map.stride));
   return map;
@@ -61,14 +99,18 @@ void Emulation::tensor_prefetch(const void* map) {
   if (reinterpret_cast<uintptr_t>(map) % 64 != 0) fail(misaligned_address, "prefetch.tensormap: the tensor map at %p is no multiple of 64", map);
 }
 
-void Emulation::tensor_map_replace(void* address, const void* base, uint32_t inner, uint32_t outer, uint64_t stride) {
-  map_at(address, "tensormap.replace");
+void Emulation::tensor_map_replace(void* address, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) {
+  if (reinterpret_cast<uintptr_t>(address) % 128 != 0) fail(misaligned_address, "tensormap.replace: the tensor map at %p is no multiple of 128", address);
   TensorMap& map = *static_cast<TensorMap*>(address);
-  map.base = reinterpret_cast<uintptr_t>(base), map.inner = inner, map.outer = outer, map.stride = stride;
+  if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "tensormap.replace: there is no tensor map at %p", address);
+  map.base = reinterpret_cast<uintptr_t>(data);
+  map.inner = inner, map.outer = outer, map.stride = stride;
 }
 
-void Emulation::tensor_map_fence(const void* map) {
-  if (map) map_at(map, "fence.proxy.tensormap::generic.acquire");
+void Emulation::tensor_map_acquire(const void* address) {
+  check_global(address, 128, "fence.proxy.tensormap");
+  running_->cta->maps.insert_or_assign(address, KeptMaps::all().get(address, true));
+  maybe_yield();
 }
 
 void Emulation::check_box(const TensorMap& map, uint32_t shared, const char* what) {

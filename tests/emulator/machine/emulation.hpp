@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One launch as it runs: clusters one after the other, their threads as fibers that take turns, and beside them what runs asynchronously.
 #pragma once
+#include <csetjmp>
 #include <functional>
 #include <optional>
 
@@ -43,8 +44,8 @@ class Emulation final : public Machine {
   void check_global(const void* pointer, std::size_t alignment, const char* what) override;
 
   void barrier_init(uint32_t barrier, uint32_t arrivals) override;
-  void barrier_expect(uint32_t barrier, uint32_t bytes) override;
   void barrier_arrive(uint32_t barrier, uint32_t expected_bytes) override;
+  void barrier_expect(uint32_t barrier, uint32_t bytes) override;
   void barrier_wait(uint32_t barrier, uint32_t parity) override;
   void fence(Fence which) override;
   void set_registers(int count, bool take) override;
@@ -54,8 +55,8 @@ class Emulation final : public Machine {
   void copy_wait(int pending) override;
 
   void tensor_prefetch(const void* map) override;
-  void tensor_map_replace(void* map, const void* base, uint32_t inner, uint32_t outer, uint64_t stride) override;
-  void tensor_map_fence(const void* map) override;
+  void tensor_map_replace(void* map, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) override;
+  void tensor_map_acquire(const void* map) override;
   void tensor_load(uint32_t shared, const void* map, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) override;
   void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) override;
   void store_commit() override;
@@ -72,9 +73,8 @@ class Emulation final : public Machine {
 
   // Ends the launch from wherever this is called: a thread's turn does not return.
   [[noreturn]] __attribute__((format(printf, 3, 4))) void fail(int result, const char* format, ...);
-  // The same for a fault of the thread that runs, from a signal handler.
+  // The same for a memory fault, from its signal's handler.
   [[noreturn]] void fault(const void* address);
-  bool in_thread() const { return running_ != nullptr; }
 
  private:
   friend struct Access;
@@ -127,7 +127,7 @@ class Emulation final : public Machine {
   char* window_at(Cta& cta, uint32_t offset, std::size_t bytes, std::size_t alignment, const char* what);
 
   // copies.cpp
-  const TensorMap& map_at(const void* map, const char* what);
+  TensorMap map_at(const void* map, const char* what);
   void load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer);
   void check_box(const TensorMap& map, uint32_t shared, const char* what);
   void do_copies(Fiber& fiber, std::size_t count);
@@ -157,6 +157,7 @@ class Emulation final : public Machine {
   std::vector<Work> work_;
   Fiber* running_ = nullptr;
   void* scheduler_stack_ = nullptr;
+  sigjmp_buf work_end_;  // where a fault in a piece of work goes
   int live_ = 0;  // threads of the cluster
   std::vector<Fiber*> cluster_waiting_;
   int cluster_arrived_ = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../device/interface.hpp"
+#include "tensor_map.hpp"
 
 namespace emulator {
 
@@ -146,6 +147,7 @@ struct Cta {
   std::array<NamedBarrier, 16> named;
   std::map<uint32_t, SharedBarrier> barriers;
   int exited = 0;
+  std::map<const void*, TensorMap> maps;  // in global memory, as the copy engine has seen them
   int free_registers = 0;
   std::vector<Fiber*> want_registers;
 };

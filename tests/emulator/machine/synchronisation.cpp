@@ -289,17 +289,17 @@ void Emulation::arrive_at(Cta& cta, uint32_t offset, uint32_t expected_bytes) {
   keep_image(cta, offset, barrier);
 }
 
+void Emulation::barrier_arrive(uint32_t address, uint32_t expected_bytes) {
+  arrive_at(cta_of(address, "mbarrier.arrive"), address & ((1u << cta_shift) - 1), expected_bytes);
+  maybe_yield();
+}
+
 void Emulation::barrier_expect(uint32_t address, uint32_t bytes) {
   Cta& cta = *running_->cta;
   SharedBarrier& barrier = barrier_at(cta, address, "mbarrier.expect_tx");
   barrier.bytes += bytes;
   if (barrier.bytes > most_bytes) fail(launch_failed, "mbarrier at %u expects %lld bytes, more than it can count", address, static_cast<long long>(barrier.bytes));
   keep_image(cta, address, barrier);
-  maybe_yield();
-}
-
-void Emulation::barrier_arrive(uint32_t address, uint32_t expected_bytes) {
-  arrive_at(cta_of(address, "mbarrier.arrive"), address & ((1u << cta_shift) - 1), expected_bytes);
   maybe_yield();
 }
 

@@ -2,10 +2,10 @@
 // A libnvrtc.so whose compiler is g++ and whose GPU is the emulator: a "cubin" is a shared library for this machine, which the fake driver loads.
 //
 // Environment:
-//
 //   GGEMM_EMULATOR_CXX    the compiler; else the one that this was built with
 //   GGEMM_EMULATOR_CACHE  a folder of what was compiled before; unset: nothing is kept
 //   GGEMM_EMULATOR_FLAGS  more options for the compiler
+//   GGEMM_EMULATOR_EDIT   "file=>from=>to": a change to one of the sources, to see that it is noticed. A program whose file lacks `from` is not compiled.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -104,6 +104,7 @@ struct Program {
   Result compile(const std::vector<std::string>& options);
 
  private:
+  bool edit();
   std::vector<std::string> command(const std::vector<std::string>& options) const;
 };
 
@@ -128,7 +129,27 @@ std::vector<std::string> Program::command(const std::vector<std::string>& option
   return words;
 }
 
+// GGEMM_EMULATOR_EDIT. False, with the reason in the log, if it does not fit.
+bool Program::edit() {
+  const std::string whole = environment("GGEMM_EMULATOR_EDIT", ""), arrow = "=>";
+  if (whole.empty()) return true;
+  const std::size_t first = whole.find(arrow), second = first == std::string::npos ? first : whole.find(arrow, first + arrow.size());
+  if (second == std::string::npos) {
+    log = "GGEMM_EMULATOR_EDIT is not file=>from=>to\n";
+    return false;
+  }
+  const std::string file = whole.substr(0, first), from = whole.substr(first + arrow.size(), second - first - arrow.size()), to = whole.substr(second + arrow.size());
+  std::string* edited = file == name ? &text : nullptr;
+  for (auto& [header, content] : headers)
+    if (header == file) edited = &content;
+  const std::size_t at = edited ? edited->find(from) : std::string::npos;
+  if (at == std::string::npos) log = "GGEMM_EMULATOR_EDIT: \"" + from + "\" is not in " + file + "\n";
+  else edited->replace(at, from.size(), to);
+  return at != std::string::npos;
+}
+
 Result Program::compile(const std::vector<std::string>& options) {
+  if (!edit()) return compilation_failed;
   std::vector<std::string> words = command(options);
   std::string all;
   for (const std::string& word : words) all += word + '\n';

@@ -7,8 +7,8 @@ namespace ggemm::kernels::ptx {
 
 GG_DEVICE void barrier_init(u32 barrier, u32 arrivals) { emulator::machine().barrier_init(barrier, arrivals); }
 GG_DEVICE void fence_barrier_init() { emulator::machine().fence(emulator::Fence::barrier_init); }
-GG_DEVICE void barrier_expect(u32 barrier, u32 bytes) { emulator::machine().barrier_expect(barrier, bytes); }
 GG_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) { emulator::machine().barrier_arrive(barrier, bytes); }
+GG_DEVICE void barrier_expect(u32 barrier, u32 bytes) { emulator::machine().barrier_expect(barrier, bytes); }
 GG_DEVICE void barrier_arrive(u32 barrier) { emulator::machine().barrier_arrive(barrier, 0); }
 GG_DEVICE void barrier_arrive_at(u32 barrier, u32 cta) { emulator::machine().barrier_arrive(emulator::machine().map_to(barrier, cta), 0); }
 GG_DEVICE void barrier_wait(u32 barrier, u32 parity) { emulator::machine().barrier_wait(barrier, parity); }

@@ -23,12 +23,6 @@ GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
 }
 
-GG_DEVICE int renewed(int x) { return x; }
-GG_DEVICE i64 renewed(i64 x) { return x; }
-
-GG_DEVICE u32 cluster_address(u32 shared, u32 cta) { return emulator::machine().map_to(shared, cta); }
-GG_DEVICE Vector16 load_cluster(u32 address) { return *static_cast<const Vector16*>(emulator::machine().shared_pointer(address, 16, 16, "ld.shared::cluster.v4")); }
-
 GG_DEVICE Vector16 load_vector(const void* p) {
   emulator::machine().check_global(p, 16, "ld.global.v4");
   return *static_cast<const Vector16*>(p);
@@ -37,5 +31,11 @@ GG_DEVICE void store_vector(void* p, Vector16 v) {
   emulator::machine().check_global(p, 16, "st.global.v4");
   *static_cast<Vector16*>(p) = v;
 }
+
+GG_DEVICE int renewed(int x) { return x; }
+GG_DEVICE i64 renewed(i64 x) { return x; }
+
+GG_DEVICE u32 cluster_address(u32 shared, u32 cta) { return emulator::machine().map_to(shared, cta); }
+GG_DEVICE Vector16 load_cluster(u32 address) { return *static_cast<const Vector16*>(emulator::machine().shared_pointer(address, 16, 16, "ld.shared::cluster.v4")); }
 
 }  // namespace ggemm::kernels::ptx

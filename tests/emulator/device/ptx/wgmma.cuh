@@ -9,6 +9,7 @@ GG_DEVICE void wgmma_fence() { emulator::machine().product_fence(); }
 GG_DEVICE void wgmma_commit() { emulator::machine().product_commit(); }
 template <int PENDING>
 GG_DEVICE void wgmma_wait() { emulator::machine().product_wait(PENDING); }
+
 template <class Sum>
 GG_DEVICE void wgmma_settle(Sum&) {}
 
