@@ -242,6 +242,7 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   p.m = source(0), p.n = source(1), p.k = source(2);
   p.a = {source(3), source(4)}, p.b = {source(5), source(6)}, p.d = {source(7), source(8)};
   p.c = p.d;  // not read, but its strides are looked up: the caller's may have fewer groups
+  p.stored_m = p.m, p.stored_k = p.k, p.bias = {};
   p.scalars.on_device = false;
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
   args.a = arrays[0], args.b = arrays[1], args.d = arrays[2], args.bias = arrays[3];

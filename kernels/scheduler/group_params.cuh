@@ -5,9 +5,28 @@
 
 namespace ggemm::kernels {
 
-GG_HD Matrix group_matrix(const SourceMatrix& source, i64 group, i64 columns) {
-  const i64 row_stride = read_source(source.row_stride, group), col_stride = read_source(source.col_stride, group);
-  return {source.data ? source.data[group] : nullptr, row_stride == packed_stride ? columns : row_stride, col_stride == packed_stride ? 1 : col_stride};
+// What all groups before g take of a ragged m or k.
+GG_HD i64 group_start(const GroupedParams& p, i64 g) {
+  return p.m.mode == source_ends ? read_end(p.m, g - 1) : p.k.mode == source_ends ? read_end(p.k, g - 1) : 0;
+}
+
+// Where group g's part of a SourceVector or SourceMatrix begins.
+template <class Operand>
+GG_HD const void* group_data(const Operand& operand, i64 g, i64 start) {
+  if (!operand.data) return nullptr;
+  if (operand.pointers) return static_cast<const void* const*>(operand.data)[g];
+  return static_cast<const char*>(operand.data) + g * operand.group_bytes + start * operand.start_bytes;
+}
+
+GG_HD i64 read_stride(const Source& source, i64 group) { return source.kind == 0 ? source.value : read_number(source, group); }
+
+GG_HD Matrix group_matrix(const SourceMatrix& source, i64 group, i64 start, i64 columns) {
+  const i64 row_stride = read_stride(source.row_stride, group), col_stride = read_stride(source.col_stride, group);
+  return {group_data(source, group, start), row_stride == packed_stride ? columns : row_stride, col_stride == packed_stride ? 1 : col_stride};
+}
+
+GG_HD Scalar group_scalar(const Scalar& scalar, i64 byte_stride, i64 group) {
+  return {scalar.pointer ? static_cast<const char*>(scalar.pointer) + group * byte_stride : nullptr, scalar.bits};
 }
 
 // Reads group g's sizes, strides and pointers. Negative sizes count as 0.
@@ -16,12 +35,15 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g) {
   out.m = max_of(read_source(p.m, g), 0);
   out.n = max_of(read_source(p.n, g), 0);
   out.k = max_of(read_source(p.k, g), 0);
-  out.a = group_matrix(p.a, g, out.k);
-  out.b = group_matrix(p.b, g, out.n);
-  out.c = group_matrix(p.c, g, out.n);
-  out.d = group_matrix(p.d, g, out.n);
-  out.bias = p.bias ? p.bias[g] : nullptr;
+  const i64 start = group_start(p, g);
+  out.a = group_matrix(p.a, g, start, out.k);
+  out.b = group_matrix(p.b, g, start, out.n);
+  out.c = group_matrix(p.c, g, start, out.n);
+  out.d = group_matrix(p.d, g, start, out.n);
+  out.bias = group_data(p.bias, g, start);
   out.epilogue = p.epilogue;
+  out.epilogue.alpha = group_scalar(p.epilogue.alpha, p.alpha_stride, g);
+  out.epilogue.beta = group_scalar(p.epilogue.beta, p.beta_stride, g);
   out.raster = p.raster;
   out.reserved = 0;
   return out;

@@ -5,10 +5,14 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/error.hpp"
+#include "core/problem_checks.hpp"
 #include "tile/lines.cuh"
 
 namespace ggemm::core {
+
+using namespace checks;
+
+namespace checks {
 namespace {
 
 using std::int64_t;
@@ -26,28 +30,17 @@ constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "ge
 static_assert(static_cast<int>(kernels::Dtype::i32) == GGEMM_I32 && static_cast<int>(kernels::Dtype::f64) == GGEMM_F64 && static_cast<int>(kernels::Dtype::e5m2) == GGEMM_E5M2);
 static_assert(sizeof(kernels::Source) == sizeof(ggemm_source) && kernels::packed_stride == GGEMM_PACKED);
 
-long long ll(int64_t value) { return value; }
-
-// Where a matrix is in a product, for sentences and checks.
-struct Place {
-  const char* name;  // "a"
-  const char* rows;  // "m"
-  const char* cols;
-  bool output;
-};
-constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true};
-
 void check_dtype(int dtype, const char* field, bool input) {
   if (dtype <= 0 || dtype >= dtype_count) fail(GGEMM_ERROR_ARGUMENT, "%s=%d is not a ggemm_dtype%s", field, dtype, dtype == 0 ? " (it must be given)" : "");
   if (input && !dtypes[dtype].input) fail(GGEMM_ERROR_ARGUMENT, "%s=%s: A and B take f64, f32, f16, bf16, e4m3, e5m2 and i8", field, dtypes[dtype].name);
 }
 
-// A field's name comes in two parts, its owner's and its own, so that no text is made where nothing is wrong.
+}  // namespace
+
 void check_reserved(int64_t value, const char* owner, const char* field) {
   if (value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s=%lld: reserved words must be 0", owner, field, ll(value));
 }
 
-// Checks the strides of a matrix of rows x cols.
 void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols) {
   if (rows <= 0 || cols <= 0) return;
   const auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
@@ -74,12 +67,12 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
     fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(rows), ll(cols), ll(row_stride), ll(col_stride));
 }
 
-constexpr int64_t min_int64 = INT64_MIN;  // GGEMM_PACKED
+namespace {
 
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   check_reserved(matrix.reserved0, place.name, ".reserved0");
   check_reserved(matrix.reserved1, place.name, ".reserved1");
-  MatrixLayout layout{matrix.row_stride, matrix.col_stride == min_int64 ? 1 : matrix.col_stride, matrix.row_stride == min_int64};
+  MatrixLayout layout{matrix.row_stride, matrix.col_stride == GGEMM_PACKED ? 1 : matrix.col_stride, matrix.row_stride == GGEMM_PACKED};
   if (layout.packed_rows && layout.col_stride != 1)
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED with %s.col_stride=%lld: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name, place.name, ll(layout.col_stride));
   if (layout.packed_rows) layout.row_stride = cols;
@@ -102,7 +95,8 @@ void check_int_epilogue(const ProblemType& type, const ggemm_epilogue_desc& e) {
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g: clamping i32 takes integers in its range", e.activation_p0, e.activation_p1);
 }
 
-// Fills what plain and grouped problems share.
+}  // namespace
+
 template <class Desc>
 ProblemType check_type(const Desc& desc) {
   check_dtype(desc.a.dtype, "a.dtype", true);
@@ -135,47 +129,18 @@ ProblemType check_type(const Desc& desc) {
   if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
   return type;
 }
+template ProblemType check_type(const ggemm_grouped_desc&);
 
 void check_size(int64_t value, const char* field) {
   if (value < 0) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: sizes must be 0 or more", field, ll(value));
 }
 
-// Parameters that the activation does not take are cleared: they may be anything, and kernels convert them to their own type.
 EpilogueScalars scalars(const ggemm_epilogue_desc& e) {
   const bool clamp = e.activation == GGEMM_ACTIVATION_CLAMP;
   return {e.scalars_on_device != 0, clamp || e.activation == GGEMM_ACTIVATION_LEAKY_RELU ? e.activation_p0 : 0, clamp ? e.activation_p1 : 0};
 }
 
-kernels::Source check_source(const ggemm_source& source, const char* owner, const char* field, int64_t groups) {
-  if (static_cast<unsigned>(source.kind) > GGEMM_SOURCE_I64) fail(GGEMM_ERROR_ARGUMENT, "%s%s.kind=%d is not a ggemm_source_kind", owner, field, static_cast<int>(source.kind));
-  if (source.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.reserved0=%u: reserved words must be 0", owner, field, source.reserved0);
-  if (source.kind == GGEMM_SOURCE_CONST) return {nullptr, 0, source.value, 0, 0};
-  const int64_t bytes = source.kind == GGEMM_SOURCE_I32 ? 4 : 8;
-  if (!source.data && groups > 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.data is NULL with groups=%lld", owner, field, ll(groups));
-  if (reinterpret_cast<std::uintptr_t>(source.data) % bytes || source.byte_stride % bytes)
-    fail(GGEMM_ERROR_ARGUMENT, "%s%s.data=%p, byte_stride=%lld must be multiples of %lld bytes", owner, field, source.data, ll(source.byte_stride), ll(bytes));
-  return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), 0};
-}
-
-kernels::Source check_size_source(const ggemm_source& source, const char* field, int64_t groups) {
-  const kernels::Source checked = check_source(source, field, "", groups);
-  if (checked.kind == GGEMM_SOURCE_CONST) check_size(checked.value, field);
-  return checked;
-}
-
-GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_matrix& matrix, int64_t groups) {
-  check_reserved(matrix.reserved0, place.name, ".reserved0");
-  check_reserved(matrix.reserved1, place.name, ".reserved1");
-  GroupedLayout layout{check_source(matrix.row_stride, place.name, ".row_stride", groups),
-                       check_source(matrix.col_stride, place.name, ".col_stride", groups)};
-  const auto constant = [](const kernels::Source& s, int64_t value) { return s.kind == GGEMM_SOURCE_CONST && s.value == value; };
-  if (constant(layout.col_stride, min_int64)) layout.col_stride.value = 1;
-  if (constant(layout.row_stride, min_int64) && !constant(layout.col_stride, 1))
-    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name);
-  if (place.output && (constant(layout.row_stride, 0) || constant(layout.col_stride, 0)))
-    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
-  return layout;
-}
+namespace {
 
 // A scalar as the epilogue of this type computes: f64, i32 or f32.
 kernels::Scalar bind_scalar(const ProblemType& type, const void* pointer, bool on_device, int fallback, const char* field) {
@@ -196,6 +161,8 @@ kernels::Scalar bind_scalar(const ProblemType& type, const void* pointer, bool o
   return scalar;
 }
 
+}  // namespace
+
 bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
   if (scalar.pointer) return false;
   if (type.sum == Sum::f64) {
@@ -209,18 +176,12 @@ bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
   return v == 0;
 }
 
-// A matrix's address that will be used. What is not used may be NULL.
 void check_pointer(const void* pointer, const char* field, std::size_t align, bool used, const char* why) {
   if (!used) return;
   if (!pointer) fail(GGEMM_ERROR_ARGUMENT, "%s is NULL with %s", field, why);
   if (reinterpret_cast<std::uintptr_t>(pointer) % align) fail(GGEMM_ERROR_ARGUMENT, "%s=%p is not a multiple of its element's %zu bytes", field, pointer, align);
 }
 
-// The addresses of a matrix that leaves none out between its first element and its last; else nothing: columns of one buffer may well be an operand each.
-struct Extent {
-  std::uintptr_t begin = 0, end = 0;
-  bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
-};
 Extent dense_extent(const kernels::Matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   const bool row_major = matrix.col_stride == 1 && (matrix.row_stride == cols || rows == 1);
   const bool col_major = matrix.row_stride == 1 && (matrix.col_stride == rows || cols == 1);
@@ -233,7 +194,7 @@ kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueSca
   return {bind_scalar(type, alpha, scalars.on_device, 1, "alpha"), bind_scalar(type, beta, scalars.on_device, 0, "beta"), scalars.activation_p0, scalars.activation_p1};
 }
 
-}  // namespace
+}  // namespace checks
 
 std::size_t dtype_size(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].size : 0; }
 const char* dtype_name(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].name : "none"; }
@@ -261,36 +222,6 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   kernels::GemmParams params{};
   params.m = p.m, params.n = p.n, params.k = p.k, params.a = matrix(p.a), params.b = matrix(p.b);
   p.type.unreachable = unreachable_operands(p.type, params);
-  return p;
-}
-
-GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
-  GroupedProblem p{};
-  p.type = check_type(desc);
-  p.type.grouped = 1;
-  check_size(desc.groups, "groups");
-  if (desc.groups > INT32_MAX - 32) fail(GGEMM_ERROR_ARGUMENT, "groups=%lld is more than %d", ll(desc.groups), INT32_MAX - 32);
-  if (desc.form != GGEMM_GROUPS_POINTERS) fail(GGEMM_ERROR_ARGUMENT, "form=%d is not a ggemm_grouped_form", static_cast<int>(desc.form));
-  check_size(desc.expected_m, "expected_m");
-  check_size(desc.expected_n, "expected_n");
-  check_size(desc.expected_k, "expected_k");
-  p.groups = desc.groups;
-  p.m = check_size_source(desc.m, "m", p.groups);
-  p.n = check_size_source(desc.n, "n", p.groups);
-  p.k = check_size_source(desc.k, "k", p.groups);
-  p.a = check_grouped_matrix(place_a, desc.a, p.groups);
-  p.b = check_grouped_matrix(place_b, desc.b, p.groups);
-  p.c = check_grouped_matrix(place_c, desc.c, p.groups);
-  p.d = check_grouped_matrix(place_d, desc.d, p.groups);
-  p.scalars = scalars(desc.epilogue);
-  const auto expected = [](int64_t hint, const kernels::Source& source) { return hint ? hint : source.kind == GGEMM_SOURCE_CONST ? source.value : 0; };
-  p.expected_m = expected(desc.expected_m, p.m);
-  p.expected_n = expected(desc.expected_n, p.n);
-  p.expected_k = expected(desc.expected_k, p.k);
-  const auto unit = [](const kernels::Source& s) { return s.kind == GGEMM_SOURCE_CONST && s.value == 1; };
-  p.type.major_a = !unit(p.a.col_stride) && unit(p.a.row_stride) ? Major::mn : Major::k;
-  p.type.major_b = !unit(p.b.row_stride) && unit(p.b.col_stride) ? Major::mn : Major::k;
-  p.type.major_d = !unit(p.d.col_stride) && unit(p.d.row_stride) ? Major::mn : Major::k;
   return p;
 }
 
@@ -345,28 +276,6 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   if (reads_c && args.c == args.d && (problem.type.c != problem.type.d || (p.m > 1 && p.c.row_stride != p.d.row_stride) || (p.n > 1 && p.c.col_stride != p.d.col_stride)))
     fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
          ll(p.d.row_stride), ll(p.d.col_stride));
-  if (!reads_c) p.c.data = nullptr;
-  return p;
-}
-
-kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
-  kernels::GroupedParams p{};
-  p.groups = problem.groups;
-  p.m = problem.m, p.n = problem.n, p.k = problem.k;
-  const auto matrix = [](const GroupedLayout& layout, const void* data) { return kernels::SourceMatrix{static_cast<const void* const*>(data), layout.row_stride, layout.col_stride}; };
-  p.a = matrix(problem.a, args.a);
-  p.b = matrix(problem.b, args.b);
-  p.c = matrix(problem.c, args.c);
-  p.d = matrix(problem.d, args.d);
-  p.bias = static_cast<const void* const*>(args.bias);
-  p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
-  p.raster = 1;
-  const bool any = p.groups > 0, reads_c = any && !is_zero(problem.type, p.epilogue.beta);
-  check_pointer(args.a, "a", 8, any, "groups above 0");
-  check_pointer(args.b, "b", 8, any, "groups above 0");
-  check_pointer(args.d, "d", 8, any, "groups above 0");
-  check_pointer(args.c, "c", 8, reads_c, "beta other than 0");
-  if (problem.type.bias) check_pointer(args.bias, "bias", 8, any, "epilogue.bias set");
   if (!reads_c) p.c.data = nullptr;
   return p;
 }

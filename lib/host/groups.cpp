@@ -49,7 +49,6 @@ void check_c(const core::ProblemType& type, const kernels::GemmParams& params) {
 }
 
 i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
-  const bool reads_c = grouped.groups > 0 && !beta_is_zero(type, grouped.epilogue);
   i64 filled = 0;
   for (i64 g = 0; g < grouped.groups; ++g) {
     const kernels::GemmParams params = kernels::group_params(grouped, g);
@@ -63,7 +62,7 @@ i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& gr
       check_span("a", params.a, params.m, params.k, type.a, g);
       check_span("b", params.b, params.k, params.n, type.b, g);
     }
-    if (reads_c) {
+    if (!beta_is_zero(type, params.epilogue)) {
       check_pointer("c", params.c.data, type.c, g);
       check_span("c", params.c, params.m, params.n, type.c, g);
     }

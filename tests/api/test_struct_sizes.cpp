@@ -17,16 +17,21 @@ struct Newer {
 template <class T>
 using Call = std::function<ggemm_status(const T*)>;
 
-// `call` succeeds with `good`. Inputs: too short, longer with zeros, longer with something set.
+// `call` succeeds with `good`. Inputs: too short, as short as the first version's, longer with zeros, longer with something set.
 template <class T>
-void check_input(const char* name, const T& good, const Call<T>& call) {
+void check_input(const char* name, const T& good, const Call<T>& call, std::size_t oldest = sizeof(T)) {
   INFO(name);
-  for (const std::size_t size : {std::size_t(0), std::size_t(1), sizeof(T) - 1}) {
+  for (const std::size_t size : {std::size_t(0), std::size_t(1), oldest - 1}) {
     T shorter = good;
     shorter.struct_size = size;
     CHECK(call(&shorter) == GGEMM_ERROR_VERSION);
-    check_sentence({name, "struct_size=" + std::to_string(size), std::to_string(sizeof(T))});
+    check_sentence({name, "struct_size=" + std::to_string(size), std::to_string(oldest)});
   }
+  // What an older caller does not have is not looked at.
+  T old = good;
+  std::memset(reinterpret_cast<char*>(&old) + oldest, 0x77, sizeof(T) - oldest);
+  old.struct_size = oldest;
+  CHECK(call(&old) == GGEMM_OK);
   Newer<T> newer{good, {0, 0, 0}};
   newer.known.struct_size = sizeof newer;
   CHECK(call(&newer.known) == GGEMM_OK);
@@ -62,8 +67,8 @@ TEST_CASE("Descriptions and arguments of other versions are taken or refused by 
   ggemm_context* const c = context.get();
   check_input<ggemm_gemm_desc>("desc", p.desc, [&](const auto* d) { return ggemm_gemm(c, d, &p.args, nullptr); });
   check_input<ggemm_gemm_args>("args", p.args, [&](const auto* a) { return ggemm_gemm(c, &p.desc, a, nullptr); });
-  check_input<ggemm_grouped_desc>("desc", g.desc, [&](const auto* d) { return ggemm_grouped_gemm(c, d, &g.args, nullptr); });
-  check_input<ggemm_grouped_args>("args", g.args, [&](const auto* a) { return ggemm_grouped_gemm(c, &g.desc, a, nullptr); });
+  check_input<ggemm_grouped_desc>("desc", g.desc, [&](const auto* d) { return ggemm_grouped_gemm(c, d, &g.args, nullptr); }, 528);
+  check_input<ggemm_grouped_args>("args", g.args, [&](const auto* a) { return ggemm_grouped_gemm(c, &g.desc, a, nullptr); }, 64);
   check_input<ggemm_gemm_desc>("problem.gemm", p.desc, [&](const auto* d) {
     const ggemm_problem problem{d, nullptr};
     return ggemm_prepare(c, &problem, 1, nullptr, nullptr);
@@ -72,7 +77,12 @@ TEST_CASE("Descriptions and arguments of other versions are taken or refused by 
     const ggemm_problem problem{nullptr, d};
     std::size_t count = 0;
     return ggemm_config_count(c, &problem, &count);
-  });
+  }, 528);
+  ggemm_grouped_desc old = g.desc;
+  old.struct_size = 528;
+  old.form = GGEMM_GROUPS_BATCH;
+  CHECK(ggemm_grouped_gemm(c, &old, &g.args, nullptr) == GGEMM_ERROR_VERSION);
+  check_sentence({"form=batch", "struct_size=528"});
 }
 
 TEST_CASE("Options and grids of other versions are taken or refused by their size") {

@@ -14,6 +14,8 @@ bool is_packed(const View& v) { return v.row_stride == v.cols && v.col_stride ==
 
 ggemm_source_kind draw_kind(Rng& rng) { return rng.pick({GGEMM_SOURCE_I32, GGEMM_SOURCE_I64}); }
 
+}  // namespace
+
 // From memory: an int32 or int64 a group, some bytes apart; from the last to the first now and then.
 Given from_memory(Rng& rng) {
   Given given;
@@ -62,12 +64,15 @@ GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element
   return given;
 }
 
+namespace {
+
 int64_t mean(const std::vector<Group>& groups, int64_t Group::* size) {
   double sum = 0;
   for (const Group& g : groups) sum += static_cast<double>(std::max<int64_t>(g.*size, 0));
   return groups.empty() ? 0 : static_cast<int64_t>(sum / static_cast<double>(groups.size()));
 }
 
+// Groups that lie anywhere.
 void place_all(Case& c, Rng& rng) {
   const auto place = [&](View Group::* member, ggemm_dtype dtype) {
     std::vector<View*> views;
@@ -91,6 +96,8 @@ void place_all(Case& c, Rng& rng) {
   }
 }
 
+}  // namespace
+
 void set_shapes(Group& g) {
   const auto cut = [](int64_t x) { return std::max<int64_t>(x, 0); };
   g.a.rows = g.c.rows = g.d.rows = cut(g.m);
@@ -98,7 +105,9 @@ void set_shapes(Group& g) {
   g.b.cols = g.c.cols = g.d.cols = cut(g.n);
 }
 
-}  // namespace
+void set_expectations(Case& c, Rng& rng) {
+  if (rng.chance(0.5)) c.expected_m = mean(c.groups, &Group::m), c.expected_n = mean(c.groups, &Group::n), c.expected_k = mean(c.groups, &Group::k);
+}
 
 void draw_plain(Case& c, const Size& size, Rng& rng) {
   Group& g = c.groups[0];
@@ -128,7 +137,7 @@ std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work
     groups = 0;
   else if (u < 0.06)
     groups = rng.between(200, 1000);
-  const int style = static_cast<int>(rng.between(0, 3));
+  const int style = static_cast<int>(rng.between(0, 4));  // all, rows, rows and columns, none or depth differ
   const double each = std::max(64.0, work / static_cast<double>(std::max<int64_t>(groups, 1)));
   const Size common = draw_size(rng, drawing, each);
   const double emptiness = rng.pick({0.0, 0.1, 0.5});
@@ -137,13 +146,17 @@ std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work
     Size s = style == 0 ? draw_size(rng, drawing, each) : common;
     if (style == 1) s.m = rng.between(0, 2 * common.m);
     if (style == 2) s.m = rng.between(0, common.m), s.n = rng.between(0, common.n);
-    if (style != 3 && rng.chance(emptiness)) (rng.chance(0.5) ? s.m : rng.chance(0.5) ? s.n : s.k) = rng.chance(0.2) ? -rng.between(1, 9) : 0;
+    if (style == 4) s.k = rng.between(0, 2 * common.k);
+    if (style != 3 && rng.chance(emptiness)) {
+      int64_t Size::* const side = style == 4 ? &Size::k : style == 1 || rng.chance(0.5) ? &Size::m : rng.chance(0.5) ? &Size::n : &Size::k;
+      s.*side = rng.chance(0.2) ? -rng.between(1, 9) : 0;
+    }
     sizes.push_back(s);
   }
   return sizes;
 }
 
-void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
+void draw_grouped(Case& c, Rng& rng) {
   const CaseType& t = c.type;
   for (Group& g : c.groups) set_shapes(g);
   const auto matrix = [&](View Group::* member, ggemm_dtype dtype, int layout, bool repeats) {
@@ -160,7 +173,7 @@ void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
   c.given_m = draw_size_source(rng, c.groups, &Group::m);
   c.given_n = draw_size_source(rng, c.groups, &Group::n);
   c.given_k = draw_size_source(rng, c.groups, &Group::k);
-  if (rng.chance(0.5)) c.expected_m = mean(c.groups, &Group::m), c.expected_n = mean(c.groups, &Group::n), c.expected_k = mean(c.groups, &Group::k);
+  set_expectations(c, rng);
 }
 
 }  // namespace ggemm::tests

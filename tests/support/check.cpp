@@ -148,7 +148,7 @@ double evaluation_error(const CaseType& t, double x, double y, double u) {
 class Judge {
  public:
   Judge(const Case& c, const Group& g, const Images& before, const Bytes& after, const CheckOptions& options)
-      : c_(c), t_(c.type), g_(g), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
+      : c_(c), t_(c.type), g_(g), alpha_(c.alpha_of(g)), beta_(c.beta_of(g)), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
     const double k = static_cast<double>(std::max<int64_t>(g.k, 0)) + 3;
     of_products_ = gamma(k - 1) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(k - 3) : 0);
     gamma_3_ = gamma(3);
@@ -156,12 +156,12 @@ class Judge {
   }
   std::optional<std::string> element_at(int64_t i, int64_t j, double sum, double magnitude) const {
     const unsigned char* got = after_.data() + g_.d.at(i, j) * static_cast<int64_t>(size_of(t_.d));
-    const double c = c_.beta == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j);
+    const double c = beta_ == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j);
     const double bias = !t_.bias ? 0
                                  : decode(t_.bias_type(), before_[slot_bias].data() + (g_.bias + (t_.bias == GGEMM_BIAS_PER_ROW ? i : j)) *
                                                                                           static_cast<int64_t>(size_of(t_.bias_type())));
     if (t_.epilogue_i32()) return exactly(i, j, got, whole(sum, c, bias));
-    const double x = c_.alpha * sum + (c_.beta == 0 ? 0 : c_.beta * c) + bias;
+    const double x = alpha_ * sum + (beta_ == 0 ? 0 : beta_ * c) + bias;
     if (c_.values == Values::small || c_.values == Values::full_i8) return exactly(i, j, got, activated(t_, x));
     return within(i, j, got, x, magnitude, c, bias);
   }
@@ -175,7 +175,7 @@ class Judge {
   // Wraps as int32 arithmetic does.
   double whole(double sum, double c, double bias) const {
     const auto word = [](double v) { return static_cast<std::uint32_t>(static_cast<int64_t>(v)); };
-    const auto v = static_cast<std::int32_t>(word(c_.alpha) * word(sum) + word(c_.beta) * word(c) + word(bias));
+    const auto v = static_cast<std::int32_t>(word(alpha_) * word(sum) + word(beta_) * word(c) + word(bias));
     return activated(t_, v);
   }
 
@@ -193,8 +193,8 @@ class Judge {
   std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double x, double magnitude, double c, double bias) const {
     double error = 0;
     if (std::isfinite(x)) {
-      error = std::fabs(c_.alpha) * of_products_ * magnitude +
-              gamma_3_ * (std::fabs(c_.beta == 0 ? 0 : c_.beta * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(c_.alpha));
+      error = std::fabs(alpha_) * of_products_ * magnitude +
+              gamma_3_ * (std::fabs(beta_ == 0 ? 0 : beta_ * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(alpha_));
     }
     const double y = activated(t_, x), value = decode(t_.d, got);
     if (std::isnan(y)) {
@@ -215,6 +215,7 @@ class Judge {
   const Case& c_;
   const CaseType& t_;
   const Group& g_;
+  const double alpha_, beta_;
   const Images& before_;
   const Bytes& after_;
   double u_, of_products_ = 0, gamma_3_ = 0, tiny_ = 0;
