@@ -803,13 +803,20 @@ pub struct ggemm_config {
     pub warps_m: i32,
     pub warps_n: i32,
     pub stages: i32,
-    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M)
+    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M); what a row is there: see ggemm\_tile\_at
     pub raster: i32,
     pub reserved0: i32,
+    /// CTAs of a cluster down and across D; 0 in the families that form none
+    pub cluster_m: i32,
+    /// CTAs of a cluster down and across D; 0 in the families that form none
+    pub cluster_n: i32,
+    /// 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same
+    pub swapped: i32,
+    pub reserved1: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 152usize];
+    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 168usize];
     ["Alignment of ggemm_config"][::core::mem::align_of::<ggemm_config>() - 8usize];
     [
         "Offset of field: ggemm_config::struct_size",
@@ -844,6 +851,18 @@ const _: () = {
     [
         "Offset of field: ggemm_config::reserved0",
     ][::core::mem::offset_of!(ggemm_config, reserved0) - 148usize];
+    [
+        "Offset of field: ggemm_config::cluster_m",
+    ][::core::mem::offset_of!(ggemm_config, cluster_m) - 152usize];
+    [
+        "Offset of field: ggemm_config::cluster_n",
+    ][::core::mem::offset_of!(ggemm_config, cluster_n) - 156usize];
+    [
+        "Offset of field: ggemm_config::swapped",
+    ][::core::mem::offset_of!(ggemm_config, swapped) - 160usize];
+    [
+        "Offset of field: ggemm_config::reserved1",
+    ][::core::mem::offset_of!(ggemm_config, reserved1) - 164usize];
 };
 /// Names a problem, plain or grouped: exactly one pointer is set. Frozen.
 #[repr(C)]
@@ -1028,10 +1047,17 @@ pub struct ggemm_tile_grid {
     /// 1 and up
     pub raster: i32,
     pub reserved0: i32,
+    /// as in ggemm\_config; 0: 1. More than 1 CTA in a cluster is for one group only
+    pub cluster_m: i32,
+    /// as in ggemm\_config; 0: 1. More than 1 CTA in a cluster is for one group only
+    pub cluster_n: i32,
+    /// as in ggemm\_config
+    pub swapped: i32,
+    pub reserved1: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 96usize];
+    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 112usize];
     [
         "Alignment of ggemm_tile_grid",
     ][::core::mem::align_of::<ggemm_tile_grid>() - 8usize];
@@ -1059,6 +1085,18 @@ const _: () = {
     [
         "Offset of field: ggemm_tile_grid::reserved0",
     ][::core::mem::offset_of!(ggemm_tile_grid, reserved0) - 92usize];
+    [
+        "Offset of field: ggemm_tile_grid::cluster_m",
+    ][::core::mem::offset_of!(ggemm_tile_grid, cluster_m) - 96usize];
+    [
+        "Offset of field: ggemm_tile_grid::cluster_n",
+    ][::core::mem::offset_of!(ggemm_tile_grid, cluster_n) - 100usize];
+    [
+        "Offset of field: ggemm_tile_grid::swapped",
+    ][::core::mem::offset_of!(ggemm_tile_grid, swapped) - 104usize];
+    [
+        "Offset of field: ggemm_tile_grid::reserved1",
+    ][::core::mem::offset_of!(ggemm_tile_grid, reserved1) - 108usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1067,11 +1105,13 @@ pub struct ggemm_tile {
     pub group: i64,
     pub tile_row: i64,
     pub tile_col: i64,
-    /// half open, cut at m
+    /// half open, cut at m; with a cluster both may be m: nothing
     pub row_begin: i64,
-    /// half open, cut at m
+    /// half open, cut at m; with a cluster both may be m: nothing
     pub row_end: i64,
+    /// likewise, at n
     pub col_begin: i64,
+    /// likewise, at n
     pub col_end: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1601,7 +1641,8 @@ extern "C" {
 
  Since 0.1*/
     pub fn ggemm_tile_init(tile: *mut ggemm_tile, struct_size: usize) -> ggemm_status;
-    /** Sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n): the tiles (Triton's programs) of the grid.
+    /** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n). With clusters these are rounded up to
+ whole ones: tiles past the edge of D are counted, and are empty.
 
  Returns GGEMM\_ERROR\_ARGUMENT 2^63 or more.
 
@@ -1612,6 +1653,10 @@ extern "C" {
     ) -> ggemm_status;
     /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
+ Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
+ remainder is the CTA's place in the cluster, down the rows first. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ tiles of pid 0, 132, 264 and so on.
 
  Parameter pid counts from 0 through all groups.
 
