@@ -498,7 +498,8 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
 /** One way to run a problem. The name is unique and readable, such as "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8": kernel family, dtypes of A, B and the
  *  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
  *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
- *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1". */
+ *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1"; and how many CTAs of a cluster share a tile along k, where
+ *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1". */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];
@@ -506,10 +507,13 @@ typedef struct ggemm_config {
   int32_t tile_m, tile_n, tile_k;
   int32_t warps_m, warps_n;
   int32_t stages;
-  int32_t raster;          /**< rows of tiles that are walked together, for L2 (Triton's GROUP_SIZE_M) */
+  int32_t raster;          /**< rows of tiles that are walked together, for L2 (Triton's GROUP_SIZE_M); what a row is there: see ggemm_tile_at */
   int32_t reserved0;
+  int32_t cluster_m, cluster_n; /**< CTAs of a cluster down and across D; 0 in the families that form none */
+  int32_t swapped;              /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
+  int32_t cluster_k;            /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
 } ggemm_config;
-#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_init(ggemm_config* config, size_t struct_size);
 
@@ -606,8 +610,11 @@ typedef struct ggemm_tile_grid {
   int32_t tile_m, tile_n;
   int32_t raster; /**< 1 and up */
   int32_t reserved0;
+  int32_t cluster_m, cluster_n; /**< as in ggemm_config; 0: 1 */
+  int32_t swapped;              /**< as in ggemm_config */
+  int32_t reserved1;
 } ggemm_tile_grid;
-#define GGEMM_TILE_GRID_INIT { sizeof(ggemm_tile_grid), 1, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), 0, 0, 1, 0 }
+#define GGEMM_TILE_GRID_INIT { sizeof(ggemm_tile_grid), 1, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), 0, 0, 1, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_grid_init(ggemm_tile_grid* grid, size_t struct_size);
 
@@ -615,17 +622,22 @@ typedef struct ggemm_tile {
   size_t struct_size;
   int64_t group;
   int64_t tile_row, tile_col;
-  int64_t row_begin, row_end; /**< half open, cut at m */
-  int64_t col_begin, col_end;
+  int64_t row_begin, row_end; /**< half open, cut at m; with a cluster both may be m: nothing */
+  int64_t col_begin, col_end; /**< likewise, at n */
 } ggemm_tile;
 #define GGEMM_TILE_INIT { sizeof(ggemm_tile), 0, 0, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_init(ggemm_tile* tile, size_t struct_size);
 
-/** Sum over the groups of ceil(m / tile_m) ceil(n / tile_n): the tiles (Triton's programs) of the grid. @retval GGEMM_ERROR_ARGUMENT 2^63 or more. @since 0.1 */
+/** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile_m) ceil(n / tile_n). With clusters these are rounded up to
+ *  whole ones: tiles past the edge of D are counted, and are empty. @retval GGEMM_ERROR_ARGUMENT 2^63 or more. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* out_count);
 /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
+ *  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster_m x cluster_n tiles, raster of their rows at a time. The
+ *  remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ *  A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ *  tiles of pid 0, 132, 264 and so on.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);
 

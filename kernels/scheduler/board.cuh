@@ -64,9 +64,9 @@ class TileBoard {
     if (any) {
       const GemmParams& problem = note.facts.problem;
       const TileCoord tile = raster_tile(static_cast<u32>(found.tile), static_cast<u32>(ceil_div(problem.m, BM * CM)), static_cast<u32>(ceil_div(problem.n, BN * CN)), p.raster);
-      const u32 rank = blockIdx.x % (CM * CN);  // of a one-dimensional cluster
-      note.row = static_cast<i32>(tile.row) * CM + static_cast<i32>(rank % CM);
-      note.column = static_cast<i32>(tile.col) * CN + static_cast<i32>(rank / CM);
+      const TileCoord place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
+      note.row = static_cast<i32>(tile.row) * CM + static_cast<i32>(place.row);
+      note.column = static_cast<i32>(tile.col) * CN + static_cast<i32>(place.col);
     }
     ptx::barrier_arrive(ring_.full(at.slot));
   }

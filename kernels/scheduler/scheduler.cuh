@@ -40,10 +40,9 @@ class PersistentScheduler {
       : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN * CK)) {}
   GG_DEVICE bool next() {
     if (tile_ >= tiles_m_ * tiles_n_) return false;
-    const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_);
-    const u32 rank = blockIdx.x % (CM * CN);  // of a one-dimensional cluster
-    row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(rank % CM);
-    column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(rank / CM);
+    const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_), place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
+    row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(place.row);
+    column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(place.col);
     tile_ += gridDim.x / (CM * CN * CK);
     return true;
   }

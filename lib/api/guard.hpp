@@ -54,10 +54,10 @@ T& required(T* pointer, const char* name) {
 // Bytes of the oldest version of each struct that is still taken: it may be shorter than today's.
 template <class T>
 constexpr std::size_t oldest_size = sizeof(T);
-template <>
-constexpr std::size_t oldest_size<ggemm_grouped_desc> = offsetof(ggemm_grouped_desc, ends);
-template <>
-constexpr std::size_t oldest_size<ggemm_grouped_args> = offsetof(ggemm_grouped_args, alpha_byte_stride);
+template <> inline constexpr std::size_t oldest_size<ggemm_config> = offsetof(ggemm_config, cluster_m);
+template <> inline constexpr std::size_t oldest_size<ggemm_tile_grid> = offsetof(ggemm_tile_grid, cluster_m);
+template <> inline constexpr std::size_t oldest_size<ggemm_grouped_desc> = offsetof(ggemm_grouped_desc, ends);
+template <> inline constexpr std::size_t oldest_size<ggemm_grouped_args> = offsetof(ggemm_grouped_args, alpha_byte_stride);
 
 inline void check_struct_size(std::size_t size, std::size_t oldest, const char* name) {
   if (size < oldest) core::fail(GGEMM_ERROR_VERSION, "%s.struct_size=%zu < %zu: set it with the init macro or function", name, size, oldest);

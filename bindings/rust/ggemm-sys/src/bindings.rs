@@ -856,7 +856,8 @@ const _: () = {
 /** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
- "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1".*/
+ "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
+ they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1".*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
@@ -870,13 +871,21 @@ pub struct ggemm_config {
     pub warps_m: i32,
     pub warps_n: i32,
     pub stages: i32,
-    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M)
+    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M); what a row is there: see ggemm\_tile\_at
     pub raster: i32,
     pub reserved0: i32,
+    /// CTAs of a cluster down and across D; 0 in the families that form none
+    pub cluster_m: i32,
+    /// CTAs of a cluster down and across D; 0 in the families that form none
+    pub cluster_n: i32,
+    /// 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same
+    pub swapped: i32,
+    /// CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters
+    pub cluster_k: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 152usize];
+    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 168usize];
     ["Alignment of ggemm_config"][::core::mem::align_of::<ggemm_config>() - 8usize];
     [
         "Offset of field: ggemm_config::struct_size",
@@ -911,6 +920,18 @@ const _: () = {
     [
         "Offset of field: ggemm_config::reserved0",
     ][::core::mem::offset_of!(ggemm_config, reserved0) - 148usize];
+    [
+        "Offset of field: ggemm_config::cluster_m",
+    ][::core::mem::offset_of!(ggemm_config, cluster_m) - 152usize];
+    [
+        "Offset of field: ggemm_config::cluster_n",
+    ][::core::mem::offset_of!(ggemm_config, cluster_n) - 156usize];
+    [
+        "Offset of field: ggemm_config::swapped",
+    ][::core::mem::offset_of!(ggemm_config, swapped) - 160usize];
+    [
+        "Offset of field: ggemm_config::cluster_k",
+    ][::core::mem::offset_of!(ggemm_config, cluster_k) - 164usize];
 };
 /// Names a problem, plain or grouped: exactly one pointer is set. Frozen.
 #[repr(C)]
@@ -1095,10 +1116,17 @@ pub struct ggemm_tile_grid {
     /// 1 and up
     pub raster: i32,
     pub reserved0: i32,
+    /// as in ggemm\_config; 0: 1
+    pub cluster_m: i32,
+    /// as in ggemm\_config; 0: 1
+    pub cluster_n: i32,
+    /// as in ggemm\_config
+    pub swapped: i32,
+    pub reserved1: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 96usize];
+    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 112usize];
     [
         "Alignment of ggemm_tile_grid",
     ][::core::mem::align_of::<ggemm_tile_grid>() - 8usize];
@@ -1126,6 +1154,18 @@ const _: () = {
     [
         "Offset of field: ggemm_tile_grid::reserved0",
     ][::core::mem::offset_of!(ggemm_tile_grid, reserved0) - 92usize];
+    [
+        "Offset of field: ggemm_tile_grid::cluster_m",
+    ][::core::mem::offset_of!(ggemm_tile_grid, cluster_m) - 96usize];
+    [
+        "Offset of field: ggemm_tile_grid::cluster_n",
+    ][::core::mem::offset_of!(ggemm_tile_grid, cluster_n) - 100usize];
+    [
+        "Offset of field: ggemm_tile_grid::swapped",
+    ][::core::mem::offset_of!(ggemm_tile_grid, swapped) - 104usize];
+    [
+        "Offset of field: ggemm_tile_grid::reserved1",
+    ][::core::mem::offset_of!(ggemm_tile_grid, reserved1) - 108usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1134,11 +1174,13 @@ pub struct ggemm_tile {
     pub group: i64,
     pub tile_row: i64,
     pub tile_col: i64,
-    /// half open, cut at m
+    /// half open, cut at m; with a cluster both may be m: nothing
     pub row_begin: i64,
-    /// half open, cut at m
+    /// half open, cut at m; with a cluster both may be m: nothing
     pub row_end: i64,
+    /// likewise, at n
     pub col_begin: i64,
+    /// likewise, at n
     pub col_end: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1669,7 +1711,8 @@ extern "C" {
 
  Since 0.1*/
     pub fn ggemm_tile_init(tile: *mut ggemm_tile, struct_size: usize) -> ggemm_status;
-    /** Sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n): the tiles (Triton's programs) of the grid.
+    /** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n). With clusters these are rounded up to
+ whole ones: tiles past the edge of D are counted, and are empty.
 
  Returns GGEMM\_ERROR\_ARGUMENT 2^63 or more.
 
@@ -1680,6 +1723,10 @@ extern "C" {
     ) -> ggemm_status;
     /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
+ Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
+ remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ tiles of pid 0, 132, 264 and so on.
 
  Parameter pid counts from 0 through all groups.
 
