@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -214,10 +215,8 @@ void Emulation::do_some_work() {
   const Work work = std::move(work_[i]);
   work_[i] = std::move(work_.back());
   work_.pop_back();
-  try {
-    work.run();
-  } catch (const Failure&) {  // kept already
-  }
+  if (sigsetjmp(work_end_, 0) != 0) return;  // it failed
+  work.run();
 }
 
 void Emulation::finish_work() {
@@ -257,19 +256,64 @@ void Emulation::fail(int result, const char* format, ...) {
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (!failure_) failure_ = Failure{result, "kernel " + std::string(kernel_.name) + (running_ ? ", " + name(*running_) : "") + ": " + text};
-  if (!running_) throw *failure_;
+  if (!running_) siglongjmp(work_end_, 1);
   emulator_switch(&running_->stack, scheduler_stack_);
   __builtin_unreachable();
 }
 
-void Emulation::fault(const void* address) { fail(illegal_address, "touches memory at %p, where nothing is mapped", address); }
+void Emulation::fault(const void* address) {
+  const auto* const at = static_cast<const char*>(address);
+  if (running_ && at < reinterpret_cast<const char*>(running_->view) && at >= reinterpret_cast<const char*>(running_->view) + thread_room - stack_bytes)
+    fail(launch_failed, "needs more than the %zu bytes of stack that an emulated thread has", stack_bytes);
+  fail(illegal_address, running_ ? "touches memory at %p, where nothing is mapped" : "an asynchronous copy touches memory at %p, where nothing is mapped", address);
+}
+
+namespace {
+
+// The launch that this system thread runs.
+thread_local Emulation* under_way = nullptr;
+std::array<struct sigaction, 2> former;
+constexpr std::array fault_signals = {SIGSEGV, SIGBUS};
+
+void on_fault(int signal, siginfo_t* info, void*) {
+  if (under_way) under_way->fault(info->si_addr);
+  // Another thread's, not a kernel's: as if we were not here.
+  sigaction(signal, &former[signal == SIGBUS], nullptr);
+}
+
+// A kernel's fault ends its launch, not the process. On a stack of its own: the fault may be that a stack is used up.
+class FaultGuard {
+ public:
+  explicit FaultGuard(Emulation& emulation) : stack_(64 * 1024) {
+    static const bool installed = [] {
+      struct sigaction action {};
+      action.sa_sigaction = on_fault;
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+      for (std::size_t i = 0; i < fault_signals.size(); ++i) sigaction(fault_signals[i], &action, &former[i]);
+      return true;
+    }();
+    (void)installed;
+    const stack_t mine{stack_.data(), 0, stack_.size()};
+    sigaltstack(&mine, &outer_);
+    under_way = &emulation;
+  }
+  ~FaultGuard() {
+    under_way = nullptr;
+    sigaltstack(&outer_, nullptr);
+  }
+  FaultGuard(const FaultGuard&) = delete;
+
+ private:
+  std::vector<char> stack_;
+  stack_t outer_{};
+};
+
+}  // namespace
 
 Failure run(const Launch& launch) {
-  try {
-    return Emulation(launch).run();
-  } catch (const Failure& failure) {
-    return failure;
-  }
+  Emulation emulation(launch);
+  const FaultGuard guard(emulation);
+  return emulation.run();
 }
 
 }  // namespace emulator

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One launch as it runs: clusters one after the other, their threads as fibers that take turns, and beside them what runs asynchronously.
 #pragma once
+#include <csetjmp>
 #include <functional>
 #include <optional>
 
@@ -72,9 +73,8 @@ class Emulation final : public Machine {
 
   // Ends the launch from wherever this is called: a thread's turn does not return.
   [[noreturn]] __attribute__((format(printf, 3, 4))) void fail(int result, const char* format, ...);
-  // The same for a fault of the thread that runs, from a signal handler.
+  // The same for a memory fault, from its signal's handler.
   [[noreturn]] void fault(const void* address);
-  bool in_thread() const { return running_ != nullptr; }
 
  private:
   friend struct Access;
@@ -157,6 +157,7 @@ class Emulation final : public Machine {
   std::vector<Work> work_;
   Fiber* running_ = nullptr;
   void* scheduler_stack_ = nullptr;
+  sigjmp_buf work_end_;  // where a fault in a piece of work goes
   int live_ = 0;  // threads of the cluster
   std::vector<Fiber*> cluster_waiting_;
   int cluster_arrived_ = 0;
