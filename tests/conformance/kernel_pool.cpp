@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
 #include "support/formats.hpp"
 
@@ -52,24 +53,14 @@ void shuffle(std::vector<T>& items, Rng& rng) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
 }
 
-// More tiles than a GPU has multiprocessors, so that persistent kernels go round and raster groups are whole.
-std::vector<Size> many_tiles(const KernelClass& kernel, Rng& rng) {
-  const Size& tile = kernel.tile;
-  if (kernel.type.grouped) {
-    std::vector<Size> sizes(static_cast<std::size_t>(rng.between(50, 300)));
-    for (Size& s : sizes) s = {rng.between(0, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
-    return sizes;
-  }
-  const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(140, 420));
-  const int64_t rows = std::min(tiles, rng.pick<int64_t>({1, 2, 3, 5, 8, 13, 20, tiles})), columns = tiles / rows;
-  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
-}
-
 }  // namespace
 
 std::string dtype_label(const CaseType& type) { return type.compute == GGEMM_COMPUTE_TF32 ? "tf32" : type.a == type.b ? name_of(type.a) : "mixed"; }
 
 KernelPool::KernelPool(const Options& options, ggemm_context* context) : options_(options), context_(context) {
+  ggemm_device_info info = GGEMM_DEVICE_INFO_INIT;
+  if (ggemm_context_device(context, &info)) throw std::runtime_error(std::string("ggemm_context_device: ") + ggemm_last_error());
+  multiprocessors_ = info.multiprocessors;
   Found found;
   CaseType t;
   for (const bool grouped : {false, true}) {
@@ -127,6 +118,19 @@ void KernelPool::turn_into_cells(const Found& found) {
   for (const Place& place : places) wheel_.push_back(place.spoke);
 }
 
+// More tiles than the GPU has multiprocessors, so that persistent kernels go round and raster groups are whole.
+std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) const {
+  const Size& tile = kernel.tile;
+  if (kernel.type.grouped) {
+    std::vector<Size> sizes(static_cast<std::size_t>(rng.between(multiprocessors_ / 2, 2 * multiprocessors_ + 40)));
+    for (Size& s : sizes) s = {rng.between(0, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
+    return sizes;
+  }
+  const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(multiprocessors_ + 8, 3 * multiprocessors_ + 24));
+  const int64_t rows = std::min(tiles, rng.pick<int64_t>({1, 2, 3, 5, 8, 13, 20, tiles})), columns = tiles / rows;
+  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
+}
+
 std::vector<std::string> KernelPool::families() const {
   std::set<std::string> names;
   for (const Cell& cell : cells_) names.insert(cell.row.family);
@@ -179,8 +183,10 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
   // Some kernels take only operands whose alignment the description shows.
   for (int attempt = 0; attempt < 6; ++attempt, drawing.aligned = true) {
     drawing.seed = rng.next();
-    const bool many = number == 1 && kernel.tile.m > 0 && options_.work >= 1 << 22;
-    Case input = many ? draw_sized_case(drawing, kernel.type, many_tiles(kernel, rng), 0) : tests::draw_case(drawing, kernel.type, 0);
+    constexpr double work_of_many = 30000;  // multiply-adds that are asked for, for each multiprocessor
+    const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
+    const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : std::vector<Size>{};
+    Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
     const auto name = legal_name(input, kernel.config);
     if (!name) continue;
     const NameParts parts = split(*name);
