@@ -41,11 +41,20 @@ std::string tile_part(const std::string& name) {
 ggemm_dtype usual_output(const CaseType& t) { return t.sums_i32() ? GGEMM_I32 : t.sums_f64() ? GGEMM_F64 : t.a == t.b ? t.a : GGEMM_F32; }
 
 // A product that a kernel with demands on alignment takes too.
-Case ordinary(const CaseType& type) {
+Case ordinary(const CaseType& type, std::int64_t m = 256) {
   Drawing drawing;
   drawing.grouped = type.grouped;
   drawing.aligned = true;
-  return draw_sized_case(drawing, type, {{256, 256, 256}}, 0);
+  return draw_sized_case(drawing, type, {{m, 256, 256}}, 0);
+}
+
+// Whether the library takes a name for products of this type, be it in its table or not: it says so for an empty product too, for which it compiles nothing.
+bool takes_name(ggemm_context* context, const CaseType& type, const std::string& name) {
+  if (type.grouped) return false;
+  Call call;
+  describe(ordinary(type, 0), call);
+  call.force(name);
+  return ggemm_gemm(context, &call.gemm, &call.gemm_args, nullptr) == GGEMM_OK;
 }
 
 template <class T>
@@ -89,6 +98,11 @@ void KernelPool::find(const CaseType& type, Found& found) const {
     if ((!options_.family.empty() && c.family != options_.family) || (!options_.config.empty() && name != without_raster(options_.config))) continue;
     found[{c.family, dtype_label(type), type.grouped}][name].push_back({type, c.tile});
   }
+  if (options_.config.empty() || !takes_name(context_, type, options_.config)) return;
+  ggemm_config c = GGEMM_CONFIG_INIT;
+  if (ggemm_config_parse(options_.config.c_str(), &c)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
+  auto& choices = found[{c.family, dtype_label(type), type.grouped}][without_raster(c.name)];
+  if (std::none_of(choices.begin(), choices.end(), [&](const Choice& choice) { return choice.type.layout_a == type.layout_a && choice.type.layout_b == type.layout_b; })) choices.push_back({type, {c.tile_m, c.tile_n, c.tile_k}});
 }
 
 void KernelPool::turn_into_cells(const Found& found) {
@@ -149,6 +163,8 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   describe(c, call);
   for (const Configuration& legal : legal_configurations(context_, call))
     if (without_raster(legal.name) == config) return legal.name;
+  // Of one that is not in the table the library says by itself for which products it is legal.
+  if (!options_.config.empty() && without_raster(options_.config) == config && !c.type.grouped) return options_.config;
   return std::nullopt;
 }
 

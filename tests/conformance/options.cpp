@@ -30,7 +30,7 @@ constexpr const char* help =
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I)
   --kind plain|grouped|both
   --family NAME           only this family of kernels
-  --config NAME           only this configuration, where it is legal
+  --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
   --dtype NAME            only this type of A and B: f64 f32 tf32 f16 bf16 e4m3 e5m2 i8 mixed
   --sizes LIST            MxNxK, separated by commas: the sizes of every random product; one a group, the first where it is plain
   --repeat N              run every product N times (1); on the emulated GPU each run has another order of events
