@@ -229,7 +229,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const __grid_constan
   std::vector<std::uint16_t> right = box_of(matrix, 0, 0), second = box_of(matrix, 0, 8);
   right.insert(right.end(), second.begin(), second.end());
   right.insert(right.end(), right.begin(), right.end());
-  EmulatedGpu gpu(text, {"-DMASK=3", "-DLAST=ptx::cluster_drain()"});
+  EmulatedGpu gpu(text, {"-DMASK=3", "-DLAST=ptx::cluster_barrier()"});
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     std::vector<std::uint16_t> out(2048);
     REQUIRE(gpu.run(seed, 2, 32, 4096, TensorArguments{matrix.map(), out.data(), 0, 0}) == "");

@@ -181,8 +181,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const __grid_constan
     }
     return count;
   };
-  CHECK(run("ptx::cluster_sync()", "ptx::cluster_drain()") == seeds);
-  CHECK(run("__syncthreads()", "ptx::cluster_drain()") < seeds);  // the other CTA's barrier may not be there yet
+  CHECK(run("ptx::cluster_sync()", "ptx::cluster_barrier()") == seeds);
+  CHECK(run("__syncthreads()", "ptx::cluster_barrier()") < seeds);  // the other CTA's barrier may not be there yet
   CHECK(run("ptx::cluster_sync()", "") == seeds);                 // each waits for all arrivals at its own
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
   Rng rng(seed);
   INFO("seed " << seed);
   const std::vector<core::ProblemType> types = every_type();
-  for (int i = 0; i < 300000; ++i) {
+  for (int i = 0; i < 4000000; ++i) {
     core::ProblemType type = types[rng.below(types.size())];
     if (rng.below(8) == 0) type.d = GGEMM_F64;
     if (rng.below(8) == 0) type.unreachable = core::too_long;
@@ -134,7 +134,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
-      config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 1, 2, 3}));
+      config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
     core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
