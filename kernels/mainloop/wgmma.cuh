@@ -177,27 +177,61 @@ class WgmmaMainloop {
     release(ring, former);
   }
 
-  // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32. The other consumer multiplies meanwhile.
+  // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32, while the next tile is multiplied.
   GG_DEVICE void consume_promoted(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
-#pragma unroll 1
-    for (i32 i = 0; i < tiles; ++i, ++at) {
+    Sum even[BLOCKS][WN / 2], odd[BLOCKS][WN / 2];
+    u32 former = at.slot;
+    // Starts the next slot's products.
+    const auto multiply = [&](Sum (&part)[BLOCKS][WN / 2]) {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+      ptx::wgmma_fence();
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
-        Sum part[WN / 2];
         const u64 a0 = TileA::descriptor(slot, row + 64 * b);
-        ptx::wgmma_fence();
-        ptx::Wgmma<WN>::template mma<false>(part, a0, b0);
+        ptx::Wgmma<WN>::template mma<false>(part[b], a0, b0);
 #pragma unroll
-        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::template mma<true>(part, a0 + TileA::step(step), b0 + TileB::step(step));
-        ptx::wgmma_commit();
-        ptx::wgmma_wait<0>();
-        if (b == BLOCKS - 1) release(ring, at.slot);
-#pragma unroll
-        for (int s = 0; s < WN / 2; ++s) sums[b][s] += part[s];
+        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::template mma<true>(part[b], a0 + TileA::step(step), b0 + TileB::step(step));
       }
+      ptx::wgmma_commit();
+    };
+    // Takes the sums of a slot, whose products were waited for.
+    const auto add = [&](Sum (&part)[BLOCKS][WN / 2]) {
+      release(ring, former);
+      former = former + 1 == T::STAGES ? 0 : former + 1;
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+        for (int s = 0; s < WN / 2; ++s) {
+          ptx::wgmma_settle(part[b][s]);
+          sums[b][s] += part[b][s];
+        }
+    };
+    multiply(even);
+    ++at;
+    i32 left = tiles - 1;
+#pragma unroll 1
+    for (; left > 1; left -= 2) {
+      multiply(odd);
+      ++at;
+      ptx::wgmma_wait<1>();
+      add(even);
+      multiply(even);
+      ++at;
+      ptx::wgmma_wait<1>();
+      add(odd);
+    }
+    if (left == 1) {
+      multiply(odd);
+      ++at;
+      ptx::wgmma_wait<1>();
+      add(even);
+      ptx::wgmma_wait<0>();
+      add(odd);
+    } else {
+      ptx::wgmma_wait<0>();
+      add(even);
     }
   }
 

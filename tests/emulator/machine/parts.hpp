@@ -74,6 +74,7 @@ struct Fiber {
   std::shared_ptr<StoreGroup> open_stores = std::make_shared<StoreGroup>();
   std::deque<std::shared_ptr<StoreGroup>> store_groups;  // committed, oldest first, not yet waited for
   std::size_t warpgroup_step = 0;         // of the warpgroup's instructions, how many it has executed
+  std::size_t product_groups = 0;  // that this thread has committed
   std::map<void*, struct Sums*> sums_in_flight;  // by where the registers lie
 };
 

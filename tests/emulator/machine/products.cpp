@@ -174,7 +174,7 @@ void Emulation::take_registers(Warpgroup& group, WarpgroupStep& step, void* regi
       group.in_flight.push_back(step.sums);
     }
     ++step.sums->users;
-    step.sums->last_group = group.open_group;
+    step.sums->last_group = fiber.product_groups;  // others may not have committed as many yet
   }
   if ((held != fiber.sums_in_flight.end()) != (step.sums->registers[thread] != nullptr)) fail(launch_failed, "wgmma.mma_async: not the same registers as in the warpgroup's other threads");
   if (held != fiber.sums_in_flight.end()) return;
@@ -201,6 +201,7 @@ void Emulation::product(const Product& product, void* registers) {
 void Emulation::product_commit() {
   const std::size_t number = warpgroup_step(WarpgroupStep::Kind::commit, 0, {}, "wgmma.commit_group");
   Warpgroup& group = *running_->warpgroup;
+  ++running_->product_groups;
   if (step_at(number).arrived == static_cast<int>(group_threads)) ++group.open_group;
   maybe_yield();
 }
