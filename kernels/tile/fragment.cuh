@@ -89,20 +89,26 @@ struct WideAtom {
   };
 };
 
-// f64: 8 rows, 8 columns, 4 of k.
+// f64: M rows (8 or 16), 8 columns, K of k (4 or 8).
+template <int M_, int K_>
 struct F64Atom {
-  static constexpr int M = 8, N = 8, K = 4, SUMS = 2;
+  static constexpr int M = M_, N = 8, K = K_, SUMS = M / 4;
+  static constexpr int DEEP = K / 4, HIGH = M / 8;  // registers along k, and down
 
-  GG_DEVICE static int row(int) { return lane_id() / 4; }
-  GG_DEVICE static int column(int i) { return lane_id() % 4 * 2 + i; }
+  GG_DEVICE static int row(int i) { return lane_id() / 4 + i / 2 * 8; }
+  GG_DEVICE static int column(int i) { return lane_id() % 4 * 2 + i % 2; }
 
+  // Blocks of 8 rows of A, or columns of B.
   template <int SPAN>
   struct Registers {
-    double value[SPAN / 8];
+    double value[SPAN / 8][DEEP];
   };
   template <int SPAN_A, int SPAN_B>
-  GG_DEVICE static void mma(double (&sums)[2], const Registers<SPAN_A>& a, int i, const Registers<SPAN_B>& b, int j) {
-    ptx::F64Mma::mma(sums, a.value[i], b.value[j]);
+  GG_DEVICE static void mma(double (&sums)[SUMS], const Registers<SPAN_A>& a, int i, const Registers<SPAN_B>& b, int j) {
+    double block[HIGH * DEEP];
+#pragma unroll
+    for (int r = 0; r < HIGH * DEEP; ++r) block[r] = a.value[HIGH * i + r % HIGH][r / HIGH];
+    ptx::F64Mma::mma(sums, block, b.value[j]);
   }
 
   template <class Tile, bool MN_MAJOR, int SPAN, bool IS_A>
@@ -110,12 +116,13 @@ struct F64Atom {
    public:
     GG_DEVICE explicit Operand(int first) : first_(first) {}
     GG_DEVICE void load(Registers<SPAN>& out, const char* slot, int ks) const {
-      const int group = lane_id() / 4, k = ks * K + lane_id() % 4;
 #pragma unroll
-      for (int i = 0; i < SPAN / 8; ++i) {
-        const int mn = first_ + 8 * i + group;
-        out.value[i] = *reinterpret_cast<const double*>(slot + (MN_MAJOR ? Tile::offset(k, mn * 8) : Tile::offset(mn, k * 8)));
-      }
+      for (int i = 0; i < SPAN / 8; ++i)
+#pragma unroll
+        for (int d = 0; d < DEEP; ++d) {
+          const int mn = first_ + 8 * i + lane_id() / 4, k = ks * K + 4 * d + lane_id() % 4;
+          out.value[i][d] = *reinterpret_cast<const double*>(slot + (MN_MAJOR ? Tile::offset(k, mn * 8) : Tile::offset(mn, k * 8)));
+        }
     }
 
    private:

@@ -86,7 +86,6 @@ constexpr Row rows[] = {
 int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
 int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(type.a)); }
 
-bool wide_atom(const ProblemType& type) { return type.a != GGEMM_F64; }
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
 bool fp8(const ProblemType& type) { return (type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && (type.b == GGEMM_E4M3 || type.b == GGEMM_E5M2); }
@@ -137,7 +136,7 @@ bool tile_fits(const Query& q, int span, Major major) {
 // A warp's rows or columns: whole atoms, a power of two.
 bool warp_part(const Query& q, int span, int warps) {
   const int part = span / std::max(1, warps);
-  return part * warps == span && (part & (part - 1)) == 0 && part >= (wide_atom(q.type) ? 16 : 8);
+  return part * warps == span && (part & (part - 1)) == 0 && part >= (q.type.a == GGEMM_F64 && q.facts.compute_capability < 90 ? 8 : 16);
 }
 
 constexpr Rule sm80_rules[] = {
@@ -149,7 +148,7 @@ constexpr Rule sm80_rules[] = {
      },
      "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
-    {[](const Query& q) { return warp_part(q, q.config.tile_m, q.config.warps_m) && warp_part(q, q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 (f64: 8) rows and columns or more"},
+    {[](const Query& q) { return warp_part(q, q.config.tile_m, q.config.warps_m) && warp_part(q, q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 (f64 before compute capability 9.0: 8) rows and columns or more"},
     {[](const Query& q) {
        // Fragments alternate between two sets of registers, so a tile has an even number of k steps; copies come in batches of a power of two.
        const int depth = q.config.tile_k * size_a(q.type);

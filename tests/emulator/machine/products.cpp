@@ -65,11 +65,15 @@ void multiply_wide(const Meeting& m) {
   }
 }
 
+// Rows lane / 4 and, if there are 16, 8 more; of k, lane % 4 and, if it is 8 deep, 4 more: registers count the rows first.
+template <std::size_t ROWS, std::size_t DEPTH>
 void multiply_f64(const Meeting& m) {
+  constexpr std::size_t high = ROWS / 8;
   for (std::size_t lane = 0; lane < 32; ++lane)
-    for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < 2 * high; ++i) {
       double& sum = static_cast<double*>(m.out[lane])[i];
-      for (std::size_t k = 0; k < 4; ++k) sum = __builtin_fma(*static_cast<const double*>(m.a[lane / 4 * 4 + k]), *static_cast<const double*>(m.b[(lane % 4 * 2 + i) * 4 + k]), sum);
+      for (std::size_t k = 0; k < DEPTH; ++k)
+        sum = __builtin_fma(static_cast<const double*>(m.a[lane / 4 * 4 + k % 4])[i / 2 + k / 4 * high], static_cast<const double*>(m.b[(lane % 4 * 2 + i % 2) * 4 + k % 4])[k / 4], sum);
     }
 }
 
@@ -82,7 +86,9 @@ void Emulation::multiply(Mma kind, void* sums, const void* a, const void* b) {
       case Mma::bf16: return multiply_wide<Element::bf16>(m);
       case Mma::tf32: return multiply_wide<Element::tf32>(m);
       case Mma::i8: return multiply_wide<Element::i8>(m);
-      case Mma::f64: return multiply_f64(m);
+      case Mma::f64: return multiply_f64<8, 4>(m);
+      case Mma::f64_rows16: return multiply_f64<16, 4>(m);
+      case Mma::f64_rows16_deep8: return multiply_f64<16, 8>(m);
     }
   });
 }

@@ -17,7 +17,9 @@ struct Bf16Mma : WideMma<emulator::Mma::bf16, float> {};
 struct Tf32Mma : WideMma<emulator::Mma::tf32, float> {};
 struct I8Mma : WideMma<emulator::Mma::i8, i32> {};
 struct F64Mma {
-  GG_DEVICE static void mma(double (&d)[2], double a, double b) { emulator::machine().multiply(emulator::Mma::f64, d, &a, &b); }
+  GG_DEVICE static void mma(double (&d)[2], const double (&a)[1], const double (&b)[1]) { emulator::machine().multiply(emulator::Mma::f64, d, a, b); }
+  GG_DEVICE static void mma(double (&d)[4], const double (&a)[2], const double (&b)[1]) { emulator::machine().multiply(emulator::Mma::f64_rows16, d, a, b); }
+  GG_DEVICE static void mma(double (&d)[4], const double (&a)[4], const double (&b)[2]) { emulator::machine().multiply(emulator::Mma::f64_rows16_deep8, d, a, b); }
 };
 
 }  // namespace ggemm::kernels::ptx
