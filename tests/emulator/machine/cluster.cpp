@@ -191,6 +191,20 @@ void Emulation::block() {
   emulator_switch(&fiber.stack, scheduler_stack_);
 }
 
+void Emulation::wait_for_release(const Wait& waits) {
+  Fiber& fiber = *running_;
+  while (!fiber.released) {
+    fiber.waits = waits;
+    block();
+  }
+  fiber.released = false;
+}
+
+void Emulation::release(Fiber& fiber) {
+  fiber.released = true;
+  wake(fiber);
+}
+
 void Emulation::wake(Fiber& fiber) {
   if (fiber.queued || fiber.exited) return;
   fiber.queued = true;

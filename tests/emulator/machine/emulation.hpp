@@ -96,6 +96,8 @@ class Emulation final : public Machine {
       block();
     }
   }
+  void wait_for_release(const Wait& waits);         // the same, until somebody releases it
+  void release(Fiber& fiber);
   void wake(Fiber& fiber);
   void wake(std::vector<Fiber*>& fibers);
   void maybe_yield();
@@ -121,6 +123,7 @@ class Emulation final : public Machine {
   void arrive_at(Cta& cta, uint32_t offset, uint32_t expected_bytes);
   void complete_bytes(Cta& cta, uint32_t offset, uint32_t bytes);
   void complete_phase(SharedBarrier& barrier);
+  void release_all(NamedBarrier& barrier);
   void check_named(NamedBarrier& barrier, int number);
   void release_syncthreads(Cta& cta);
   void release_cluster_barrier();

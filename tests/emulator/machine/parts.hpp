@@ -66,7 +66,7 @@ struct Fiber {
   Warp* warp = nullptr;
   Warpgroup* warpgroup = nullptr;
   int number = 0, lane = 0;  // in the CTA, in the warp
-  bool exited = false, queued = false;
+  bool exited = false, queued = false, released = false;  // released: from where it met others
   Wait waits;
 
   std::vector<AsyncCopy> copies;          // cp.async, oldest first

@@ -139,8 +139,10 @@ void Emulation::set_registers(int count, bool take) {
           return false;
         }
         if (group.registers == count) return true;
-        cta.want_registers.push_back(&fiber);
-        if (cta.free_registers < count - group.registers) return false;
+        if (cta.free_registers < count - group.registers) {
+          cta.want_registers.push_back(&fiber);
+          return false;
+        }
         cta.free_registers -= count - group.registers;
         group.registers = count;
         return true;

@@ -51,7 +51,7 @@ void Emulation::leave(Meeting& m) {
   m.open = false;
   Warp& warp = *running_->warp;
   for (std::size_t lane = 0; lane < 32; ++lane)
-    if ((m.lanes >> lane & 1) && warp.lanes[lane] != running_) wake(*warp.lanes[lane]);
+    if ((m.lanes >> lane & 1) && warp.lanes[lane] != running_) release(*warp.lanes[lane]);
 }
 
 // The last lane to arrive does the work for all: all(meeting). Results go where each lane said.
@@ -61,8 +61,7 @@ void Emulation::together(const char* what, uint64_t key, uint32_t lanes, void* o
     all(m);
     return leave(m);
   }
-  running_->waits = waiting("the other lanes of its warp at an instruction of all (%#llx of %#llx are there)", m.arrived, m.lanes);
-  block();
+  wait_for_release(waiting("the other lanes of its warp at an instruction of all (%#llx of %#llx are there)", m.arrived, m.lanes));
 }
 
 void Emulation::warp_barrier(uint32_t lanes) {
@@ -142,15 +141,15 @@ void Emulation::barrier(int number, int threads) {
     release_syncthreads(cta);
   } else if (barrier.arrived.size() == static_cast<std::size_t>(threads)) {
     check_named(barrier, number);
-    wake(barrier.arrived);
+    release_all(barrier);
   }
-  if (fiber.queued) {
-    // The last to come has no precedence.
-    block();
-    return;
-  }
-  fiber.waits = threads ? waiting("bar.sync %lld, of %lld threads", number, threads) : waiting("__syncthreads");
-  block();
+  if (fiber.released) block();  // the last to come has no precedence
+  wait_for_release(threads ? waiting("bar.sync %lld, of %lld threads", number, threads) : waiting("__syncthreads"));
+}
+
+void Emulation::release_all(NamedBarrier& barrier) {
+  for (Fiber* fiber : barrier.arrived) release(*fiber);
+  barrier.arrived.clear();
 }
 
 void Emulation::check_named(NamedBarrier& barrier, int number) {
@@ -165,7 +164,7 @@ void Emulation::check_named(NamedBarrier& barrier, int number) {
 void Emulation::release_syncthreads(Cta& cta) {
   NamedBarrier& barrier = cta.named[0];
   if (barrier.expected != 0 || barrier.arrived.empty()) return;
-  if (barrier.arrived.size() == cta.fibers.size() - static_cast<std::size_t>(cta.exited)) wake(barrier.arrived);
+  if (barrier.arrived.size() == cta.fibers.size() - static_cast<std::size_t>(cta.exited)) release_all(barrier);
 }
 
 // --------------------------------------------------------------------------------------------------------------- clusters
