@@ -51,7 +51,12 @@ inline void* dynamic_shared() { return self().window + self().dynamic_offset; }
 
 template <class Parameters>
 Kernel describe(void (*)(Parameters), const char* name, void (*run)(const void*), const int (&bounds)[2], const int (&cluster)[3]) {
-  return {name, run, sizeof(Parameters), bounds[0], bounds[1], {cluster[0] ? cluster[0] : 1, cluster[1] ? cluster[1] : 1, cluster[2] ? cluster[2] : 1}, static_shared_end() - reserved_shared};
+  return {name, run, sizeof(Parameters), bounds[0], bounds[1], {cluster[0] ? cluster[0] : 1, cluster[1] ? cluster[1] : 1, cluster[2] ? cluster[2] : 1}, static_shared_end() - reserved_shared,
+#ifdef __SANITIZE_THREAD__
+          true};
+#else
+          false};
+#endif
 }
 template <class Parameters>
 Parameters parameters_of(void (*)(Parameters));
@@ -64,6 +69,32 @@ T shuffle(Shuffle how, uint32_t lanes, T value, int argument) {
 }
 
 }  // namespace emulator
+
+#ifdef __SANITIZE_THREAD__
+// What g++ calls at every access that it cannot see to be a thread's own.
+#define EMULATOR_UNTOLD extern "C" __attribute__((no_sanitize_thread, visibility("hidden")))
+EMULATOR_UNTOLD inline void emulator_access(const void* pointer, std::size_t bytes, bool write) {
+  if (reinterpret_cast<uintptr_t>(pointer) >> emulator::shared_region_shift == emulator::shared_region) emulator::machine().access(pointer, bytes, write);
+}
+#define EMULATOR_ACCESS(BYTES)                                                                           \
+  EMULATOR_UNTOLD void __tsan_read##BYTES(void* p) { emulator_access(p, BYTES, false); }                 \
+  EMULATOR_UNTOLD void __tsan_write##BYTES(void* p) { emulator_access(p, BYTES, true); }                 \
+  EMULATOR_UNTOLD void __tsan_volatile_read##BYTES(void* p) { emulator_access(p, BYTES, false); }        \
+  EMULATOR_UNTOLD void __tsan_volatile_write##BYTES(void* p) { emulator_access(p, BYTES, true); }        \
+  EMULATOR_UNTOLD void __tsan_unaligned_read##BYTES(void* p) { emulator_access(p, BYTES, false); }       \
+  EMULATOR_UNTOLD void __tsan_unaligned_write##BYTES(void* p) { emulator_access(p, BYTES, true); }
+EMULATOR_ACCESS(1)
+EMULATOR_ACCESS(2)
+EMULATOR_ACCESS(4)
+EMULATOR_ACCESS(8)
+EMULATOR_ACCESS(16)
+EMULATOR_UNTOLD void __tsan_read_range(void* p, std::size_t bytes) { emulator_access(p, bytes, false); }
+EMULATOR_UNTOLD void __tsan_write_range(void* p, std::size_t bytes) { emulator_access(p, bytes, true); }
+EMULATOR_UNTOLD void __tsan_vptr_update(void*, void*) {}
+EMULATOR_UNTOLD void __tsan_func_entry(void*) {}
+EMULATOR_UNTOLD void __tsan_func_exit() {}
+EMULATOR_UNTOLD void __tsan_init() {}
+#endif
 
 inline void __syncthreads() { emulator::machine().barrier(0, 0); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) { emulator::machine().warp_barrier(lanes); }

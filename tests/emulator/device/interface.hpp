@@ -33,11 +33,13 @@ class Machine {
  public:
   virtual void barrier(int number, int threads) = 0;  // bar.sync; threads 0: all of the CTA
   virtual void warp_barrier(uint32_t lanes) = 0;
-  virtual void cluster_arrive() = 0;
+  virtual void cluster_arrive(bool release) = 0;
   virtual void cluster_wait() = 0;
   virtual uint64_t shuffle(Shuffle how, uint32_t lanes, uint64_t value, int argument) = 0;
   virtual uint32_t ballot(uint32_t lanes, bool vote) = 0;
 
+  // An ordinary access that may be to shared memory, where the kernel was compiled to tell (nvrtc/nvrtc.cpp).
+  virtual void access(const void* pointer, std::size_t bytes, bool write) = 0;
   virtual uint32_t shared_address(const void* pointer) = 0;
   virtual void* shared_pointer(uint32_t address, std::size_t bytes, std::size_t alignment, const char* what) = 0;  // of a shared::cluster address
   virtual uint32_t map_to(uint32_t address, uint32_t cta) = 0;                                                 // mapa
@@ -100,8 +102,13 @@ struct Kernel {
   int most_threads, least_ctas;  // __launch_bounds__; 0: not said
   int cluster[3];                // __cluster_dims__; 1, 1, 1 if not said
   uint32_t static_shared;        // bytes
+  bool tells_accesses;
 };
 constexpr const char* kernel_symbol = "emulator_kernel";  // const Kernel* emulator_kernel()
+
+// Shared memory lies where these are the upper bits of an address, so that it is told from other memory at once.
+constexpr int shared_region_shift = 40;
+constexpr uintptr_t shared_region = 0x5e;
 
 // Shared memory that the system keeps at the beginning of a CTA's window.
 constexpr uint32_t reserved_shared = 1024;

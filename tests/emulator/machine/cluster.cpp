@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
@@ -34,6 +35,20 @@ Pace draw_pace(Random& random) {
   return pace;
 }
 
+// Unmapped addresses of the region where shared memory lies.
+char* reserve_in_region(std::size_t bytes) {
+  static std::atomic<std::size_t> next = 0;
+  constexpr std::size_t all = std::size_t(1) << shared_region_shift, step = std::size_t(16) << 20;
+  for (int tries = 0; tries < 1000; ++tries) {
+    const std::size_t at = next.fetch_add((bytes + step - 1) / step * step) % (all - (std::size_t(1) << 32));
+    void* const wanted = reinterpret_cast<void*>((shared_region << shared_region_shift) + at / step * step);
+    void* const mapped = mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (mapped == wanted) return static_cast<char*>(mapped);
+    if (mapped != MAP_FAILED) munmap(mapped, bytes);
+  }
+  throw std::bad_alloc();
+}
+
 std::size_t count_of(const Index& index) { return static_cast<std::size_t>(index.x) * index.y * index.z; }
 
 unsigned cluster_size_of(const Kernel& kernel) { return static_cast<unsigned>(kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2]); }
@@ -53,9 +68,7 @@ Emulation::Emulation(const Launch& launch)
   window_bytes_ = dynamic_offset_ + launch.dynamic_shared;
   window_pitch_ = (window_bytes_ + page - 1) / page * page + page;
   const std::size_t all = window_pitch_ * cluster_size_of(kernel_) + page;
-  void* mapped = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  windows_ = static_cast<char*>(mapped);
+  windows_ = reserve_in_region(all);
   for (unsigned i = 0; i < cluster_size_of(kernel_); ++i) mprotect(windows_ + page + i * window_pitch_, window_pitch_ - page, PROT_READ | PROT_WRITE);
 }
 
@@ -85,6 +98,9 @@ void Emulation::run_cluster(unsigned first) {
   cluster_tokens_.clear();
   cluster_arrived_ = 0, cluster_phase_ = 0;
   live_ = 0;
+  ordinary_ = ctas_.size() * count_of(launch_.block);
+  unit_names_.clear();
+  cluster_gathered_ = cluster_completed_ = {};
   for (unsigned rank = 0; rank < ctas_.size(); ++rank) set_up(ctas_[rank], rank, first + rank, rank * count_of(launch_.block));
   schedule();
 }
@@ -97,6 +113,7 @@ void Emulation::set_up(Cta& cta, unsigned rank, unsigned number, std::size_t sta
   cta.window_bytes = window_bytes_;
   std::memset(cta.window, pace_.poison, window_bytes_);
   std::memset(cta.window + window_bytes_, canary, window_pitch_ - page - window_bytes_);
+  if (telling()) cta.shadow = std::make_unique<Shadow>(window_bytes_);
   const std::size_t threads = count_of(launch_.block);
   cta.fibers = std::vector<Fiber>(threads);
   cta.warps = std::vector<Warp>((threads + 31) / 32);
@@ -114,6 +131,8 @@ void Emulation::set_up(Cta& cta, unsigned rank, unsigned number, std::size_t sta
     const Index& block = launch_.block;
     fiber.view = new (end - thread_room) Thread{this, cta.window, dynamic_offset_, {at % block.x, at / block.x % block.y, at / block.x / block.y}, cta.block, launch_.block, launch_.grid};
     fiber.stack = prepare_stack(end - thread_room, enter);
+    fiber.actor = rank * threads + i;
+    if (telling()) next_step(fiber);
     wake(fiber);
     ++live_;
   }
@@ -189,6 +208,20 @@ void Emulation::tear_down(Cta& cta) {
 void Emulation::block() {
   Fiber& fiber = *running_;
   emulator_switch(&fiber.stack, scheduler_stack_);
+}
+
+void Emulation::wait_for_release(const Wait& waits) {
+  Fiber& fiber = *running_;
+  while (!fiber.released) {
+    fiber.waits = waits;
+    block();
+  }
+  fiber.released = false;
+}
+
+void Emulation::release(Fiber& fiber) {
+  fiber.released = true;
+  wake(fiber);
 }
 
 void Emulation::wake(Fiber& fiber) {

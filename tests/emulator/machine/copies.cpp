@@ -30,16 +30,21 @@ void Emulation::copy_async(uint32_t shared, const void* global, int bytes, bool 
   Fiber& fiber = *running_;
   char* const to = window_at(*fiber.cta, shared, static_cast<std::size_t>(bytes), static_cast<std::size_t>(bytes), "cp.async");
   if (on) check_global(global, static_cast<std::size_t>(bytes), "cp.async");
+  note(*fiber.cta, fiber, shared, static_cast<std::size_t>(bytes), true, copy_access(fiber), "cp.async");
   fiber.copies.push_back({to, global, bytes, on, false});
   // Any that is under way may be done now.
   if (random_.chance(pace_.at_once[static_cast<std::size_t>(Unit::copy)])) do_copy(fiber.copies[random_.below(fiber.copies.size())]);
 }
 
-void Emulation::copy_commit() { running_->copy_groups.push_back(running_->copies.size()); }
+void Emulation::copy_commit() {
+  running_->copy_groups.push_back(running_->copies.size());
+  ++running_->copy_steps;
+}
 
 void Emulation::copy_wait(int pending) {
   Fiber& fiber = *running_;
   maybe_yield();
+  if (telling() && fiber.copy_actor && fiber.copy_steps > static_cast<uint32_t>(pending)) fiber.knowledge.known.learn(fiber.copy_actor, fiber.copy_steps - static_cast<uint32_t>(pending));
   if (fiber.copy_groups.size() <= static_cast<std::size_t>(pending)) return;
   const std::size_t groups = fiber.copy_groups.size() - static_cast<std::size_t>(pending), count = fiber.copy_groups[groups - 1];
   for (std::size_t i = 0; i < count; ++i) do_copy(fiber.copies[i]);
@@ -145,9 +150,11 @@ void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barri
     if (!(to >> rank & 1)) continue;
     Cta& cta = ctas_[rank];
     if (cta.exited == static_cast<int>(cta.fibers.size())) fail(illegal_address, "%s to CTA %u of the cluster, which has ended", what, rank);
-    barrier_at(cta, barrier, what);
-    submit(Unit::load, [this, &cta, shared, map, inner, outer, barrier, bytes] {
+    const Access access = load_access(barrier_at(cta, barrier, what), barrier);
+    note(cta, *running_, shared, bytes, true, access, what);
+    submit(Unit::load, [this, &cta, shared, map, inner, outer, barrier, bytes, access] {
       load_box(cta, shared, map, inner, outer);
+      if (telling()) cta.barriers.at(barrier).gathered.known.learn(access.actor, access.step);
       complete_bytes(cta, barrier, bytes);
     });
   }
@@ -160,6 +167,7 @@ void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner
   check_box(map, shared, what);
   Fiber& fiber = *running_;
   const std::shared_ptr<StoreGroup> group = fiber.open_stores;
+  note(*fiber.cta, fiber, shared, static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer, false, store_access(fiber), what);
   ++group->unread, ++group->unwritten;
   submit(Unit::store, [this, &fiber, group, map, shared, inner, outer] {
     const std::size_t width = static_cast<std::size_t>(map.box_inner) * map.element_bytes;
@@ -191,6 +199,7 @@ void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner
 void Emulation::store_commit() {
   running_->store_groups.push_back(running_->open_stores);
   running_->open_stores = std::make_shared<StoreGroup>();
+  ++running_->store_steps;
 }
 
 void Emulation::store_wait(int pending, bool read_only) {
@@ -203,6 +212,7 @@ void Emulation::store_wait(int pending, bool read_only) {
     group->waiter = nullptr;
     fiber.store_groups.pop_front();
   }
+  if (telling() && fiber.store_actor && fiber.store_steps > static_cast<uint32_t>(pending)) fiber.knowledge.known.learn(fiber.store_actor, fiber.store_steps - static_cast<uint32_t>(pending));
 }
 
 }  // namespace emulator

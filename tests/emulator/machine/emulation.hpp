@@ -31,11 +31,12 @@ class Emulation final : public Machine {
 
   void barrier(int number, int threads) override;
   void warp_barrier(uint32_t lanes) override;
-  void cluster_arrive() override;
+  void cluster_arrive(bool release) override;
   void cluster_wait() override;
   uint64_t shuffle(Shuffle how, uint32_t lanes, uint64_t value, int argument) override;
   uint32_t ballot(uint32_t lanes, bool vote) override;
 
+  void access(const void* pointer, std::size_t bytes, bool write) override;
   uint32_t shared_address(const void* pointer) override;
   void* shared_pointer(uint32_t address, std::size_t bytes, std::size_t alignment, const char* what) override;
   uint32_t map_to(uint32_t address, uint32_t cta) override;
@@ -77,7 +78,6 @@ class Emulation final : public Machine {
   [[noreturn]] void fault(const void* address);
 
  private:
-  friend struct Access;
   // cluster.cpp
   void run_cluster(unsigned first);
   void set_up(Cta& cta, unsigned rank, unsigned number, std::size_t stack);
@@ -96,6 +96,8 @@ class Emulation final : public Machine {
       block();
     }
   }
+  void wait_for_release(const Wait& waits);         // the same, until somebody releases it
+  void release(Fiber& fiber);
   void wake(Fiber& fiber);
   void wake(std::vector<Fiber*>& fibers);
   void maybe_yield();
@@ -114,6 +116,7 @@ class Emulation final : public Machine {
   // synchronisation.cpp
   Meeting& meet(const char* what, uint64_t key, uint32_t lanes, void* out, const void* a, const void* b, uint64_t value);
   void leave(Meeting& meeting);
+  void note_matrices(const Meeting& m, bool transposed, bool write, const char* what);
   static bool expected_elsewhere(const Fiber& fiber);  // other lanes wait for this one in a meeting
   void together(const char* what, uint64_t key, uint32_t lanes, void* out, const void* a, const void* b, uint64_t value, void (*all)(Meeting&));
   SharedBarrier& barrier_at(Cta& cta, uint32_t offset, const char* what);
@@ -121,11 +124,32 @@ class Emulation final : public Machine {
   void arrive_at(Cta& cta, uint32_t offset, uint32_t expected_bytes);
   void complete_bytes(Cta& cta, uint32_t offset, uint32_t bytes);
   void complete_phase(SharedBarrier& barrier);
+  void release_all(NamedBarrier& barrier);
   void check_named(NamedBarrier& barrier, int number);
   void release_syncthreads(Cta& cta);
   void release_cluster_barrier();
   Cta& cta_of(uint32_t address, const char* what);
   char* window_at(Cta& cta, uint32_t offset, std::size_t bytes, std::size_t alignment, const char* what);
+
+  // ordering.cpp: what races.hpp is told
+  bool telling() const { return kernel_.tells_accesses; }
+  std::size_t new_actor(const std::string& name);
+  std::string actor_name(std::size_t actor) const;
+  void next_step(Fiber& fiber);
+  void publish(Fiber& fiber, Knowledge& to, bool units_only);
+  void publish_all(const std::vector<Fiber*>& fibers);
+  // How an access is made: by the thread itself, or by a unit that it hands it to.
+  struct Access {
+    std::size_t actor;
+    std::uint32_t step;
+    bool asynchronous;
+  };
+  Access own_access(const Fiber& fiber) const { return {fiber.actor, fiber.step, false}; }
+  void note(Cta& cta, const Fiber& fiber, uint32_t offset, std::size_t bytes, bool write, const Access& access, const char* what);
+  void note_product(Warpgroup& group, const Product& product);
+  Access copy_access(Fiber& fiber);
+  Access store_access(Fiber& fiber);
+  Access load_access(SharedBarrier& barrier, uint32_t offset);
 
   // copies.cpp
   TensorMap map_at(const void* map, const char* what);
@@ -164,6 +188,9 @@ class Emulation final : public Machine {
   int cluster_arrived_ = 0;
   uint64_t cluster_phase_ = 0;
   std::map<const Fiber*, uint64_t> cluster_tokens_;
+  Knowledge cluster_gathered_, cluster_completed_;
+  std::size_t ordinary_ = 0;  // actors below are threads
+  std::vector<std::string> unit_names_;
   std::optional<Failure> failure_;
   std::vector<float> operand_a_, operand_b_;
 };

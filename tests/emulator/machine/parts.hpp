@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../device/interface.hpp"
+#include "races.hpp"
 #include "tensor_map.hpp"
 
 namespace emulator {
@@ -66,7 +67,7 @@ struct Fiber {
   Warp* warp = nullptr;
   Warpgroup* warpgroup = nullptr;
   int number = 0, lane = 0;  // in the CTA, in the warp
-  bool exited = false, queued = false;
+  bool exited = false, queued = false, released = false;  // released: from where it met others
   Wait waits;
 
   std::vector<AsyncCopy> copies;          // cp.async, oldest first
@@ -76,11 +77,17 @@ struct Fiber {
   std::size_t warpgroup_step = 0;         // of the warpgroup's instructions, how many it has executed
   std::size_t product_groups = 0;  // that this thread has committed
   std::map<void*, struct Sums*> sums_in_flight;  // by where the registers lie
+
+  // For races.hpp: this thread as an actor, what it knows, and the actors that are its copies and its stores (0: none yet), with their closed groups.
+  std::size_t actor = 0, copy_actor = 0, store_actor = 0;
+  std::uint32_t step = 0, copy_steps = 0, store_steps = 0;
+  Knowledge knowledge;
 };
 
 // Lanes that meet in one instruction.
 struct Meeting {
   bool open = false;
+  Warp* warp = nullptr;
   const char* what = "";
   uint64_t key = 0;
   uint32_t lanes = 0, arrived = 0;
@@ -130,6 +137,7 @@ struct Warpgroup {
   std::size_t open_group = 0, open_count = 0;
   std::vector<std::shared_ptr<Sums>> in_flight;
   std::vector<Fiber*> waiting;  // at an instruction of the list
+  std::size_t actor = 0;
   int registers = 0;
 };
 
@@ -143,6 +151,9 @@ struct SharedBarrier {
   int64_t bytes = 0;
   uint64_t phase = 0;
   std::vector<Fiber*> waiting;
+  std::size_t actor = 0;  // the copies that it counts
+  std::uint32_t steps = 0;
+  Knowledge gathered, completed;  // of this phase's arrivals and those before; of the last complete phase's
   uint64_t image() const { return 0x6261727269657200ull ^ (phase << 48) ^ (static_cast<uint64_t>(pending) << 32) ^ (static_cast<uint64_t>(arrivals) << 20) ^ static_cast<uint64_t>(bytes); }
 };
 
@@ -156,6 +167,7 @@ struct Cta {
   std::vector<Warpgroup> warpgroups;
   std::array<NamedBarrier, 16> named;
   std::map<uint32_t, SharedBarrier> barriers;
+  std::unique_ptr<Shadow> shadow;  // where the kernel tells its accesses
   int exited = 0;
   std::map<const void*, TensorMap> maps;  // in global memory, as the copy engine has seen them
   int free_registers = 0;

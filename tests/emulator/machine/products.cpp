@@ -145,8 +145,10 @@ void Emulation::set_registers(int count, bool take) {
           return false;
         }
         if (group.registers == count) return true;
-        cta.want_registers.push_back(&fiber);
-        if (cta.free_registers < count - group.registers) return false;
+        if (cta.free_registers < count - group.registers) {
+          cta.want_registers.push_back(&fiber);
+          return false;
+        }
         cta.free_registers -= count - group.registers;
         group.registers = count;
         return true;
@@ -197,6 +199,7 @@ void Emulation::product(const Product& product, void* registers) {
   WarpgroupStep& step = step_at(number);
   take_registers(group, step, registers);
   if (step.arrived == static_cast<int>(group_threads)) {
+    note_product(group, product);
     group.under_way.push_back({product, step.sums, group.open_group});
     ++group.open_count;
     submit(Unit::product, [this, &group] { do_product(group); });
@@ -226,6 +229,7 @@ void Emulation::product_wait(int pending) {
         return false;
       },
       [&] { return Wait{"wgmma.wait_group %lld (%lld of 128 threads are there)", {pending, step_at(number).arrived}, nullptr}; });
+  if (telling() && group.actor && group.open_group > static_cast<std::size_t>(pending)) fiber.knowledge.known.learn(group.actor, static_cast<uint32_t>(group.open_group) - static_cast<uint32_t>(pending));
   // The first of them that gets here gives the registers back for all.
   give_back_registers(group, group.open_group - std::min(group.open_group, static_cast<std::size_t>(pending)));
   drop_steps(group);

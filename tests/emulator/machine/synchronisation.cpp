@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "emulation.hpp"
 
@@ -31,7 +32,7 @@ Meeting& Emulation::meet(const char* what, uint64_t key, uint32_t lanes, void* o
   const uint32_t bit = 1u << fiber.lane;
   if (!(lanes & bit)) fail(illegal_instruction, "%s with lanes %08x, which its own is not among", what, lanes);
   if (!m.open) {
-    m.open = true, m.what = what, m.key = key, m.lanes = lanes, m.arrived = 0;
+    m.open = true, m.warp = fiber.warp, m.what = what, m.key = key, m.lanes = lanes, m.arrived = 0;
     for (int lane = 0; lane < 32; ++lane)
       if ((lanes >> lane & 1) && (!fiber.warp->lanes[static_cast<std::size_t>(lane)] || fiber.warp->lanes[static_cast<std::size_t>(lane)]->exited))
         fail(illegal_instruction, "%s by lanes %08x, of which lane %d has ended or was never there", what, lanes, lane);
@@ -51,7 +52,7 @@ void Emulation::leave(Meeting& m) {
   m.open = false;
   Warp& warp = *running_->warp;
   for (std::size_t lane = 0; lane < 32; ++lane)
-    if ((m.lanes >> lane & 1) && warp.lanes[lane] != running_) wake(*warp.lanes[lane]);
+    if ((m.lanes >> lane & 1) && warp.lanes[lane] != running_) release(*warp.lanes[lane]);
 }
 
 // The last lane to arrive does the work for all: all(meeting). Results go where each lane said.
@@ -61,12 +62,16 @@ void Emulation::together(const char* what, uint64_t key, uint32_t lanes, void* o
     all(m);
     return leave(m);
   }
-  running_->waits = waiting("the other lanes of its warp at an instruction of all (%#llx of %#llx are there)", m.arrived, m.lanes);
-  block();
+  wait_for_release(waiting("the other lanes of its warp at an instruction of all (%#llx of %#llx are there)", m.arrived, m.lanes));
 }
 
 void Emulation::warp_barrier(uint32_t lanes) {
-  together("__syncwarp", 0, lanes, nullptr, nullptr, nullptr, 0, [](Meeting&) {});
+  together("__syncwarp", 0, lanes, this, nullptr, nullptr, 0, [](Meeting& m) {
+    std::vector<Fiber*> fibers;
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      if (m.lanes >> lane & 1) fibers.push_back(m.warp->lanes[lane]);
+    static_cast<Emulation*>(m.out[static_cast<std::size_t>(fibers[0]->lane)])->publish_all(fibers);
+  });
 }
 
 uint64_t Emulation::shuffle(Shuffle how, uint32_t lanes, uint64_t value, int argument) {
@@ -97,33 +102,48 @@ uint32_t Emulation::ballot(uint32_t lanes, bool vote) {
   return out;
 }
 
+// Element i (0, 1) of what a lane holds of an 8x8 matrix: calls each(lane that holds it, i, row of the matrix, byte in the row).
+template <class Each>
+static void each_element(bool transposed, Each each) {
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::size_t row = transposed ? lane % 4 * 2 + i : lane / 4, column = transposed ? lane / 4 : lane % 4 * 2 + i;
+      each(lane, i, row, column * 2);
+    }
+}
+
+// An element is read, or written, by the lane that holds it: what that lane did before is ordered before by the data themselves.
+void Emulation::note_matrices(const Meeting& m, bool transposed, bool write, const char* what) {
+  if (!telling()) return;
+  Cta& cta = *m.warp->cta;
+  for (std::size_t matrix = 0; matrix < 4; ++matrix)
+    each_element(transposed, [&](std::size_t lane, std::size_t, std::size_t row, std::size_t byte) {
+      const Fiber& fiber = *m.warp->lanes[lane];
+      note(cta, fiber, static_cast<uint32_t>(m.value[matrix * 8 + row] + byte), 2, write, own_access(fiber), what);
+    });
+}
+
 void Emulation::load_matrices(uint32_t (&out)[4], uint32_t shared, bool transposed) {
   const char* const row = window_at(*running_->cta, shared, 16, 16, "ldmatrix");
-  together("ldmatrix", transposed, 0xffffffffu, out, row, nullptr, 0, [](Meeting& m) {
-    const bool transposed = m.key;
+  together("ldmatrix", transposed, 0xffffffffu, out, row, this, shared, [](Meeting& m) {
+    const bool turned = m.key != 0;
+    static_cast<Emulation*>(const_cast<void*>(m.b[0]))->note_matrices(m, turned, false, "ldmatrix");
     for (std::size_t matrix = 0; matrix < 4; ++matrix)
-      for (std::size_t lane = 0; lane < 32; ++lane) {
-        uint16_t pair[2];
-        for (std::size_t i = 0; i < 2; ++i) {
-          const std::size_t row = transposed ? lane % 4 * 2 + i : lane / 4, column = transposed ? lane / 4 : lane % 4 * 2 + i;
-          std::memcpy(&pair[i], static_cast<const char*>(m.a[matrix * 8 + row]) + column * 2, 2);
-        }
-        static_cast<uint32_t*>(m.out[lane])[matrix] = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
-      }
+      each_element(turned, [&](std::size_t lane, std::size_t i, std::size_t row, std::size_t byte) {
+        std::memcpy(static_cast<char*>(m.out[lane]) + matrix * 4 + i * 2, static_cast<const char*>(m.a[matrix * 8 + row]) + byte, 2);
+      });
   });
 }
 
 void Emulation::store_matrices(uint32_t shared, const uint32_t (&in)[4], bool transposed) {
   char* const row = window_at(*running_->cta, shared, 16, 16, "stmatrix");
-  together("stmatrix", transposed, 0xffffffffu, row, in, nullptr, 0, [](Meeting& m) {
-    const bool transposed = m.key;
+  together("stmatrix", transposed, 0xffffffffu, row, in, this, shared, [](Meeting& m) {
+    const bool turned = m.key != 0;
+    static_cast<Emulation*>(const_cast<void*>(m.b[0]))->note_matrices(m, turned, true, "stmatrix");
     for (std::size_t matrix = 0; matrix < 4; ++matrix)
-      for (std::size_t lane = 0; lane < 32; ++lane)
-        for (std::size_t i = 0; i < 2; ++i) {
-          const std::size_t row = transposed ? lane % 4 * 2 + i : lane / 4, column = transposed ? lane / 4 : lane % 4 * 2 + i;
-          const auto value = static_cast<uint16_t>(static_cast<const uint32_t*>(m.a[lane])[matrix] >> (16 * i));
-          std::memcpy(static_cast<char*>(m.out[matrix * 8 + row]) + column * 2, &value, 2);
-        }
+      each_element(turned, [&](std::size_t lane, std::size_t i, std::size_t row, std::size_t byte) {
+        std::memcpy(static_cast<char*>(m.out[matrix * 8 + row]) + byte, static_cast<const char*>(m.a[lane]) + matrix * 4 + i * 2, 2);
+      });
   });
 }
 
@@ -142,15 +162,16 @@ void Emulation::barrier(int number, int threads) {
     release_syncthreads(cta);
   } else if (barrier.arrived.size() == static_cast<std::size_t>(threads)) {
     check_named(barrier, number);
-    wake(barrier.arrived);
+    release_all(barrier);
   }
-  if (fiber.queued) {
-    // The last to come has no precedence.
-    block();
-    return;
-  }
-  fiber.waits = threads ? waiting("bar.sync %lld, of %lld threads", number, threads) : waiting("__syncthreads");
-  block();
+  if (fiber.released) block();  // the last to come has no precedence
+  wait_for_release(threads ? waiting("bar.sync %lld, of %lld threads", number, threads) : waiting("__syncthreads"));
+}
+
+void Emulation::release_all(NamedBarrier& barrier) {
+  publish_all(barrier.arrived);
+  for (Fiber* fiber : barrier.arrived) release(*fiber);
+  barrier.arrived.clear();
 }
 
 void Emulation::check_named(NamedBarrier& barrier, int number) {
@@ -165,16 +186,17 @@ void Emulation::check_named(NamedBarrier& barrier, int number) {
 void Emulation::release_syncthreads(Cta& cta) {
   NamedBarrier& barrier = cta.named[0];
   if (barrier.expected != 0 || barrier.arrived.empty()) return;
-  if (barrier.arrived.size() == cta.fibers.size() - static_cast<std::size_t>(cta.exited)) wake(barrier.arrived);
+  if (barrier.arrived.size() == cta.fibers.size() - static_cast<std::size_t>(cta.exited)) release_all(barrier);
 }
 
 // --------------------------------------------------------------------------------------------------------------- clusters
 
-void Emulation::cluster_arrive() {
+void Emulation::cluster_arrive(bool release) {
   Fiber& fiber = *running_;
   if (cluster_tokens_.contains(&fiber)) fail(launch_failed, "barrier.cluster.arrive twice without a wait between");
   cluster_tokens_[&fiber] = cluster_phase_;
   ++cluster_arrived_;
+  publish(fiber, cluster_gathered_, !release);
   release_cluster_barrier();
   maybe_yield();
 }
@@ -192,12 +214,14 @@ void Emulation::cluster_wait() {
       },
       [&] { return waiting("barrier.cluster (%lld of %lld threads are there)", cluster_arrived_, live_); });
   cluster_tokens_.erase(&fiber);
+  if (telling()) fiber.knowledge.learn(cluster_completed_);
 }
 
 void Emulation::release_cluster_barrier() {
   if (cluster_arrived_ == 0 || cluster_arrived_ < live_) return;
   cluster_arrived_ = 0;
   ++cluster_phase_;
+  cluster_completed_ = std::exchange(cluster_gathered_, {});
   wake(cluster_waiting_);
 }
 
@@ -227,7 +251,9 @@ char* Emulation::window_at(Cta& cta, uint32_t offset, std::size_t bytes, std::si
 void* Emulation::shared_pointer(uint32_t address, std::size_t bytes, std::size_t alignment, const char* what) {
   Cta& cta = cta_of(address, what);
   if (cta.exited == static_cast<int>(cta.fibers.size())) fail(illegal_address, "%s in CTA %u of the cluster, which has ended", what, cta.rank);
-  return window_at(cta, address, bytes, alignment, what);
+  char* const at = window_at(cta, address, bytes, alignment, what);
+  note(cta, *running_, static_cast<uint32_t>(at - cta.window), bytes, false, own_access(*running_), what);
+  return at;
 }
 
 uint32_t Emulation::map_to(uint32_t address, uint32_t cta) {
@@ -271,6 +297,7 @@ void Emulation::barrier_init(uint32_t barrier, uint32_t arrivals) {
 void Emulation::complete_phase(SharedBarrier& barrier) {
   if (barrier.pending != 0 || barrier.bytes != 0) return;
   ++barrier.phase;
+  barrier.completed = barrier.gathered;
   barrier.pending = barrier.arrivals;
   wake(barrier.waiting);
 }
@@ -282,6 +309,8 @@ void Emulation::arrive_at(Cta& cta, uint32_t offset, uint32_t expected_bytes) {
   if (barrier.bytes > most_bytes) fail(launch_failed, "mbarrier at %u expects %lld bytes, more than it can count", offset, static_cast<long long>(barrier.bytes));
   if (barrier.pending == 0) fail(launch_failed, "mbarrier.arrive at %u beyond the phase's %u arrivals", offset, barrier.arrivals);
   --barrier.pending;
+  // Of other CTAs' ordinary accesses an arrival at CTA scope tells nothing.
+  publish(*running_, barrier.gathered, &cta != running_->cta);
   complete_phase(barrier);
   keep_image(cta, offset, barrier);
 }
@@ -325,8 +354,15 @@ void Emulation::barrier_wait(uint32_t address, uint32_t parity) {
         wait.barrier = &cta.barriers.at(address);
         return wait;
       });
+  if (telling()) running_->knowledge.learn(cta.barriers.at(address).completed);
 }
 
-void Emulation::fence(Fence) { maybe_yield(); }
+void Emulation::fence(Fence which) {
+  if (which == Fence::async && telling()) {
+    running_->knowledge.fenced.learn(running_->knowledge.known);
+    next_step(*running_);
+  }
+  maybe_yield();
+}
 
 }  // namespace emulator

@@ -5,6 +5,7 @@
 //   GGEMM_EMULATOR_CXX    the compiler; else the one that this was built with
 //   GGEMM_EMULATOR_CACHE  a folder of what was compiled before; unset: nothing is kept
 //   GGEMM_EMULATOR_FLAGS  more options for the compiler
+//   GGEMM_EMULATOR_RACES  if set, kernels tell their accesses to shared memory, and the emulator finds those that no barrier orders (slower)
 //   GGEMM_EMULATOR_EDIT   "file=>from=>to": a change to one of the sources, to see that it is noticed. A program whose file lacks `from` is not compiled.
 #include <fcntl.h>
 #include <spawn.h>
@@ -122,6 +123,8 @@ std::string device_headers() {
 std::vector<std::string> Program::command(const std::vector<std::string>& options) const {
   std::vector<std::string> words = {environment("GGEMM_EMULATOR_CXX", GGEMM_EMULATOR_COMPILER), "-std=c++20", "-O1", "-w", "-Wno-psabi", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
                                     "-fno-stack-protector", "-fno-gnu-unique", "-ffp-contract=off", "-fno-math-errno", "-include", std::string(GGEMM_EMULATOR_DEVICE) + "/cuda.hpp"};
+  // g++'s instrumentation for its thread sanitizer, whose library is not linked: cuda.hpp has its functions.
+  if (!environment("GGEMM_EMULATOR_RACES", "").empty()) words.insert(words.end(), {"-fsanitize=thread", "-nostdlib", "-fno-threadsafe-statics"});
   std::istringstream more(environment("GGEMM_EMULATOR_FLAGS", ""));
   for (std::string flag; more >> flag;) words.push_back(flag);
   for (const std::string& option : options)

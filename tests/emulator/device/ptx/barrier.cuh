@@ -16,9 +16,9 @@ GG_DEVICE void barrier_wait(u32 barrier, u32 parity) { emulator::machine().barri
 template <int THREADS>
 GG_DEVICE void barrier_sync(int number) { emulator::machine().barrier(number, THREADS); }
 
-GG_DEVICE void cluster_barrier() { emulator::machine().cluster_arrive(), emulator::machine().cluster_wait(); }
+GG_DEVICE void cluster_barrier() { emulator::machine().cluster_arrive(true), emulator::machine().cluster_wait(); }
 GG_DEVICE u32 cluster_rank() { return emulator::machine().cluster_rank(); }
-GG_DEVICE void cluster_sync() { emulator::machine().cluster_arrive(), emulator::machine().cluster_wait(); }
+GG_DEVICE void cluster_sync() { emulator::machine().cluster_arrive(false), emulator::machine().cluster_wait(); }
 
 template <int REGISTERS>
 GG_DEVICE void registers_release() { emulator::machine().set_registers(REGISTERS, false); }
