@@ -50,6 +50,12 @@ foreach(language c cpp)
            check ${PROJECT_SOURCE_DIR}/docs/c.md ${language} ${examples})
 endforeach()
 
+# -------------------------------------------------------------------------------------- the comparison with torch and Triton
+if(TARGET ggemm_cli)
+  add_test(NAME "peers: cases, protocol and results of the comparison with torch and Triton" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/peers/test_peers.py)
+  set_tests_properties("peers: cases, protocol and results of the comparison with torch and Triton" PROPERTIES ENVIRONMENT "GGEMM=$<TARGET_FILE:ggemm_cli>")
+endif()
+
 # ------------------------------------------------------------------------------------------------------ the installed tree
 # Their projects are configured with this build's generator: there may be no other.
 if(GGEMM_INSTALL)

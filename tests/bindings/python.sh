@@ -15,7 +15,9 @@ wheel in the oldest Python that is promised. Packages come from PyPI.
   --quick            without the types and the oldest Python
   --gpu-suite <folder>
                      runs nothing, but gathers in a folder what a machine with a GPU, Python, numpy and torch or cupy
-                     needs to run the tests and to measure what a call costs: <folder>/run.sh there
+                     needs to run the tests and to measure what a call costs: <folder>/run.sh there; and to compare with
+                     torch and Triton, if the build has the command line: <folder>/compare.sh, with the options of
+                     tools/peers/compare.py
 
 Tests with torch, cupy or jax are skipped unless GGEMM_PYTHON_EXTRA names what to install besides, such as "torch jax".
 What is missing is named. Without Python the exit code is 4, which stands for skipped, but 1 with CI=true.
@@ -84,7 +86,20 @@ python3 -m pytest -c ../pyproject.toml -p no:cacheprovider -rs "$@" || failed=1
 python3 overhead.py
 exit $failed
 TXT
-  chmod +x "$gpu_suite/run.sh"
+  if [ -n "$build" ] && [ -x "$build/tools/ggemm" ]; then
+    cp --parents tools/peers/*.py "$gpu_suite"
+    mkdir "$gpu_suite/bin"
+    cp "$build/tools/ggemm" "$gpu_suite/bin"
+    cat >"$gpu_suite/compare.sh" <<TXT
+#!/usr/bin/env bash
+# Compares ggemm with torch and Triton: compare.py --help. The command line only lists the cases.
+set -euo pipefail
+top=\$(cd "\$(dirname "\${BASH_SOURCE[0]}")" && pwd)
+export PYTHONPATH=\$top/site LD_LIBRARY_PATH=\$top/site/ggemm\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+exec python3 "\$top/tools/peers/compare.py" --ggemm "\$top/bin/ggemm" --commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown) "\$@"
+TXT
+  fi
+  chmod +x "$gpu_suite"/*.sh
   echo "$gpu_suite: $(du -sh "$gpu_suite" | cut -f1)"
   exit 0
 fi

@@ -66,7 +66,27 @@ std::vector<Case> chosen_cases(const Options& options, bool cuda) {
   return select(cases, selection);
 }
 
-void print_list(const std::vector<Case>& cases) {
+// For programs: tools/peers measures the same cases.
+std::string json_list(const std::vector<Case>& cases) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Case& one : cases) {
+    nlohmann::ordered_json each{{"suite", one.suite}, {"category", one.category}, {"case", one.name}, {"dtype", one.dtype}, {"layout", one.layout}};
+    if (one.grouped()) {
+      each["groups"] = one.generator;
+      for (const Size& size : one.groups) each["sizes"].push_back({size.m, size.n, size.k});
+    } else {
+      each.update({{"m", one.size.m}, {"n", one.size.n}, {"k", one.size.k}, {"padding", one.padding}, {"offset", one.offset}});
+    }
+    list.push_back(std::move(each));
+  }
+  return list.dump(1) + "\n";
+}
+
+void print_list(const std::vector<Case>& cases, Format format) {
+  if (format == Format::json) {
+    std::fputs(json_list(cases).c_str(), stdout);
+    return;
+  }
   tools::Table table({"category", "case", "dtype", "layout", "size"});
   for (const Case& one : cases) table.add({one.category, one.name, one.dtype, one.layout, one.grouped() ? one.generator : size_name(one.size)});
   std::fputs(table.text().c_str(), stdout);
@@ -191,7 +211,7 @@ void run_bench(const Options& options) {
   const ggemm_device_info info = tools::device_info(context.get());
   const bool host_suite = options.suite == "host" && options.shapes.empty();
   const std::vector<Case> cases = host_suite ? std::vector<Case>() : chosen_cases(options, info.kind == GGEMM_DEVICE_CUDA);
-  if (options.list) return print_list(cases);
+  if (options.list) return print_list(cases, options.format);
   if (!host_suite && cases.empty()) tools::fail_usage("no case of suite %s is selected", options.suite.c_str());
   say(tools::describe(info));
   Run run(options, context.get(), info);
@@ -226,7 +246,7 @@ void add_selection(CLI::App& command, Options& o) {
       ->type_name("TEXT")
       ->group(group);
   command.add_option("--shard", o.shard, "the i-th of n parts, i from 1")->type_name("i/n")->group(group);
-  command.add_flag("--list", o.list, "name the cases and measure nothing")->group(group);
+  command.add_flag("--list", o.list, "name the cases and measure nothing; with --format json, all that they are")->group(group);
 }
 
 void add_measuring(CLI::App& command, Options& o) {

@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tools/peers without a GPU: cases, protocol, results and the course of a run; with torch (and Triton, in its interpreter) the operands and products too.
+
+GGEMM names the command line, which lists the cases; without it those tests are left out.
+"""
+import argparse
+import contextlib
+import dataclasses
+import io
+import json
+import math
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+os.environ["TRITON_INTERPRET"] = "1"
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tools/peers"))
+
+import cases
+import compare
+import protocol
+import results
+
+try:
+    import torch
+
+    import ggemm  # noqa: F401
+    import operands
+    import providers
+except ImportError:
+    torch = None
+try:
+    import triton
+
+    import triton_products
+except ImportError:
+    triton = None
+
+GGEMM = os.environ.get("GGEMM")
+PLAIN = cases.Case("s", "large", "square", "bf16", "nt", size=(4, 6, 8))
+GROUPED = cases.Case("s", "grouped-general", "two", "bf16", "nt", groups=((1, 2, 3), (4, 5, 6)), generator="two of them")
+
+
+def quietly(function, *arguments, **named):
+    """(result, what was printed to stdout, to stderr)."""
+    out, error = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        result = function(*arguments, **named)
+    return result, out.getvalue(), error.getvalue()
+
+
+class TestCases(unittest.TestCase):
+    def test_what_ggemm_bench_lists_is_read(self):
+        text = json.dumps([{**PLAIN.row(), "padding": 3, "offset": 1}, {**GROUPED.row(), "sizes": GROUPED.groups}])
+        plain, grouped = cases.read(text)
+        self.assertEqual(plain, dataclasses.replace(PLAIN, padding=3, offset=1))
+        self.assertEqual(grouped, GROUPED)
+        self.assertEqual((plain.flops, grouped.flops), (2.0 * 4 * 6 * 8, 2.0 * (6 + 120)))
+
+    def test_a_case_and_its_row_have_one_key(self):
+        for case in (PLAIN, GROUPED):
+            self.assertEqual(results.key(case.row()), case.key)
+
+    def test_a_command_that_is_not_there(self):
+        with self.assertRaisesRegex(SystemExit, "no-such-command: No such file or directory: --ggemm names"):
+            cases.listed("no-such-command", [])
+
+    @unittest.skipUnless(GGEMM, "needs GGEMM")
+    def test_every_suite_is_listed(self):
+        for suite, least in (("plain", 200), ("grouped", 200)):
+            found = cases.listed(GGEMM, ["--suite", suite])
+            self.assertGreater(len(found), least)
+            self.assertEqual(len({case.key for case in found}), len(found))
+            self.assertTrue(all(case.flops > 0 for case in found))
+            self.assertEqual({case.suite for case in found}, {suite})
+        self.assertTrue(any(case.padding or case.offset for case in cases.listed(GGEMM, ["--suite", "plain", "--filter", "*odd-*"])))
+        with self.assertRaisesRegex(SystemExit, "size nonsense is not MxNxK"):
+            cases.listed(GGEMM, ["--shape", "nonsense"])
+
+    @unittest.skipUnless(GGEMM, "needs GGEMM")
+    def test_the_recorded_results_are_of_these_cases(self):
+        listed = {case.key for case in cases.listed(GGEMM, ["--suite", "plain"])}
+        rows = results.read(TOP / "docs/results/plain.jsonl")
+        self.assertGreater(len(rows), 10)
+        self.assertEqual({results.key(row) for row in rows} - listed, set())
+
+
+class TestProtocol(unittest.TestCase):
+    def arm(self, name, us, log):
+        def run(samples):
+            log.append((name, samples))
+            return [us] * samples
+
+        return protocol.Arm(name, run)
+
+    def test_turns_with_a_rest_before_each(self):
+        log = []
+        rests = []
+        rules = protocol.Protocol(samples=10, turns=4, rest=0.25, sleep=lambda seconds: (rests.append(seconds), log.append("rest")))
+        ours, peer = protocol.compare(rules, self.arm("a", 2.0, log), self.arm("b", 3.0, log))
+        self.assertEqual([entry[0] for entry in log if entry != "rest"], list("abbaabba"))
+        self.assertEqual(log[::2], ["rest"] * 8)
+        self.assertEqual((rests, len(ours), len(peer)), ([0.25] * 8, 12, 12))
+        self.assertEqual({samples for name, samples in log[1::2]}, {3})
+        ours, peer = protocol.compare(rules, self.arm("a", 2.0, log), None)
+        self.assertEqual((len(ours), peer), (12, []))
+
+    def test_a_paired_ratio_is_blind_to_a_drift_that_both_share(self):
+        drift = [1, 2, 4, 8, 16]
+        self.assertEqual(protocol.paired_ratio([2.0 * d for d in drift], [3.0 * d for d in drift]), 1.5)
+
+    def test_tally(self):
+        found = protocol.tally([2.0, 0.5, 1.01, 0.985, 1.03])
+        self.assertEqual((found.wins, found.ties, found.losses, found.worst), (2, 2, 1, 0.5))
+        self.assertAlmostEqual(found.mean, (2 * 0.5 * 1.01 * 0.985 * 1.03) ** 0.2)
+        self.assertTrue(math.isnan(protocol.tally([]).mean))
+
+    def test_deadline(self):
+        now = [0.0]
+        deadline = protocol.Deadline(10, clock=lambda: now[0])
+
+        def work():
+            now[0] += 4
+
+        done = 0
+        while deadline.allows_another():
+            deadline.timed(work)
+            done += 1
+        self.assertEqual(done, 2)  # a third would end at 12
+        self.assertTrue(protocol.Deadline(0, clock=lambda: 1e9).allows_another())
+
+
+def row_of(case, **changes):
+    return {**case.row(), "config": "c", "ours_us": 2.0, "limit_us": None, "peers": {"torch": 3.0}, "ratio": 1.5, "sm_mhz": None, "device": "D",
+            "date": "2026-01-01T00:00:00Z", "commit": "abc", **changes}
+
+
+class TestResults(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "results.jsonl"
+
+    def test_a_row_has_the_fields_of_ggemm_bench_in_their_order(self):
+        for name in ("plain", "quick"):
+            for text in (TOP / f"docs/results/{name}.jsonl").read_text().splitlines():
+                theirs = json.loads(text)
+                self.assertEqual(results.line(theirs), text)
+                case = GROUPED if "groups" in theirs else PLAIN
+                self.assertEqual(list(json.loads(results.line(row_of(case)))), list(theirs))
+
+    def test_a_later_run_goes_on(self):
+        file = results.ResultFile(self.path, "abc", "D")
+        self.assertFalse(file.has(PLAIN))
+        file.append(row_of(PLAIN))
+        self.assertTrue(results.ResultFile(self.path, "abc", "D").has(PLAIN))
+        self.assertFalse(results.ResultFile(self.path, "abc", "D").has(GROUPED))
+        self.assertFalse(results.ResultFile(self.path, "def", "D").has(PLAIN))
+        self.assertFalse(results.ResultFile(self.path, "abc", "other").has(PLAIN))
+        self.assertFalse(results.ResultFile(self.path, "abc", "D", config="forced").has(PLAIN))
+        self.assertTrue(results.ResultFile(self.path, "def", "other", keep_any=True).has(PLAIN))
+
+    def test_a_line_that_was_cut_off(self):
+        self.path.write_text(results.line(row_of(PLAIN)) + "\n" + '{"suite": "s", "ca')
+        file = results.ResultFile(self.path, "abc", "D")
+        self.assertEqual(len(file.rows), 1)
+        file.append(row_of(GROUPED))
+        self.assertEqual([results.key(row) for row in results.read(self.path)], [PLAIN.key, GROUPED.key])
+
+    def test_compacting_keeps_the_latest(self):
+        file = results.ResultFile(self.path, "abc", "D")
+        for row in (row_of(PLAIN), row_of(GROUPED), row_of(PLAIN, ours_us=7.0)):
+            file.append(row)
+        file.compact()
+        self.assertEqual([(results.key(row), row["ours_us"]) for row in results.read(self.path)], [(PLAIN.key, 7.0), (GROUPED.key, 2.0)])
+
+    def test_limits_of_other_results(self):
+        self.path.write_text(results.line(row_of(PLAIN, limit_us=1.25)) + "\n" + results.line(row_of(GROUPED)) + "\n")
+        self.assertEqual(results.limits(self.path), {PLAIN.key.partition("|")[2]: ("D", 1.25)})
+
+    def test_tables(self):
+        rows = [row_of(PLAIN, limit_us=1.0), row_of(GROUPED, peers={"triton": 4.0, "torch": 8.0}, ratio=2.0)]
+        text = results.report(rows, {PLAIN.key: PLAIN.flops, GROUPED.key: GROUPED.flops})
+        self.assertIn("| large | square | bf16 | nt | c | 2.00 | 0.000192 | 0.50 | 3.00 | - | 1.500 | - |", text)
+        self.assertIn("| grouped-general | 1 | 2.000 | 2.000 | 1 | 0 | 0 | 4.000 | 2.000 |", text)
+
+
+class FakeTools:
+    """A machine where launches take the time that they say, and their results are right unless they say not."""
+
+    def __init__(self, peers):
+        self.log = []
+        self.peers = {name: lambda case, operands, launches=launches: launches() for name, launches in peers.items()}
+
+    class Operands:
+        def __init__(self, case, device):
+            self.poisoned = 0
+
+        def poison(self):
+            self.poisoned += 1
+
+        def wrong(self, found):
+            return found
+
+    def ours(self, case, operands, config):
+        if case.name == "broken":
+            raise MemoryError("no memory\nfor this")
+        return self.launch("ggemm", 2.0, config=config or "chosen")
+
+    @staticmethod
+    def launch(name, us, wrong=None, config=""):
+        def run():
+            if isinstance(wrong, Exception):
+                raise wrong
+            return wrong
+
+        run.us = us
+        return argparse.Namespace(name=name, run=run, config=config)
+
+    def timer(self, device):
+        def cold(samples, run):
+            timer.telemetry.append((1500, 600.0))
+            return [run.us] * samples
+
+        timer = argparse.Namespace(cold=cold, telemetry=[], wait=lambda: None)
+        return timer
+
+    def where(self, device):
+        return "cuda", "fake device"
+
+
+class TestRun(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cases, self.path = pathlib.Path(folder.name) / "cases.json", pathlib.Path(folder.name) / "results.jsonl"
+        self.write(PLAIN, GROUPED)
+
+    def write(self, *chosen):
+        self.cases.write_text(json.dumps([{**case.row(), **({"sizes": case.groups} if case.groups else {"padding": 0, "offset": 0})} for case in chosen]))
+
+    def run_with(self, tools, *arguments):
+        return quietly(compare.main, ["--cases", str(self.cases), "--rest", "0", "--jsonl", str(self.path), "--commit", "abc", *arguments], lambda: tools)
+
+    def rows(self):
+        return results.read(self.path)
+
+    def test_the_best_right_peer_counts_and_the_others_are_said(self):
+        launch = FakeTools.launch
+        tools = FakeTools({"json": lambda: [launch("slow", 5.0), launch("quick but wrong", 0.1, wrong="element (0, 0)"), launch("fast", 3.0)],
+                           "math": lambda: [launch("unable", 1.0, wrong=NotImplementedError("not for this\ndtype"))],
+                           "sys": lambda: json.loads("{")})
+        code, out, error = self.run_with(tools, "--providers", "json,math,sys,no_such_module")
+        self.assertEqual(code, 0)
+        first, second = self.rows()
+        self.assertEqual((first["suite"], first["ours_us"], first["peers"], first["ratio"]), ("s-python", 2.0, {"slow": 5.0, "fast": 3.0}, 1.5))
+        self.assertEqual((first["sm_mhz"], first["device"], first["commit"], first["config"]), (1500, "fake device", "abc", "chosen"))
+        self.assertEqual((second["groups"], "m" in second), ("two of them", False))
+        self.assertIn("no_such_module is not compared: pip install no_such_module", error)
+        self.assertIn("quick but wrong left out: wrong result: element (0, 0)", error)
+        self.assertIn("unable left out: NotImplementedError: not for this\n", error)
+        self.assertIn("sys left out: JSONDecodeError", error)
+        self.assertIn("| square | bf16 | nt | chosen | 2.00 |", out)
+
+    def test_no_peer_at_all(self):
+        code, out, _ = self.run_with(FakeTools({"json": lambda: []}), "--providers", "json")
+        self.assertEqual((code, self.rows()[0]["ratio"], self.rows()[0]["peers"]), (0, None, {}))
+
+    def test_wrong_numbers_of_ours_fail_the_case(self):
+        tools = FakeTools({})
+        tools.ours = lambda case, operands, config: FakeTools.launch("ggemm", 1.0, wrong="element (3, 1) is 0.0, must be 2.0", config="c")
+        code, _, error = self.run_with(tools, "--providers", "")
+        self.assertEqual((code, self.rows()), (1, []))
+        self.assertIn("failed: ArithmeticError: wrong result of c: element (3, 1) is 0.0, must be 2.0", error)
+
+    def test_a_case_that_fails_does_not_end_the_run_and_a_later_one_goes_on(self):
+        self.write(dataclasses.replace(PLAIN, name="broken"), PLAIN)
+        code, _, error = self.run_with(FakeTools({}), "--providers", "")
+        self.assertEqual((code, len(self.rows())), (1, 1))
+        self.assertIn("failed: MemoryError: no memory\n", error)
+        self.write(PLAIN, GROUPED)
+        code, _, error = self.run_with(FakeTools({}), "--providers", "")
+        self.assertEqual((code, len(self.rows())), (0, 2))
+        self.assertIn("square bf16 nt: there already", error)
+
+    def test_limits_count_on_the_same_device_only(self):
+        limits = self.path.with_name("limits.jsonl")
+        limits.write_text(results.line(row_of(PLAIN, limit_us=1.0, device="fake device")) + "\n" + results.line(row_of(GROUPED, limit_us=1.0)) + "\n")
+        self.run_with(FakeTools({}), "--providers", "", "--limits", str(limits))
+        self.assertEqual([row["limit_us"] for row in self.rows()], [1.0, None])
+
+    def test_listing(self):
+        code, out, _ = self.run_with(FakeTools({}), "--list")
+        self.assertEqual((code, out), (0, "large square bf16 nt\ngrouped-general two bf16 nt\n"))
+
+    def test_torch_is_asked_for(self):
+        with unittest.mock.patch.dict(sys.modules, {"torch": None}):
+            with self.assertRaisesRegex(SystemExit, "needs torch: pip install torch"):
+                compare.load_tools()
+
+
+RAGGED = ((5, 24, 16), (0, 24, 16), (11, 24, 16))
+DEEP = ((24, 16, 5), (24, 16, 0), (24, 16, 11))
+GENERAL = ((5, 7, 9), (0, 4, 4), (13, 3, 0), (16, 32, 48))
+
+
+@unittest.skipUnless(torch, "needs torch and ggemm")
+class TestOperands(unittest.TestCase):
+    def every(self):
+        for layout in ("nn", "nt", "tn", "tt"):
+            for dtype in ("bf16", "f16", "f32", "f64", "i8", "e4m3", "tf32"):
+                yield dataclasses.replace(PLAIN, dtype=dtype, layout=layout, size=(33, 17, 40), padding=3, offset=1)
+            for groups in (RAGGED, DEEP, GENERAL):
+                yield dataclasses.replace(GROUPED, layout=layout, groups=groups)
+
+    def test_shapes_layouts_and_places(self):
+        for case in self.every():
+            made = operands.Operands(case, "cpu")
+            for (m, n, k), a, b, d in zip(case.problems, made.a, made.b, made.d):
+                self.assertEqual((a.shape, b.shape, d.shape), ((m, k), (k, n), (m, n)), case)
+                if min(m, n, k) > 1:
+                    self.assertEqual((a.stride(1) == 1, b.stride(1) == 1, d.stride(1)), (case.layout[0] == "n", case.layout[1] == "n", 1), case)
+            if not case.groups:
+                self.assertEqual(made.a[0].data_ptr() % operands.ALIGNMENT, made.a[0].element_size())
+                self.assertEqual(max(made.b[0].stride()), (17 if case.layout[1] == "n" else 40) + 3)
+
+    def test_what_is_ragged(self):
+        for groups, layout, axis in ((RAGGED, "nt", "m"), (RAGGED, "nn", "m"), (RAGGED, "tn", None), (DEEP, "tn", "k"), (DEEP, "nt", None), (GENERAL, "nt", None)):
+            made = operands.Operands(dataclasses.replace(GROUPED, layout=layout, groups=groups), "cpu")
+            self.assertEqual(made.axis, axis)
+            self.assertEqual(made.joined is not None, axis is not None)
+            if axis:
+                self.assertEqual(made.ends().tolist(), [5, 5, 16])
+
+    def test_right_products_pass_and_one_wrong_element_does_not(self):
+        for case in self.every():
+            made = operands.Operands(case, "cpu")
+            made.poison()
+            if any(m and n for m, n, _ in case.problems):
+                self.assertIsNotNone(made.wrong(), case)
+            for a, b, d in zip(made.a, made.b, made.d):
+                d.copy_(a.to(torch.float64) @ b.to(torch.float64))
+            self.assertIsNone(made.wrong(), case)
+            if not case.groups:
+                made.d[0][:, 3] += 1 if case.dtype == "i8" else 0.5
+                self.assertRegex(made.wrong(), r"element \(\d+, 3\) is .*, must be ", case)
+
+
+@unittest.skipUnless(torch, "needs torch and ggemm")
+class TestProviders(unittest.TestCase):
+    def check(self, case, launches, offered=True):
+        made = operands.Operands(case, "cpu")
+        for launch in launches(case, made):
+            made.poison()
+            self.assertIsNone(made.wrong(launch.run()), (launch.name, case))
+
+    def test_ggemm(self):
+        for case in TestOperands().every():
+            self.check(case, lambda case, made: [providers.ours(case, made)])
+
+    def test_torch(self):
+        for dtype in ("bf16", "f16", "f32", "f64", "tf32", "i8", "e4m3"):
+            self.check(dataclasses.replace(PLAIN, dtype=dtype, size=(32, 16, 48)), providers.of_torch)
+        names = set()
+        for groups, layout in ((RAGGED, "nt"), (RAGGED, "nn"), (DEEP, "tn"), (GENERAL, "nt")):
+            case = dataclasses.replace(GROUPED, layout=layout, groups=groups)
+            self.check(case, providers.of_torch)
+            names |= {launch.name for launch in providers.of_torch(case, operands.Operands(case, "cpu"))}
+        self.assertEqual(names, {"torch loop", "torch._grouped_mm"})
+
+    @unittest.skipUnless(triton, "needs triton")
+    def test_triton(self):
+        """In the interpreter, with one candidate: there is nothing to time. bf16 is left out, whose bits it multiplies as integers."""
+        plain = [triton.Config({"BM": 16, "BN": 32, "BK": 16, "RASTER": 2}, num_warps=1)]
+        for layout in ("nn", "nt", "tn", "tt"):
+            for dtype in ("f16", "f32", "i8"):
+                case = dataclasses.replace(PLAIN, dtype=dtype, layout=layout, size=(67, 45, 50), padding=1, offset=1)
+                self.check(case, lambda case, made: [providers.Launch("triton", triton_products.plain(case, made, plain))])
+        grouped = [triton.Config({"BM": 16, "BN": 16, "BK": 16, "PROGRAMS": 3}, num_warps=1)]
+        for layout in ("nn", "nt", "tn", "tt"):
+            for groups in (RAGGED, DEEP, GENERAL):
+                case = dataclasses.replace(GROUPED, dtype="f16", layout=layout, groups=groups)
+                self.check(case, lambda case, made: [providers.Launch("triton", triton_products.grouped(case, made, grouped))])
+
+    @unittest.skipUnless(triton, "needs triton")
+    def test_candidates_of_triton(self):
+        found = triton_products.configs(triton_products.TILES, 1)
+        self.assertEqual(len(found), len(triton_products.TILES))
+        self.assertEqual(found[0].kwargs, {"BM": 128, "BN": 256, "BK": 128, "RASTER": 8})
+        found = triton_products.configs(triton_products.GROUPED_TILES, 2, (132, 264))
+        self.assertEqual(len(found), 2 * len(triton_products.GROUPED_TILES))
+        self.assertEqual(found[1].kwargs, {"BM": 128, "BN": 128, "BK": 64, "PROGRAMS": 264})
+        with self.assertRaises(NotImplementedError):
+            triton_products.plain(dataclasses.replace(PLAIN, dtype="f64"), operands.Operands(dataclasses.replace(PLAIN, dtype="f64"), "cpu"))
+
+    @unittest.skipUnless(GGEMM, "needs GGEMM")
+    def test_a_whole_run_on_the_cpu(self):
+        arguments = ["--ggemm", GGEMM, "--device", "cpu", "--rest", "0", "--samples", "4", "--providers", "torch", "--commit", "abc"]
+        code, out, error = quietly(compare.main, [*arguments, "--shape", "24x16x32", "--dtype", "f32,bf16", "--layout", "nn,tt"])
+        self.assertEqual(code, 0, error)
+        self.assertEqual(out.count("24x16x32"), 4)
+        self.assertNotIn("left out", error)
+
+
+if __name__ == "__main__":
+    import unittest.mock
+
+    unittest.main()
