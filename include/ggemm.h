@@ -74,7 +74,7 @@ GGEMM_API int32_t ggemm_version(void);
 GGEMM_API const char* ggemm_version_string(void);
 
 /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- *  "grouped", "grouped-forms", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias". @since 0.1 */
+ *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias". @since 0.1 */
 GGEMM_API int32_t ggemm_has_feature(const char* name);
 
 /* ------------------------------------------------------------------------------------------------------------ dtypes */
@@ -382,7 +382,7 @@ typedef struct ggemm_grouped_matrix {
  *  A size or count below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
  *  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
  *  the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
- *  can refuse nothing then.
+ *  can refuse nothing then, but for checked mode.
  *  Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles. */
 typedef struct ggemm_grouped_desc {
   size_t struct_size;
@@ -401,6 +401,15 @@ typedef struct ggemm_grouped_desc {
   int64_t bias_group_stride; /**< elements from one group's bias to the next one's; 0: all groups share it; GGEMM_PACKED: its length. A bias per row in RAGGED_M is one of m
                                   elements, beside D's rows */
   uint32_t bias_pointers;    /**< 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too */
+  uint32_t checked;          /**< 1: checked mode, see ggemm_fault. For every form */
+  ggemm_source a_index;      /**< RAGGED_M: not a constant 0: A is [a_rows,k], and row i of the groups' order is its row a_index[i], an int32 or int64 a row, byte_stride apart,
+                                  m of them. An index outside 0 to a_rows - 1 stands for a row of zeros */
+  int64_t a_rows;            /**< with a_index; else 0 */
+  ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n], and row i of the groups' order goes to its row d_index[i], likewise; it is left out where that is
+                                  outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in the type
+                                  that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
+  int64_t d_rows;            /**< with d_index; else 0 */
+  uint32_t d_index_unique;   /**< 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either */
   uint32_t reserved0;        /**< 0 */
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
@@ -408,9 +417,36 @@ typedef struct ggemm_grouped_desc {
 #define GGEMM_GROUPED_DESC_INIT \
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL, \
-    GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0 }
+    GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, GGEMM_SOURCE_INIT_(0), 0, GGEMM_SOURCE_INIT_(0), 0, 0, 0 }
 /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
+
+/** What checked mode finds wrong with the numbers and pointers of groups in device memory. It looks at all of them before anything is computed, in a launch of its own on
+ *  a CUDA device, and writes four int32 to `status` in the arguments, in stream order: the fault, the group, the ggemm_field, and for an index the row in the groups' order
+ *  (all 0: none found). They are of the lowest group that is wrong. D is then not written at all, for no group; the host device returns GGEMM_ERROR_ARGUMENT too. */
+typedef enum ggemm_fault {
+  GGEMM_FAULT_NONE = 0,
+  GGEMM_FAULT_SIZE = 1,    /**< a size or count is below 0, or a count above the room */
+  GGEMM_FAULT_END = 2,     /**< a group ends before it begins, or above the size in all */
+  GGEMM_FAULT_NULL = 3,    /**< a pointer that is followed is NULL */
+  GGEMM_FAULT_ALIGN = 4,   /**< a pointer is not a multiple of its element's size */
+  GGEMM_FAULT_STRIDE = 5,  /**< a stride of D is 0, so that its rows or columns coincide */
+  GGEMM_FAULT_SPAN = 6,    /**< a matrix spans 2^63 bytes or more */
+  GGEMM_FAULT_INDEX = 7,   /**< an index of a row of A or D is not below its number of rows. (One below 0 is none: it stands for no row.) */
+  GGEMM_FAULT_FORCE32 = 0x7fffffff
+} ggemm_fault;
+typedef enum ggemm_field {
+  GGEMM_FIELD_NONE = 0,
+  GGEMM_FIELD_M = 1,
+  GGEMM_FIELD_N = 2,
+  GGEMM_FIELD_K = 3,
+  GGEMM_FIELD_A = 4,
+  GGEMM_FIELD_B = 5,
+  GGEMM_FIELD_C = 6,
+  GGEMM_FIELD_D = 7,
+  GGEMM_FIELD_BIAS = 8,
+  GGEMM_FIELD_FORCE32 = 0x7fffffff
+} ggemm_field;
 
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
  *  description says. No group's D may overlap another's, nor any group's A, B or bias, nor another group's C. */
@@ -425,8 +461,10 @@ typedef struct ggemm_grouped_args {
   const void* beta;
   int64_t alpha_byte_stride; /**< bytes from one group's alpha to the next one's, in device memory (scalars_on_device); 0: one for all */
   int64_t beta_byte_stride;  /**< likewise */
+  const void* row_weights;   /**< with d_index: m elements of f32, one for each row of the groups' order, which the row is multiplied by after the activation; NULL: none */
+  void* status;              /**< in checked mode: int32[4], aligned to 4 bytes; see ggemm_fault. Else not looked at */
 } ggemm_grouped_args;
-#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 }
+#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL }
 /** Sets the defaults: no pointers. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t struct_size);
 

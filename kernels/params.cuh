@@ -116,6 +116,18 @@ struct SourceMatrix {
   Source row_stride, col_stride;
 };
 
+// Where row i lies in a matrix that is not in order: an index, `value` rows in the matrix. Below 0: nowhere. (kind 0: in order; not to be asked.)
+GG_HD i64 read_row(const Source& index, i64 i) {
+  const i64 row = read_number(index, i);
+  return row < index.value ? max_of(row, -1) : -1;
+}
+
+// Of a group's rows. The first one's number is the index's first.
+struct GroupRows {
+  Source a_index, d_index;
+  const float* weights;  // nullptr: none
+};
+
 // One product a group, everything read on the device. With a ragged m (m.mode is source_ends), A, C and D are one matrix each, of m.value rows; with a ragged k, A and B
 // are, k.value deep. These have constant strides.
 struct GroupedParams {
@@ -125,6 +137,8 @@ struct GroupedParams {
   SourceVector bias;
   EpilogueParams epilogue;
   i64 alpha_stride, beta_stride;  // bytes from one group's scalar in device memory to the next one's; 0: one for all
+  GroupRows rows;                 // of all groups, in their order: of a ragged m only
+  const i32* status;              // where this is not nullptr and not 0, the check before has found a fault: nothing is to be computed
   i32 raster;
   u32 reserved;
 };
@@ -161,5 +175,19 @@ struct PrepareParams {
   i32 swap;                   // 1: the transposed product
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
+
+// What group_fault (scheduler/group_check.cuh) needs to know besides.
+struct GroupChecks {
+  i32 size_a, size_b, size_c, size_d, size_bias;  // bytes of an element; size_bias 0: there is none
+  i32 scalar;                                     // as ggemm_dtype: f32, f64 or i32
+  i32 numbers;                                    // 1: sizes, counts, ends and indices too, which are cut to what is legal where they are used
+  u32 reserved;
+};
+struct CheckParams {
+  GroupedParams groups;
+  GroupChecks checks;
+  i32* status;  // 4 of them
+};
+constexpr int check_threads = 1024;
 
 }  // namespace ggemm::kernels

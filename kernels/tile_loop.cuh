@@ -19,8 +19,8 @@ GG_DEVICE void tile_loop(const typename SchedulerOf<T>::Params& params) {
     const auto row = [&] { return i64(scheduler.tile_row()) * T::BM; };
     const auto column = [&] { return i64(scheduler.tile_column()) * T::BN; };
     Mainloop mainloop;
-    mainloop.run(scheduler.problem(), row(), column(), shared);
-    StoreEpilogue<T>::run(mainloop, scheduler.problem(), row(), column(), shared);
+    mainloop.run(scheduler.problem(), scheduler.rows(), row(), column(), shared);
+    StoreEpilogue<T>::run(mainloop, scheduler.problem(), scheduler.rows(), row(), column(), shared);
     __syncthreads();
   }
 }

@@ -32,7 +32,7 @@ core::DiskOptions disk_options(const ggemm_context_options& o) {
 
 // Runs on the GPU only what differs from nothing: an empty D needs no kernel.
 bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
-bool empty(const kernels::GroupedParams& p) { return p.groups == 0; }
+bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
@@ -99,9 +99,10 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
-  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr};
+  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr, nullptr};
   if (config.family == core::Family::host) return choice;
   choice.kernel = load(jit::render(type, config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
@@ -270,9 +271,20 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
-  if (choice.config.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
+  if (choice.config.family == core::Family::sm90 && params.groups > 0) return run_tensor(choice, type, params, stream);
+  check_groups(choice, type, params, stream);
+  if (params.groups == 0) return;
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
+}
+
+// Checked mode: the kernels after it look at the status that it writes.
+void Engine::check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const {
+  if (!params.status) return;
+  kernels::CheckParams check{params, core::group_checks(type, true), const_cast<kernels::i32*>(params.status)};
+  check.groups.status = nullptr;  // of an earlier call
+  void* arguments[] = {&check};
+  device_->launch(*choice.check, 1, stream, arguments);
 }
 
 // Two launches, whatever the number of groups: the first writes each group's maps to workspace.
@@ -281,6 +293,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
   const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
   const cuda::Workspace::Lease lease = workspace_.get(*device_, stream, cuda::prepare_bytes(given.groups));
+  check_groups(choice, problem_type, given, stream);
   kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, lease.data);
   void* to_prepare[] = {&prepare};
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "core/element.hpp"
@@ -243,10 +244,26 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   p.a = {source(3), source(4)}, p.b = {source(5), source(6)}, p.d = {source(7), source(8)};
   p.c = p.d;  // not read, but its strides are looked up: the caller's may have fewer groups
   p.stored_m = p.m, p.stored_k = p.k, p.bias = {};
+  p.type.grouped &= static_cast<std::uint8_t>(~core::checked_groups);
+  make_rows_in_order(p);
   p.scalars.on_device = false;
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
   args.a = arrays[0], args.b = arrays[1], args.d = arrays[2], args.bias = arrays[3];
   grouped_ = core::bind(p, args);
+}
+
+// Where rows lie where an index says, each lies where it would without.
+void ScratchProblem::make_rows_in_order(core::GroupedProblem& p) {
+  std::int64_t longest = 0;
+  for (const Group& g : groups_) longest = std::max(longest, g.m);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(longest));
+  std::iota(rows.begin(), rows.end(), 0);
+  for (kernels::Source* index : {&p.a_index, &p.d_index}) {
+    if (!index->kind) continue;
+    void* array = device_.allocate(rows.size() * 8);
+    device_.upload(array, rows.data(), rows.size() * 8);
+    *index = {array, 8, longest, GGEMM_SOURCE_I64, kernels::source_itself};
+  }
 }
 
 void ScratchProblem::launch(const Choice& choice) {

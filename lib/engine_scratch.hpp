@@ -66,6 +66,7 @@ class ScratchProblem {
   void make_groups(const std::vector<select::Sizes>& sample);
   void make_plain(const core::Problem& problem);
   void make_grouped(const core::GroupedProblem& problem);
+  void make_rows_in_order(core::GroupedProblem& problem);
   std::string check(const Group& group, std::int64_t i, std::int64_t j);
 
   core::ProblemType type_;

@@ -21,17 +21,18 @@ class StoreEpilogue {
   static constexpr int SHARED_BYTES = T::BM * PITCH * static_cast<int>(sizeof(Sum));
 
   // All threads of the CTA; shared memory must be free, and is free again after the next barrier, which the caller brings.
+  // With SCATTER, row i of D is where group_rows says, and multiplied by its weight if there are any.
   template <class Mainloop>
-  GG_DEVICE static void run(const Mainloop& mainloop, const GemmParams& p, i64 row, i64 column, char* shared) {
+  GG_DEVICE static void run(const Mainloop& mainloop, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column, char* shared) {
     Sum* const sums = reinterpret_cast<Sum*>(shared);
     mainloop.each_sum([&](int i, int j, Sum sum) { sums[i * PITCH + j] = sum; });
     __syncthreads();
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int rows = static_cast<int>(min_of(p.m - row, T::BM)), columns = static_cast<int>(min_of(p.n - column, T::BN));
     const Matrix c{static_cast<const C*>(p.c.data) + row * p.c.row_stride + column * p.c.col_stride, p.c.row_stride, p.c.col_stride};
-    const Matrix d{static_cast<const D*>(p.d.data) + row * p.d.row_stride + column * p.d.col_stride, p.d.row_stride, p.d.col_stride};
+    const Matrix d{static_cast<const D*>(p.d.data) + (T::SCATTER ? 0 : row * p.d.row_stride) + column * p.d.col_stride, p.d.row_stride, p.d.col_stride};
     const Bias* bias = static_cast<const Bias*>(p.bias) + (T::BIAS == 1 ? column : T::BIAS == 2 ? row : 0);
-    Output{c, d, bias, scalars, sums, rows, columns}.store();
+    Output{c, d, bias, scalars, sums, rows, columns, group_rows, row}.store();
   }
 
  private:
@@ -42,6 +43,8 @@ class StoreEpilogue {
     const EpilogueScalars<Value>& s;
     const Sum* sums;
     int rows, columns;
+    const GroupRows& group_rows;
+    i64 first_row;
 
     GG_DEVICE void store() const {
       const bool add_c = s.beta != Value(0);
@@ -51,18 +54,31 @@ class StoreEpilogue {
       else store_lines<true>();
     }
 
-    GG_DEVICE D* d_at(int i, int j) const { return static_cast<D*>(const_cast<void*>(d.data)) + i * d.row_stride + j * d.col_stride; }
+    // Row i of the tile in D; below 0: it is left out.
+    GG_DEVICE auto row_of(int i) const {
+      if constexpr (T::SCATTER) return read_row(group_rows.d_index, first_row + i);
+      else return i;
+    }
+    template <class Row>
+    GG_DEVICE D* d_at(Row i, int j) const { return static_cast<D*>(const_cast<void*>(d.data)) + i * d.row_stride + j * d.col_stride; }
     GG_DEVICE const C* c_at(int i, int j) const { return static_cast<const C*>(c.data) + i * c.row_stride + j * c.col_stride; }
 
     GG_DEVICE Value addend(int i, int j) const {
       if constexpr (T::BIAS == 0) return Value(0);
       else return to_sum<Value>(bias[T::BIAS == 1 ? j : i]);
     }
-    GG_DEVICE D value(Sum sum, Value addend) const { return Store<D>::from(epilogue_value<T::ACTIVATION>(static_cast<Value>(sum), addend, s)); }
+    GG_DEVICE D value(int i, Sum sum, Value addend) const {
+      Value out = epilogue_value<T::ACTIVATION>(static_cast<Value>(sum), addend, s);
+      if constexpr (T::SCATTER)
+        if (group_rows.weights) out = static_cast<Value>(group_rows.weights[first_row + i]) * out;
+      return Store<D>::from(out);
+    }
     GG_DEVICE void store_one(int i, int j) const {
+      const auto to = row_of(i);
+      if (T::SCATTER && to < 0) return;
       Value add = addend(i, j);
       if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-      *d_at(i, j) = value(sums[i * PITCH + j], add);
+      *d_at(to, j) = value(i, sums[i * PITCH + j], add);
     }
 
     // Rows lie at multiples of 16 bytes.
@@ -81,6 +97,8 @@ class StoreEpilogue {
           for (int v = j; v < columns; ++v) store_one(i, v);
           continue;
         }
+        const auto to = row_of(i);
+        if (T::SCATTER && to < 0) continue;
         union { Piece piece[PIECES]; Sum element[VECTOR]; } sum;
         union { ptx::Vector16 vector; C element[16 / sizeof(C)]; } in;
         union { ptx::Vector16 vector; D element[VECTOR]; } out;
@@ -91,9 +109,9 @@ class StoreEpilogue {
         for (int v = 0; v < VECTOR; ++v) {
           Value add = addend(i, j + v);
           if constexpr (ADD_C && sizeof(C) == sizeof(D)) add = multiply_add(s.beta, to_sum<Value>(in.element[v]), add);
-          out.element[v] = value(sum.element[v], add);
+          out.element[v] = value(i, sum.element[v], add);
         }
-        ptx::store_vector(d_at(i, j), out.vector);
+        ptx::store_vector(d_at(to, j), out.vector);
       }
     }
 

@@ -38,7 +38,8 @@ class MultistageMainloop {
   static constexpr int SHARED_BYTES = T::STAGES * STAGE_BYTES;
 
   // Sums of the tile whose first row is `row` and first column `column`. All threads of the CTA; begins and ends with shared memory free.
-  GG_DEVICE void run(const GemmParams& p, i64 row, i64 column, char* shared) {
+  // Rows of A are in order.
+  GG_DEVICE void run(const GemmParams& p, const GroupRows&, i64 row, i64 column, char* shared) {
 #pragma unroll
     for (int i = 0; i < MT; ++i)
 #pragma unroll

@@ -19,21 +19,26 @@ class SimtMainloop {
   using Sum = typename T::Sum;
   static constexpr int SHARED_BYTES = 2 * T::BK * (PITCH_A + PITCH_B) * static_cast<int>(sizeof(Sum));
 
-  // As MultistageMainloop::run.
-  GG_DEVICE void run(const GemmParams& p, i64 row, i64 column, char* shared) {
+  // As MultistageMainloop::run. With GATHER, row i of A is where group_rows says.
+  GG_DEVICE void run(const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column, char* shared) {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
       for (int j = 0; j < TN; ++j) sums_[i][j] = 0;
-    const auto* a = static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride;
+    const auto* a = static_cast<const typename T::A*>(p.a.data) + (T::GATHER ? 0 : row * p.a.row_stride);
     const auto* b = static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride;
     const i32 rows = static_cast<i32>(min_of(p.m - row, T::BM)), columns = static_cast<i32>(min_of(p.n - column, T::BN));
     Sum* const ring = reinterpret_cast<Sum*>(shared);
     constexpr int SLOT = T::BK * (PITCH_A + PITCH_B);
     Sum held_a[LOADS_A], held_b[LOADS_B];
+    if constexpr (T::GATHER) {
+      // The tile's rows of A, or -1. The barrier after the last tile's products has let go of the former ones.
+      for (int i = thread(); i < T::BM; i += T::THREADS) gathered()[i] = i < rows ? read_row(group_rows.a_index, row + i) : -1;
+      __syncthreads();
+    }
     const auto load = [&](i64 k) {
-      load_elements<T::A_MN_MAJOR, T::BM>(held_a, a + k * p.a.col_stride, p.a.row_stride, p.a.col_stride, rows, p.k - k);
-      load_elements<T::B_MN_MAJOR, T::BN>(held_b, b + k * p.b.row_stride, p.b.col_stride, p.b.row_stride, columns, p.k - k);
+      load_elements<T::A_MN_MAJOR, T::BM>(held_a, a + k * p.a.col_stride, p.a.row_stride, p.a.col_stride, If<T::GATHER, Gathered, InOrder>{rows}, p.k - k);
+      load_elements<T::B_MN_MAJOR, T::BN>(held_b, b + k * p.b.row_stride, p.b.col_stride, p.b.row_stride, InOrder{columns}, p.k - k);
     };
     const auto store = [&](Sum* slot) {
       store_elements<T::A_MN_MAJOR, T::BM, PITCH_A>(slot, held_a);
@@ -78,13 +83,29 @@ class SimtMainloop {
     k = MN_MAJOR ? index / SPAN : index % T::BK;
   }
 
-  template <bool MN_MAJOR, int SPAN, int COUNT, class Element>
-  GG_DEVICE static void load_elements(Sum (&held)[COUNT], const Element* source, i64 mn_stride, i64 k_stride, i32 mn_left, i64 k_left) {
+  // Where the tile's rows or columns are, counted from the first one's address.
+  struct InOrder {
+    i32 left;
+    GG_DEVICE bool has(int mn) const { return mn < left; }
+    GG_DEVICE i32 at(int mn) const { return mn; }
+  };
+  struct Gathered {
+    i32 left;
+    GG_DEVICE bool has(int mn) const { return gathered()[mn] >= 0; }
+    GG_DEVICE i64 at(int mn) const { return gathered()[mn]; }
+  };
+  GG_DEVICE static i64* gathered() {
+    __shared__ i64 rows[T::BM];
+    return rows;
+  }
+
+  template <bool MN_MAJOR, int SPAN, int COUNT, class Element, class Line>
+  GG_DEVICE static void load_elements(Sum (&held)[COUNT], const Element* source, i64 mn_stride, i64 k_stride, Line line, i64 k_left) {
 #pragma unroll
     for (int e = 0; e < COUNT; ++e) {
       int mn, k;
       place<MN_MAJOR, SPAN>(e, mn, k);
-      held[e] = mn < mn_left && k < k_left ? element(source[mn * mn_stride + k * k_stride]) : Sum(0);
+      held[e] = line.has(mn) && k < k_left ? element(source[line.at(mn) * mn_stride + k * k_stride]) : Sum(0);
     }
   }
   template <class Element>

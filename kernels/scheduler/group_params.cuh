@@ -49,4 +49,17 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g) {
   return out;
 }
 
+// Where group g's rows of A and D lie, if they are not in order.
+GG_HD GroupRows group_rows(const GroupedParams& p, i64 g) {
+  const i64 start = group_start(p, g);
+  GroupRows out = p.rows;
+  out.a_index.data = static_cast<const char*>(out.a_index.data) + start * out.a_index.byte_stride;
+  out.d_index.data = static_cast<const char*>(out.d_index.data) + start * out.d_index.byte_stride;
+  if (out.weights) out.weights += start;
+  return out;
+}
+
+// How many groups there are to compute.
+GG_HD i64 live_groups(const GroupedParams& p) { return p.status && *p.status ? 0 : p.groups; }
+
 }  // namespace ggemm::kernels

@@ -21,6 +21,7 @@ class PlainScheduler {
   GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
   GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
   GG_DEVICE const GemmParams& problem() const { return params_; }
+  GG_DEVICE GroupRows rows() const { return {}; }  // in order
 
  private:
   GG_DEVICE TileCoord tile() const {
@@ -129,6 +130,7 @@ class GroupedScheduler {
   GG_DEVICE i32 tile_column() const { return shared().tile_column; }
   // Read anew where it is needed.
   GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group); }
+  GG_DEVICE GroupRows rows() const { return group_rows(params_, shared().group); }
 
  private:
   GG_DEVICE static Shared& shared() {
@@ -141,7 +143,7 @@ class GroupedScheduler {
   GG_DEVICE void find() {
     Shared& s = shared();
     const GroupedParams& p = params_;
-    const i32 groups = static_cast<i32>(p.groups);
+    const i32 groups = static_cast<i32>(live_groups(p));
     const GroupTile found = s.cursor.find(static_cast<i32>(gridDim.x), groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
     if (DeviceWarp::lane() != 0) return;
     s.group = -1;

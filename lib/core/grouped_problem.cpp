@@ -39,7 +39,7 @@ kernels::Source check_size_source(const ggemm_source& source, const char* field,
 
 // What a form says of a matrix: the sizes that it is stored with, and whether all groups share it.
 struct Stored {
-  const kernels::Source &rows, &cols;
+  kernels::Source rows, cols;
   bool ragged_rows = false, ragged_cols = false;
   bool one() const { return ragged_rows || ragged_cols; }
 };
@@ -166,6 +166,32 @@ GroupedBias check_bias(const ggemm_grouped_desc& desc, const ProblemType& type, 
   return bias;
 }
 
+// The index of rows that lie apart, of a matrix that has `rows` of them.
+kernels::Source check_index(const ggemm_grouped_desc& desc, const ggemm_source& index, int64_t rows, const char* name, const char* rows_name) {
+  check_size(rows, rows_name);
+  kernels::Source out = check_source(index, name, "", desc.groups);
+  if (is_constant(out)) {
+    refuse_given(index, name, forms[desc.form]);
+    if (rows) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld without %s: it must be 0", rows_name, ll(rows), name);
+  } else if (desc.form != GGEMM_GROUPS_RAGGED_M) {
+    fail(GGEMM_ERROR_ARGUMENT, "%s is given with form=%s: only rows of a ragged m lie where an index says", name, forms[desc.form]);
+  }
+  out.value = rows;
+  return out;
+}
+
+void check_rows(const ggemm_grouped_desc& desc, GroupedProblem& p) {
+  p.a_index = check_index(desc, desc.a_index, desc.a_rows, "a_index", "a_rows");
+  p.d_index = check_index(desc, desc.d_index, desc.d_rows, "d_index", "d_rows");
+  if (desc.d_index_unique > 1) fail(GGEMM_ERROR_ARGUMENT, "d_index_unique=%u must be 0 or 1", desc.d_index_unique);
+  if (desc.d_index_unique && is_constant(p.d_index)) fail(GGEMM_ERROR_ARGUMENT, "d_index_unique=1 without d_index: it must be 0");
+  if (!is_constant(p.a_index)) p.type.grouped |= gathered_rows;
+  if (!is_constant(p.d_index)) p.type.grouped |= scattered_rows;
+  if (!is_constant(p.d_index) && !desc.d_index_unique) p.type.grouped |= summed_rows;
+  if (desc.checked > 1) fail(GGEMM_ERROR_ARGUMENT, "checked=%u must be 0 or 1", desc.checked);
+  if (desc.checked) p.type.grouped |= checked_groups;
+}
+
 void check_form(const ggemm_grouped_desc& desc) {
   if (static_cast<unsigned>(desc.form) > GGEMM_GROUPS_BATCH)
     fail(GGEMM_ERROR_ARGUMENT, "form=%d is not a ggemm_grouped_form", static_cast<int>(desc.form));
@@ -219,16 +245,41 @@ void check_scalar_stride(const ProblemType& type, bool on_device, const void* po
   if (byte_stride % size) fail(GGEMM_ERROR_ARGUMENT, "%s_byte_stride=%lld is not a multiple of %lld bytes", name, ll(byte_stride), ll(size));
 }
 
+// The rows of A or D: as many as its index leads to, or as there are in the groups.
+kernels::Source rows_of(const kernels::Source& index, const kernels::Source& m) {
+  return is_constant(index) ? m : kernels::Source{nullptr, 0, index.value, 0, kernels::source_itself};
+}
+
+// What goes with an index of rows, and with checked mode.
+void bind_rows(const GroupedProblem& problem, const ggemm_grouped_args& args, bool output, kernels::GroupedParams& p) {
+  const ProblemType& type = problem.type;
+  if (args.row_weights && !(type.grouped & scattered_rows))
+    fail(GGEMM_ERROR_ARGUMENT, "row_weights=%p without d_index: they are of rows that go where it says", args.row_weights);
+  if (args.row_weights && type.sum == Sum::i32 && type.d == GGEMM_I32)
+    fail(GGEMM_ERROR_ARGUMENT, "row_weights=%p: i8 products stored as i32 take none", args.row_weights);
+  if (args.row_weights) check_pointer(args.row_weights, "row_weights", 4, output, "");
+  p.rows = {problem.a_index, problem.d_index, static_cast<const float*>(args.row_weights)};
+  if (!(type.grouped & checked_groups)) return;
+  check_pointer(args.status, "status", 4, true, "checked=1");
+  p.status = static_cast<const kernels::i32*>(args.status);
+}
+
 bool differ(const kernels::Source& x, const kernels::Source& y) { return is_constant(x) && is_constant(y) && x.value != y.value; }
 
 }  // namespace
+
+kernels::GroupChecks group_checks(const ProblemType& type, bool numbers) {
+  const auto size = [](int dtype) { return static_cast<kernels::i32>(dtype_size(dtype)); };
+  const int scalar = type.sum == Sum::f64 ? GGEMM_F64 : type.sum == Sum::i32 && type.d == GGEMM_I32 ? GGEMM_I32 : GGEMM_F32;
+  return {size(type.a), size(type.b), size(type.c), size(type.d), type.bias ? size(type.bias_dtype) : 0, scalar, numbers, 0};
+}
 
 const char* form_name(ggemm_grouped_form form) { return forms[form]; }
 
 GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   GroupedProblem p{};
   p.type = check_type(desc);
-  p.type.grouped = 1;
+  p.type.grouped = grouped_call;
   check_size(desc.groups, "groups");
   if (desc.groups > INT32_MAX - 32) fail(GGEMM_ERROR_ARGUMENT, "groups=%lld is more than %d", ll(desc.groups), INT32_MAX - 32);
   check_form(desc);
@@ -241,16 +292,19 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   const kernels::Source m = check_size_source(desc.m, "m", p.groups), n = check_size_source(desc.n, "n", p.groups),
                         k = check_size_source(desc.k, "k", p.groups);
   check_sizes(desc, m, n, k);
+  check_rows(desc, p);
   const bool ragged_m = desc.form == GGEMM_GROUPS_RAGGED_M, ragged_k = desc.form == GGEMM_GROUPS_RAGGED_K;
-  p.a = check_grouped_matrix(place_a, desc, desc.a, p.type.a, {m, k, ragged_m, ragged_k});
+  p.stored_m = m, p.stored_k = k;
+  p.a = check_grouped_matrix(place_a, desc, desc.a, p.type.a, {rows_of(p.a_index, p.stored_m), k, ragged_m, ragged_k});
   p.b = check_grouped_matrix(place_b, desc, desc.b, p.type.b, {k, n, ragged_k, false});
   p.c = check_grouped_matrix(place_c, desc, desc.c, p.type.c, {m, n, ragged_m, false});
-  p.d = check_grouped_matrix(place_d, desc, desc.d, p.type.d, {m, n, ragged_m, false});
+  p.d = check_grouped_matrix(place_d, desc, desc.d, p.type.d, {rows_of(p.d_index, p.stored_m), n, ragged_m, false});
+  if (!is_constant(p.a_index)) p.a.start_stride = 0;
+  if (!is_constant(p.d_index)) p.d.start_stride = 0;
   require_distance(place_a, p.a);
   require_distance(place_b, p.b);
   require_distance(place_d, p.d);
   p.bias = check_bias(desc, p.type, m, n);
-  p.stored_m = m, p.stored_k = k;
   p.m = ragged_m ? ends_of(desc, m.value) : desc.form == GGEMM_GROUPS_MASKED ? counts_of(desc, m.value) : m;
   p.n = n;
   p.k = ragged_k ? ends_of(desc, k.value) : k;
@@ -308,9 +362,10 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
     const auto in_all = [&](const GroupedLayout& layout, const void* data, int dtype, const kernels::Source& rows, const kernels::Source& cols) {
       return dense_groups(layout, data, dtype, p.groups, rows, cols);
     };
-    const Extent d = in_all(problem.d, args.d, type.d, problem.stored_m, p.n);
+    const Extent d = in_all(problem.d, args.d, type.d, rows_of(problem.d_index, problem.stored_m), p.n);
     const auto same = [&](const GroupedLayout& layout, const void* data) { return !layout.pointers && !problem.d.pointers && data == args.d; };
-    const bool in_a = same(problem.a, args.a) || d.overlaps(in_all(problem.a, args.a, type.a, problem.stored_m, problem.stored_k));
+    const bool in_a =
+        same(problem.a, args.a) || d.overlaps(in_all(problem.a, args.a, type.a, rows_of(problem.a_index, problem.stored_m), problem.stored_k));
     if (in_a || same(problem.b, args.b) || d.overlaps(in_all(problem.b, args.b, type.b, problem.stored_k, p.n)))
       fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps %s=%p: D must not overlap A or B", args.d, in_a ? "a" : "b", in_a ? args.a : args.b);
   }
@@ -318,10 +373,13 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
     require_distance(place_c, problem.c);
     const bool unlike = type.c != type.d || problem.c.group_stride != problem.d.group_stride || differ(problem.c.row_stride, problem.d.row_stride) ||
                         differ(problem.c.col_stride, problem.d.col_stride);
+    if (args.c == args.d && (type.grouped & scattered_rows))
+      fail(GGEMM_ERROR_ARGUMENT, "c is d with d_index: C is in the groups' order, and must not be D");
     if (args.c == args.d && unlike)
       fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s), strides or group strides differ", dtype_name(type.c), dtype_name(type.d));
   }
   if (!reads_c) p.c.data = nullptr;
+  bind_rows(problem, args, output, p);
   return p;
 }
 

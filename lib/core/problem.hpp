@@ -21,13 +21,16 @@ struct ProblemType {
   Major major_a, major_b;
   std::uint8_t activation;  // ggemm_activation
   std::uint8_t bias;        // ggemm_bias
-  std::uint8_t grouped;     // 0 or 1
+  std::uint8_t grouped;     // 0: plain; else grouped_call and others
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
   std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size of 2^31 or more
   std::uint8_t reserved[2];
   bool operator==(const ProblemType&) const = default;
 };
 
+// Of a grouped problem: rows of A that lie where an index says, rows of D that do, those of D that may meet; and that groups are checked before, which needs a kernel of
+// its own and nothing of the others.
+constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, summed_rows = 8, checked_groups = 16;
 constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8, too_long = 16;
 
 // A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings.
@@ -69,6 +72,7 @@ struct GroupedProblem {
   kernels::Source stored_m, stored_k;  // of the matrices: what a ragged size is in all, what a masked one has room for
   GroupedLayout a, b, c, d;
   GroupedBias bias;
+  kernels::Source a_index, d_index;  // with how many rows A and D have; kind 0: rows in order
   EpilogueScalars scalars;
   std::int64_t expected_m, expected_n, expected_k;  // 0: not known
 };
@@ -85,6 +89,9 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
 // ProblemType::unreachable. Tensor maps take unit strides in one direction, and in the other, as at the address, multiples of
 // 16 bytes; coordinates have 31 bits.
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
+
+// What the kernels' check of groups needs to know. numbers: sizes, ends and indices are to be what they say, not cut to what is legal.
+kernels::GroupChecks group_checks(const ProblemType& type, bool numbers);
 
 // Bytes of an element; text of an enum. The names of ggemm.h.
 std::size_t dtype_size(int dtype);

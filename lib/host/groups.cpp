@@ -4,71 +4,112 @@
 #include <cstdint>
 
 #include "core/error.hpp"
-#include "epilogue/value.cuh"
-#include "scheduler/group_params.cuh"
+#include "scheduler/group_check.cuh"
 
 namespace ggemm::host {
 namespace {
 
+using kernels::Fault;
+using kernels::Field;
+using kernels::i32;
 using kernels::i64;
 
-bool beta_is_zero(const core::ProblemType& type, const kernels::EpilogueParams& epilogue) {
-  if (type.sum == core::Sum::f64) return kernels::scalar_value<double>(epilogue.beta) == 0;
-  if (type.sum == core::Sum::i32 && type.d == GGEMM_I32) return kernels::scalar_value<kernels::i32>(epilogue.beta) == 0;
-  return kernels::scalar_value<float>(epilogue.beta) == 0;
+static_assert(static_cast<int>(Fault::index) == GGEMM_FAULT_INDEX && static_cast<int>(Field::bias) == GGEMM_FIELD_BIAS);
+
+constexpr const char* names[] = {"", "m", "n", "k", "a", "b", "c", "d", "bias"};  // by Field
+
+struct Operand {
+  const void* data;
+  int dtype;
+  i64 rows, columns;
+  kernels::Matrix matrix;
+};
+Operand operand_of(const core::ProblemType& type, const kernels::GemmParams& x, Field field) {
+  switch (field) {
+    case Field::a:
+      return {x.a.data, type.a, x.m, x.k, x.a};
+    case Field::b:
+      return {x.b.data, type.b, x.k, x.n, x.b};
+    case Field::c:
+      return {x.c.data, type.c, x.m, x.n, x.c};
+    case Field::d:
+      return {x.d.data, type.d, x.m, x.n, x.d};
+    default:
+      return {x.bias, type.bias_dtype, 0, 0, {}};
+  }
 }
 
-void check_pointer(const char* name, const void* pointer, int dtype, i64 group) {
-  if (!pointer) core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] is NULL", name, group);
-  const std::size_t size = core::dtype_size(dtype);
-  if (reinterpret_cast<std::uintptr_t>(pointer) % size != 0)
-    core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] = %p is not a multiple of its element's %zu bytes", name, group, pointer, size);
+[[noreturn]] void fail_number(const kernels::GroupedParams& p, i64 g, const kernels::GroupFault& what) {
+  const kernels::Source& source = what.field == Field::m ? p.m : what.field == Field::n ? p.n : p.k;
+  const char* const name = names[static_cast<int>(what.field)];
+  const i64 number = kernels::read_number(source, g);
+  if (what.fault == Fault::end)
+    core::fail(GGEMM_ERROR_ARGUMENT, "ends[%lld] = %lld, after %lld and with %s=%lld in all: ends must not fall or pass the last", g, number,
+               g > 0 ? kernels::read_number(source, g - 1) : 0, name, source.value);
+  if (source.mode == kernels::source_count)
+    core::fail(GGEMM_ERROR_ARGUMENT, "counts[%lld] = %lld, with room for %s=%lld", g, number, name, source.value);
+  core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] = %lld: sizes must be 0 or more", name, g, number);
 }
 
-// Offsets in bytes are counted in 64 bits.
-void check_span(const char* name, const kernels::Matrix& matrix, i64 rows, i64 columns, int dtype, i64 group) {
-  i64 down, across, all, bytes;
-  if (__builtin_mul_overflow(rows - 1, matrix.row_stride, &down) || __builtin_mul_overflow(columns - 1, matrix.col_stride, &across) ||
-      __builtin_add_overflow(down, across, &all) || __builtin_mul_overflow(all, static_cast<i64>(core::dtype_size(dtype)), &bytes))
-    core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld]: %lld x %lld elements with strides %lld and %lld span more than 2^63 bytes", name, group, rows,
-               columns, matrix.row_stride, matrix.col_stride);
+[[noreturn]] void fail_operand(const core::ProblemType& type, const kernels::GemmParams& x, i64 g, const kernels::GroupFault& what) {
+  const Operand o = operand_of(type, x, what.field);
+  const char* const name = names[static_cast<int>(what.field)];
+  switch (what.fault) {
+    case Fault::null:
+      core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] is NULL", name, g);
+    case Fault::align:
+      core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] = %p is not a multiple of its element's %zu bytes", name, g, o.data, core::dtype_size(o.dtype));
+    case Fault::stride:
+      if (x.d.row_stride == 0 && x.m > 1)
+        core::fail(GGEMM_ERROR_ARGUMENT, "d.row_stride[%lld] = 0 with m[%lld] = %lld: rows of D would share their elements", g, g, x.m);
+      core::fail(GGEMM_ERROR_ARGUMENT, "d.col_stride[%lld] = 0 with n[%lld] = %lld: columns of D would share their elements", g, g, x.n);
+    default:
+      core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld]: %lld x %lld elements with strides %lld and %lld span more than 2^63 bytes", name, g, o.rows,
+                 o.columns, o.matrix.row_stride, o.matrix.col_stride);
+  }
 }
 
-void check_d_strides(const kernels::GemmParams& params, i64 group) {
-  if (params.d.row_stride == 0 && params.m > 1)
-    core::fail(GGEMM_ERROR_ARGUMENT, "d.row_stride[%lld] = 0 with m[%lld] = %lld: rows of D would share their elements", group, group, params.m);
-  if (params.d.col_stride == 0 && params.n > 1)
-    core::fail(GGEMM_ERROR_ARGUMENT, "d.col_stride[%lld] = 0 with n[%lld] = %lld: columns of D would share their elements", group, group, params.n);
+[[noreturn]] void fail_index(const kernels::GroupedParams& p, i64 row, const kernels::GroupFault& what) {
+  const kernels::Source& index = what.field == Field::a ? p.rows.a_index : p.rows.d_index;
+  const char* const name = names[static_cast<int>(what.field)];
+  core::fail(GGEMM_ERROR_ARGUMENT, "%s_index[%lld] = %lld with %s_rows=%lld", name, row, kernels::read_number(index, row), name, index.value);
+}
+
+// The first of group g's rows whose index is no row; as many as there are if there is none.
+i64 first_wrong_row(const kernels::GroupedParams& p, i64 g, kernels::GroupFault& what) {
+  const kernels::GroupRows rows = kernels::group_rows(p, g);
+  const i64 count = rows.a_index.kind || rows.d_index.kind ? kernels::group_row_count(p, g) : 0;
+  for (i64 i = 0; i < count; ++i)
+    if (what = kernels::index_fault(rows, i); what.fault != Fault::none) return i;
+  return count;
 }
 
 }  // namespace
 
 void check_c(const core::ProblemType& type, const kernels::GemmParams& params) {
-  if (!params.c.data && params.m > 0 && params.n > 0 && !beta_is_zero(type, params.epilogue))
+  if (!params.c.data && params.m > 0 && params.n > 0 && !kernels::is_zero(params.epilogue.beta, core::group_checks(type, false).scalar))
     core::fail(GGEMM_ERROR_ARGUMENT, "c is NULL, but beta is not 0");
 }
 
-i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
-  i64 filled = 0;
+FoundFault find_fault(const kernels::GroupedParams& grouped, const kernels::GroupChecks& checks) {
   for (i64 g = 0; g < grouped.groups; ++g) {
-    const kernels::GemmParams params = kernels::group_params(grouped, g);
-    if (params.m == 0 || params.n == 0) continue;
-    check_pointer("d", params.d.data, type.d, g);
-    check_d_strides(params, g);
-    check_span("d", params.d, params.m, params.n, type.d, g);
-    if (params.k > 0) {
-      check_pointer("a", params.a.data, type.a, g);
-      check_pointer("b", params.b.data, type.b, g);
-      check_span("a", params.a, params.m, params.k, type.a, g);
-      check_span("b", params.b, params.k, params.n, type.b, g);
-    }
-    if (!beta_is_zero(type, params.epilogue)) {
-      check_pointer("c", params.c.data, type.c, g);
-      check_span("c", params.c, params.m, params.n, type.c, g);
-    }
-    if (type.bias != GGEMM_BIAS_NONE) check_pointer("bias", params.bias, type.bias_dtype, g);
-    ++filled;
+    kernels::GroupFault what = kernels::group_fault(grouped, g, checks);
+    if (what.fault != Fault::none) return {what, g, 0};
+    const i64 row = checks.numbers ? first_wrong_row(grouped, g, what) : 0;
+    if (what.fault != Fault::none) return {what, g, kernels::group_start(grouped, g) + row};
   }
+  return {};
+}
+
+i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
+  const bool checked = grouped.status != nullptr;
+  const FoundFault found = find_fault(grouped, core::group_checks(type, checked));
+  if (checked) found.tell(const_cast<i32*>(grouped.status));
+  if (found.what.fault == Fault::index) fail_index(grouped, found.row, found.what);
+  if (found.what.fault == Fault::size || found.what.fault == Fault::end) fail_number(grouped, found.group, found.what);
+  if (found.what.fault != Fault::none) fail_operand(type, kernels::group_params(grouped, found.group), found.group, found.what);
+  i64 filled = 0;
+  for (i64 g = 0; g < grouped.groups; ++g) filled += kernels::read_source(grouped.m, g) > 0 && kernels::read_source(grouped.n, g) > 0;
   return filled;
 }
 

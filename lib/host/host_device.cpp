@@ -15,6 +15,7 @@
 #include "host/groups.hpp"
 #include "host/pool.hpp"
 #include "host/product.hpp"
+#include "host/scatter.hpp"
 #include "scheduler/group_params.cuh"
 
 namespace ggemm::host {
@@ -63,6 +64,7 @@ struct HostDevice::Impl {
   template <class T, class V> void run(const core::ProblemType& type, const kernels::GemmParams& params);
   template <class T, class V> void run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call);
   template <class T, class V> void run_groups(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
+  template <class T, class V> void run_scattered(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
   template <class Compute> void share(i64 tiles, double work, const Compute& compute);
 
   const core::DeviceFacts facts;
@@ -144,7 +146,9 @@ void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const ker
   const int threads = static_cast<int>(std::max<i64>(1, facts.threads / std::max<i64>(1, filled)));
   const auto product_of = [&](i64 group) {
     core::ProblemType type = given_type;
-    const kernels::GemmParams params = turned_if_better(type, kernels::group_params(grouped, group), isa.kernels<T>().b.width);
+    kernels::GemmParams params = kernels::group_params(grouped, group);
+    if (type.grouped & core::gathered_rows) return Product<T, V>(isa, type, params, threads, kernels::group_rows(grouped, group).a_index);
+    params = turned_if_better(type, params, isa.kernels<T>().b.width);
     return Product<T, V>(isa, type, params, threads);
   };
   i64 tiles = 0, found = 0;
@@ -160,6 +164,14 @@ void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const ker
     const Share* const at = std::upper_bound(shares, shares + found, tile, [](i64 value, const Share& s) { return value < s.end; });
     product_of(at->group).compute(tile - (at == shares ? 0 : at[-1].end), scratch);
   });
+}
+
+template <class T, class V>
+void HostDevice::Impl::run_scattered(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled) {
+  if (!(type.grouped & core::scattered_rows)) return run_groups<T, V>(type, params, filled);
+  const Scatter<V> scatter(isa, type, params);
+  run_groups<T, V>(scatter.type(), scatter.params(), filled);
+  share(scatter.rows(), scatter.work(), [&](i64 row, Scratch& scratch) { scatter.store(row, Workspace<T, V>(scratch.data()).values, max_columns<T>); });
 }
 
 HostDevice::HostDevice(int threads, const char* cblas_path) : impl_(std::make_unique<Impl>(std::max(1, threads), cblas_path)) {}
@@ -184,9 +196,9 @@ void HostDevice::run(const core::ProblemType& type, const kernels::GroupedParams
   const i64 filled = check_groups(type, params);
   const DefaultFloatEnvironment environment;
   switch (type.sum) {
-    case core::Sum::f32: return impl_->run_groups<float, float>(type, params, filled);
-    case core::Sum::f64: return impl_->run_groups<double, double>(type, params, filled);
-    case core::Sum::i32: return type.d == GGEMM_I32 ? impl_->run_groups<i32, i32>(type, params, filled) : impl_->run_groups<i32, float>(type, params, filled);
+    case core::Sum::f32: return impl_->run_scattered<float, float>(type, params, filled);
+    case core::Sum::f64: return impl_->run_scattered<double, double>(type, params, filled);
+    case core::Sum::i32: return type.d == GGEMM_I32 ? impl_->run_scattered<i32, i32>(type, params, filled) : impl_->run_scattered<i32, float>(type, params, filled);
   }
 }
 

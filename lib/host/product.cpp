@@ -44,14 +44,15 @@ template <class T, class V>
 typename Product<T, V>::Operand Product<T, V>::operand(const kernels::Matrix& matrix, int dtype, i64 row_stride, i64 k_stride, bool tf32) const {
   const bool as_is = !tf32 && ((std::is_same_v<T, float> && dtype == GGEMM_F32) || (std::is_same_v<T, double> && dtype == GGEMM_F64));
   const LoadRow<T> load = kernels_->load[tf32 ? load_tf32 : dtype];
-  return {static_cast<const char*>(matrix.data), row_stride, k_stride, static_cast<i64>(core::dtype_size(dtype)), load, as_is};
+  return {static_cast<const char*>(matrix.data), row_stride, k_stride, static_cast<i64>(core::dtype_size(dtype)), load, as_is, {}};
 }
 
 template <class T, class V>
-Product<T, V>::Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads)
+Product<T, V>::Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads, const kernels::Source& a_index)
     : kernels_(&isa.kernels<T>()), m_(params.m), n_(params.n), k_(params.k), epilogue_(isa, type, params) {
   const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
   a_ = operand(params.a, type.a, params.a.row_stride, params.a.col_stride, tf32);
+  a_.index = a_index;
   b_ = operand(params.b, type.b, params.b.col_stride, params.b.row_stride, tf32);
   cut(threads);
 }
@@ -91,11 +92,23 @@ double Product<T, V>::work() const {
   return static_cast<double>(m_) * static_cast<double>(n_) * (static_cast<double>(k_) + of_an_element);
 }
 
+// Rows [row, row + rows) from k on, converted, `depth` apart.
+template <class T, class V>
+void Product<T, V>::load_rows(const Operand& from, T* run, i64 row, i64 rows, i64 k, i64 depth) const {
+  for (i64 i = 0; i < rows; ++i) {
+    const i64 at = from.index.kind ? kernels::read_row(from.index, row + i) : row + i;
+    if (at < 0)
+      std::fill(run + i * depth, run + (i + 1) * depth, T(0));
+    else
+      from.load(run + i * depth, from.data + (at * from.row_stride + k * from.k_stride) * from.size, from.k_stride, depth);
+  }
+}
+
 // Converts rows [row, row + rows) and k [k, k + depth) of an operand into panels. It goes along whichever direction is contiguous.
 template <class T, class V>
 void Product<T, V>::pack(const Operand& from, const PanelWriter<T>& writer, T* panels, i64 row, i64 rows, i64 k, i64 depth, T* run) const {
   const char* base = from.data + (row * from.row_stride + k * from.k_stride) * from.size;
-  if (from.row_stride == 1 && from.k_stride != 1) {
+  if (from.row_stride == 1 && from.k_stride != 1 && !from.index.kind) {
     for (i64 i = 0; i < depth; ++i) {
       const char* slice = base + i * from.k_stride * from.size;
       if (!from.as_is) from.load(run, slice, 1, rows);
@@ -103,13 +116,11 @@ void Product<T, V>::pack(const Operand& from, const PanelWriter<T>& writer, T* p
     }
     return;
   }
-  const bool in_place = from.as_is && from.k_stride == 1;
+  const bool in_place = from.as_is && from.k_stride == 1 && !from.index.kind;
   for (i64 r = 0; r < rows; r += writer.width, panels += writer.width * depth) {
     const i64 count = std::min<i64>(writer.width, rows - r);
     const char* first = base + r * from.row_stride * from.size;
-    if (!in_place) {
-      for (i64 i = 0; i < count; ++i) from.load(run + i * depth, first + i * from.row_stride * from.size, from.k_stride, depth);
-    }
+    if (!in_place) load_rows(from, run, row + r, count, k, depth);
     writer.from_rows(panels, in_place ? reinterpret_cast<const T*>(first) : run, in_place ? from.row_stride : depth, count, depth);
   }
 }

@@ -13,8 +13,9 @@ kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::Gem
 template <class T, class V>
 class Product {
  public:
-  // threads: those who will share the work, for the size of tiles. Throws GGEMM_ERROR_ARGUMENT if there are more than 2^62 tiles.
-  Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads);
+  // threads: those who will share the work, for the size of tiles. a_index: where A's rows lie; kind 0: in order. Throws GGEMM_ERROR_ARGUMENT if there are more
+  // than 2^62 tiles.
+  Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads, const kernels::Source& a_index = {});
   i64 tiles() const { return tiles_m_ * tiles_n_; }
   // Multiply-adds and stores, about; to tell whether threads are worth it.
   double work() const;
@@ -28,9 +29,11 @@ class Product {
     i64 size;                  // bytes of an element
     LoadRow<T> load;
     bool as_is;  // elements are T already
+    kernels::Source index;  // of rows that lie anywhere; else of kind 0
   };
   Operand operand(const kernels::Matrix& matrix, int dtype, i64 row_stride, i64 k_stride, bool tf32) const;
   void cut(int threads);
+  void load_rows(const Operand& from, T* run, i64 row, i64 rows, i64 k, i64 depth) const;
   void pack(const Operand& from, const PanelWriter<T>& writer, T* panels, i64 row, i64 rows, i64 k, i64 depth, T* run) const;
 
   const Kernels<T>* kernels_;

@@ -14,6 +14,9 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   request.name = "ggemm_" + core::kernel_name(problem_type, named) + "_" + core::dtype_name(type.d);
   if (type.activation) request.name += std::string("_") + core::activation_name(type.activation);
   if (problem_type.bias) request.name += problem_type.bias == GGEMM_BIAS_PER_COLUMN ? "_bias_column" : "_bias_row";
+  const bool gather = type.grouped & core::gathered_rows, scatter = type.grouped & core::scattered_rows;
+  if (gather) request.name += "_gather";
+  if (scatter) request.name += "_scatter";
   if (type.grouped) request.name += "_grouped";
   if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   request.root = std::string(core::family_name(config.family)) + ".cu";
@@ -30,7 +33,9 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_MAJOR_B", static_cast<int>(type.major_b));
   define("GG_ACTIVATION", type.activation);
   define("GG_BIAS", type.bias);
-  define("GG_GROUPED", type.grouped);
+  define("GG_GROUPED", type.grouped != 0);
+  define("GG_GATHER", gather);
+  define("GG_SCATTER", scatter);
   define("GG_BM", config.tile_m);
   define("GG_BN", config.tile_n);
   define("GG_BK", config.tile_k);
@@ -51,5 +56,7 @@ Request render_prepare(const std::string& arch) { return {"ggemm_prepare", "prep
 Request render_repack(int element_size, bool turn, const std::string& arch) {
   return {core::text("ggemm_repack_%d%s", element_size, turn ? "_turn" : ""), "repack.cu", {{"GG_SIZE", std::to_string(element_size)}, {"GG_TURN", turn ? "1" : "0"}}, arch};
 }
+
+Request render_check(const std::string& arch) { return {"ggemm_check", "check.cu", {}, arch}; }
 
 }  // namespace ggemm::jit

@@ -10,6 +10,8 @@ namespace ggemm::jit {
 Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, const std::string& arch);
 // The kernel that copies a matrix for those that copy by tensor maps. turn: its lines are not contiguous in the source.
 Request render_repack(int element_size, bool turn, const std::string& arch);
+// The kernel that checks the groups of a grouped call.
+Request render_check(const std::string& arch);
 
 // The kernel that runs before a grouped product of those.
 Request render_prepare(const std::string& arch);

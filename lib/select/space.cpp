@@ -104,6 +104,7 @@ struct Rule {
 
 constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
+    {[](const Query& q) { return !(q.type.grouped & core::summed_rows); }, "rows of D that may meet (d_index without d_index_unique) are added up on the host device only"},
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
@@ -141,6 +142,7 @@ bool warp_part(const Query& q, int span, int warps) {
 
 constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability >= 80; }, "needs compute capability 8.0 or newer"},
+    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows); }, "takes rows of A in order only"},
     {[](const Query& q) { return q.type.a == q.type.b; }, "A and B must have one dtype"},
     {[](const Query& q) {
        const int a = q.type.a;
@@ -179,6 +181,7 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
+    {[](const Query& q) { return !(q.type.grouped & (core::gathered_rows | core::scattered_rows)); }, "takes rows of A and D in order only"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
@@ -241,7 +244,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 
-std::int64_t static_shared_bytes(const ProblemType& type, const Config& config) { return type.grouped || config.family == Family::sm80 ? 1024 : 0; }
+std::int64_t static_shared_bytes(const ProblemType& type, const Config& config) { return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0); }
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
 

@@ -28,6 +28,9 @@ double time_of(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(out) && out > 0 ? out : 0;
 }
 
+// What is checked, or goes to D where, takes no other kernel to be best.
+const char* form_of(const core::ProblemType& type) { return !type.grouped ? "plain" : type.grouped & core::gathered_rows ? "grouped gather" : "grouped"; }
+
 }  // namespace
 
 std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts) {
@@ -35,7 +38,7 @@ std::string record_key(const core::ProblemKey& key, const char* tune_key, const 
   const std::string sizes = tune_key ? std::string("own key ") + tune_key
                                      : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
   return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c%c%s %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
-                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", t.grouped ? "grouped" : "plain",
+                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", form_of(t),
                     sizes.c_str());
 }
 

@@ -3,57 +3,18 @@
 #include <cmath>
 #include <functional>
 
-#include "fixture.hpp"
+#include "ragged.hpp"
 
 namespace ggemm::tests {
 namespace {
 
-constexpr std::int64_t groups = 3, rows = 7, n = 2, k = 2;
-
-// Seven rows in three groups of 3, 0 and 2 rows; two rows behind the last end. Group g multiplies by g + 1.
-struct Ragged {
-  Ragged() : d(rows * n, -7.0f), c(rows * n, 100.0f) {
-    for (std::int64_t i = 0; i < rows; ++i) a.insert(a.end(), {static_cast<float>(i), 1.0f});
-    for (int g = 0; g < groups; ++g) b.insert(b.end(), {g + 1.0f, 0.0f, 0.0f, g + 1.0f});
-    desc.form = GGEMM_GROUPS_RAGGED_M;
-    desc.groups = groups;
-    desc.m = ggemm_const(rows), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
-    desc.ends = ggemm_i32_at(ends, 4);
-    desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
-    args.a = a.data(), args.b = b.data(), args.d = d.data();
-  }
-  Ragged(const Ragged&) = delete;
-  ggemm_status run() { return ggemm_grouped_gemm(context.get(), &desc, &args, nullptr); }
-  ContextPointer context = host_context();
-  std::int32_t ends[groups] = {3, 3, 5};
-  std::vector<float> a, b, d, c, bias = {10, 20, 30, 40, 50, 60, 70};
-  float scalars[2 * groups] = {1, 0, 2, 0, -1, 0};
-  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
-  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
-};
+using namespace ragged;
 
 struct Wrong {
   const char* title;
   std::function<void(Ragged&)> spoil;
   std::vector<std::string> sentence;
 };
-
-void to_ragged_k(Ragged& p) {
-  p.desc.form = GGEMM_GROUPS_RAGGED_K;
-  p.desc.m = ggemm_const(2), p.desc.k = ggemm_const(rows);
-  p.desc.a.row_stride = ggemm_const(1), p.desc.a.col_stride = ggemm_const(2);
-}
-void to_masked(Ragged& p) {
-  p.desc.form = GGEMM_GROUPS_MASKED;
-  p.desc.ends = ggemm_const(0);
-  p.desc.m = ggemm_const(2);
-  p.desc.counts = ggemm_i32_at(p.ends, 4);
-}
-void to_batch(Ragged& p) {
-  to_masked(p);
-  p.desc.form = GGEMM_GROUPS_BATCH;
-  p.desc.counts = ggemm_const(0);
-}
 
 const Wrong wrongs[] = {
     {"no ends", [](Ragged& p) { p.desc.ends = ggemm_const(0); }, {"ends", "form=ragged_m", "device memory"}},
@@ -116,6 +77,27 @@ const Wrong wrongs[] = {
        p.desc.a.group_stride = p.desc.d.group_stride = 4, p.desc.epilogue.bias = GGEMM_BIAS_PER_ROW, p.args.bias = p.bias.data();
      },
      {"bias_group_stride=GGEMM_PACKED"}},
+    {"an index of A in another form",
+     [](Ragged& p) { to_batch(p), p.desc.a_index = ggemm_i32_at(p.ends, 4), p.desc.a_rows = 3; },
+     {"a_index is given", "form=batch"}},
+    {"an index of D in another form",
+     [](Ragged& p) { to_ragged_k(p), p.desc.d_index = ggemm_i32_at(p.ends, 4), p.desc.d_rows = 3; },
+     {"d_index is given", "form=ragged_k"}},
+    {"an index of A nowhere", [](Ragged& p) { p.desc.a_index = ggemm_i32_at(nullptr, 4); }, {"a_index.data is NULL"}},
+    {"an index that is a constant", [](Ragged& p) { p.desc.a_index = ggemm_const(3); }, {"a_index is given"}},
+    {"rows of A without their index", [](Ragged& p) { p.desc.a_rows = 5; }, {"a_rows=5", "a_index"}},
+    {"a negative number of rows of D", [](Ragged& p) { p.desc.d_index = ggemm_i32_at(p.ends, 4), p.desc.d_rows = -1; }, {"d_rows=-1"}},
+    {"rows of D that do not meet, without an index", [](Ragged& p) { p.desc.d_index_unique = 1; }, {"d_index_unique=1", "d_index"}},
+    {"a flag of an index that is none", [](Ragged& p) { p.desc.d_index = ggemm_i32_at(p.ends, 4), p.desc.d_index_unique = 2; }, {"d_index_unique=2"}},
+    {"weights of rows without an index", [](Ragged& p) { p.args.row_weights = p.scalars; }, {"row_weights=0x", "d_index"}},
+    {"C that is D with an index",
+     [](Ragged& p) {
+       p.desc.d_index = ggemm_i32_at(p.ends, 4), p.desc.d_rows = rows;
+       p.args.c = p.d.data(), p.args.beta = p.scalars;
+     },
+     {"c is d", "d_index"}},
+    {"a flag of checked mode that is none", [](Ragged& p) { p.desc.checked = 2; }, {"checked=2"}},
+    {"checked mode without a status", [](Ragged& p) { p.desc.checked = 1; }, {"status is NULL", "checked=1"}},
     {"batch: the same D for all", [](Ragged& p) { to_batch(p), p.desc.d.group_stride = 0; }, {"d.group_stride=0"}},
     // What only the groups' own numbers show.
     {"batch: pointers of A, one of them NULL",

@@ -184,6 +184,8 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   for (int attempt = 0; attempt < 30; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
+    kernel.type.gather = kernel.type.grouped && rng.chance(0.2);
+    kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }
   return std::nullopt;

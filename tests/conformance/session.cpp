@@ -61,10 +61,14 @@ Bytes Session::read_back(const Images& images, const Addresses& at) {
 
 Outcome Session::compare(const Case& c, const Images& images, const Addresses& at, const CheckOptions& options) {
   if (auto wrong = check_result(c, images, read_back(images, at), options)) return {Verdict::wrong, *wrong};
+  std::int32_t status[4] = {};
+  if (c.checked) memory_->read(status, at[slot_status], sizeof status);
+  if (status[0] || status[1] || status[2] || status[3])
+    return {Verdict::wrong, "the check found fault " + std::to_string(status[0]) + " in field " + std::to_string(status[2]) + " of group " + std::to_string(status[1])};
   // What is only read must be as it was. On the GPU that costs more copies than it is worth: a stray write there lands in a guard page or in D's
   // padding.
   for (int i = 0; host_ && i < slot_count; ++i)
-    if (i != slot_d && !images[i].empty() && std::memcmp(images[i].data(), at[i], images[i].size()) != 0)
+    if (i != slot_d && i != slot_status && !images[i].empty() && std::memcmp(images[i].data(), at[i], images[i].size()) != 0)
       return {Verdict::wrong, "an input was changed (buffer " + std::to_string(i) + ")"};
   return {};
 }

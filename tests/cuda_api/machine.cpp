@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/groups.hpp"
 #include "params.cuh"
 #include "scheduler/group_params.cuh"
 
@@ -38,6 +39,18 @@ void repack(const std::string& kernel, const kernels::RepackParams& p) {
                   static_cast<const char*>(p.from) + (line * p.line_stride + at * p.element_stride) * static_cast<std::int64_t>(size), size);
 }
 
+constexpr const char* checker = "ggemm_check";
+
+// Checks as kernels/check.cu does.
+void check_groups(const kernels::CheckParams& p) { host::find_fault(p.groups, p.checks).tell(p.status); }
+
+// What there is to compute for a grouped kernel, which looks at no status but its own.
+kernels::GroupedParams live_params(const kernels::GroupedParams& given) {
+  kernels::GroupedParams params = given;
+  params.groups = kernels::live_groups(given), params.status = nullptr;
+  return params;
+}
+
 // The product that a plain kernel was asked for, as the caller described it.
 kernels::GemmParams plain_params(const std::string& kernel, const void* parameters) {
   if (!by_tensor_maps(kernel)) return *static_cast<const kernels::GemmParams*>(parameters);
@@ -47,7 +60,8 @@ kernels::GemmParams plain_params(const std::string& kernel, const void* paramete
 
 // What the kernel that runs before a grouped one finds out: each group's product.
 void prepare(const kernels::PrepareParams& p) {
-  for (std::int64_t g = 0; g < p.problem.groups; ++g) p.records[g].facts.problem = kernels::group_params(p.problem, g);
+  const bool live = kernels::live_groups(p.problem) > 0;
+  for (std::int64_t g = 0; g < p.problem.groups; ++g) p.records[g].facts.problem = live ? kernels::group_params(p.problem, g) : kernels::GemmParams{};
 }
 
 }  // namespace
@@ -56,7 +70,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   std::string rest = symbol;
   REQUIRE(rest.starts_with("ggemm_"));
   rest.erase(0, 6);
-  const bool columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped");
+  const bool columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;
   // The longer name first: "gelu_tanh" ends like "tanh".
@@ -71,7 +85,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   type.activation = static_cast<std::uint8_t>(activation);
   type.bias = static_cast<std::uint8_t>(bias);
   type.bias_dtype = bias ? type.d : 0;
-  type.grouped = grouped;
+  type.grouped = static_cast<std::uint8_t>((grouped ? core::grouped_call : 0) | (gather ? core::gathered_rows : 0) | (scatter ? core::scattered_rows : 0));
   type.major_d = columns ? core::Major::mn : core::Major::k;
   return type;
 }
@@ -108,6 +122,7 @@ int Machine::sizes(void*, const char* kernel, std::size_t* out) {
   const bool grouped = name.find("_grouped") != std::string::npos, maps = by_tensor_maps(name);
   if (repacks(name)) out[0] = sizeof(kernels::RepackParams);
   else if (prepares(name)) out[0] = sizeof(kernels::PrepareParams);
+  else if (name == checker) out[0] = sizeof(kernels::CheckParams);
   else if (grouped) out[0] = maps ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams);
   else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
   return 1;
@@ -121,6 +136,10 @@ double Machine::answer(void* user, const fake_launch* launch) {
       repack(kernel, *static_cast<const kernels::RepackParams*>(launch->parameters[0]));
       return 1.0;
     }
+    if (kernel == checker) {
+      check_groups(*static_cast<const kernels::CheckParams*>(launch->parameters[0]));
+      return 1.0;
+    }
     if (prepares(kernel)) {
       prepare(*static_cast<const kernels::PrepareParams*>(launch->parameters[0]));
       return 1.0;
@@ -132,7 +151,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
       plain.grouped = 0;
       for (std::int64_t g = 0; g < params.groups; ++g) machine.reference_.run(plain, params.records[g].facts.problem);
     } else if (type.grouped)
-      machine.reference_.run(type, *static_cast<const kernels::GroupedParams*>(launch->parameters[0]));
+      machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
     else
       machine.reference_.run(type, plain_params(kernel, launch->parameters[0]));
   } catch (const std::exception& e) {

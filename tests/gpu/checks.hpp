@@ -50,6 +50,7 @@ class Loaded {
   Memory& memory() { return *memory_; }
   Bytes result();
   const Addresses& addresses() const { return at_; }
+  const Images& images() const { return images_; }
 
  private:
   std::unique_ptr<Memory> memory_;
@@ -75,6 +76,7 @@ struct Check {
   bool alone = false;         // it looks at the whole device: no other process may use it meanwhile
 };
 std::vector<Check> capture_checks(int ordinal);
+std::vector<Check> group_checks(int ordinal);
 std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats);
 
 }  // namespace ggemm::tests

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggemm_gpu_capture: stream capture, concurrency and the caller's context, on a real GPU.
+// ggemm_gpu_capture: stream capture, checked groups, concurrency and the caller's context, on a real GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, threads and streams, and the caller's context, on a GPU.
+constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, checked groups, threads and streams, and the caller's context, on a GPU.
 
   --ordinal N       CUDA device ordinal (0)
   --only TEXT       only checks whose name holds TEXT
@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<Check> checks = capture_checks(arguments.ordinal);
+  for (Check& check : group_checks(arguments.ordinal)) checks.push_back(std::move(check));
   for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats))
     checks.push_back(std::move(check));
   std::string json = "{\n  \"checks\": [";

@@ -80,6 +80,10 @@ struct Epilogue {
 };
 constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE}, {true, GGEMM_BIAS_NONE}, {false, GGEMM_BIAS_PER_COLUMN}, {true, GGEMM_BIAS_PER_ROW}};
 
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says.
+constexpr int forms[] = {0, core::grouped_call, core::grouped_call | core::scattered_rows, core::grouped_call | core::scattered_rows | core::gathered_rows};
+constexpr int form_count = sizeof forms / sizeof forms[0];
+
 // One way to fill in a problem's type.
 struct Variant {
   core::ProblemType type;
@@ -98,7 +102,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   if (epilogues[epilogue].activation) desc.epilogue.activation = int_epilogue ? GGEMM_ACTIVATION_RELU : GGEMM_ACTIVATION_GELU;
   desc.epilogue.bias = epilogues[epilogue].bias;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
-  out.type.grouped = static_cast<std::uint8_t>(form);
+  out.type.grouped = static_cast<std::uint8_t>(forms[form]);
   return out;
 }
 
@@ -106,7 +110,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
 std::vector<Variant> all_variants() {
   std::vector<Variant> out;
   for (const Dtypes& dtypes : main_dtypes)
-    for (int i = 0; i < 32; ++i) out.push_back(variant(dtypes, i % 4, i / 4 % 2, i / 8));
+    for (int i = 0; i < 16 * form_count; ++i) out.push_back(variant(dtypes, i % 4, i / 4 % form_count, i / 4 / form_count));
   int place = 0;
   for (int a = GGEMM_F64; a <= GGEMM_I8; ++a) {
     for (int b = GGEMM_F64; b <= GGEMM_I8; ++b) {
@@ -114,7 +118,7 @@ std::vector<Variant> all_variants() {
         Dtypes dtypes{static_cast<ggemm_dtype>(a), static_cast<ggemm_dtype>(b), static_cast<ggemm_dtype>(d), GGEMM_COMPUTE_DEFAULT, static_cast<ggemm_dtype>(1 + place * 5 % 8)};
         const bool int_epilogue = a == GGEMM_I8 && b == GGEMM_I8 && d == GGEMM_I32;  // takes C as i32
         if (int_epilogue) dtypes.c = GGEMM_I32;
-        out.push_back(variant(dtypes, place % 4, place / 4 % 2, place / 3 % 4));
+        out.push_back(variant(dtypes, place % 4, place / 4 % form_count, place / 3 % 4));
       }
     }
   }
@@ -243,7 +247,7 @@ struct Totals {
 // Runs the tasks on all threads and prints each failure, progress at most every half minute.
 class Work {
  public:
-  Work(const jit::Jit& jit, const std::vector<Task>& tasks, bool print_logs) : jit_(jit), tasks_(tasks), print_logs_(print_logs) {}
+  Work(const jit::Jit& jit, const std::vector<jit::Request>& tasks, bool print_logs) : jit_(jit), tasks_(tasks), print_logs_(print_logs) {}
 
   void run(int threads) {
     std::vector<std::jthread> pool;
@@ -271,7 +275,7 @@ class Work {
 
   void work() {
     for (std::size_t i; (i = next_++) < tasks_.size();) {
-      const jit::Request request = tasks_[i].request();
+      const jit::Request& request = tasks_[i];
       const bool twice = i % repeat_every == 0;
       repeated_ += twice;
       const Result result = compile(jit_, request, twice);
@@ -312,7 +316,7 @@ class Work {
   }
 
   const jit::Jit& jit_;
-  const std::vector<Task>& tasks_;
+  const std::vector<jit::Request>& tasks_;
   const bool print_logs_;
   std::size_t withheld_ = 0;
   std::atomic<std::size_t> next_ = 0;
@@ -375,13 +379,21 @@ Arguments read_arguments(int count, char** values) {
   return out;
 }
 
-std::vector<Task> chosen_tasks(const Arguments& arguments) {
-  if (arguments.kernel.empty()) return arguments.all ? all_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample);
-  std::vector<Task> exact, containing;
-  for (const Task& task : all_tasks(arguments.archs)) {
-    const std::string name = task.request().name;
-    if (name == arguments.kernel) exact.push_back(task);
-    if (name.find(arguments.kernel) != std::string::npos) containing.push_back(task);
+std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
+  // Those that no configuration names.
+  std::vector<jit::Request> all;
+  for (const Arch* arch : arguments.archs) {
+    all.push_back(jit::render_check(arch->name));
+    for (const int size : {1, 2, 4})
+      for (const bool turn : {false, true}) all.push_back(jit::render_repack(size, turn, arch->name));
+  }
+  const bool some = arguments.kernel.empty() && !arguments.all;
+  for (const Task& task : some ? sample_tasks(arguments.archs, arguments.sample) : all_tasks(arguments.archs)) all.push_back(task.request());
+  if (arguments.kernel.empty()) return all;
+  std::vector<jit::Request> exact, containing;
+  for (const jit::Request& task : all) {
+    if (task.name == arguments.kernel) exact.push_back(task);
+    if (task.name.find(arguments.kernel) != std::string::npos) containing.push_back(task);
   }
   if (containing.empty()) wrong("no kernel's name contains " + arguments.kernel);
   return exact.empty() ? containing : exact;
@@ -391,9 +403,9 @@ std::vector<Task> chosen_tasks(const Arguments& arguments) {
 
 int main(int count, char** values) {
   const Arguments arguments = read_arguments(count, values);
-  const std::vector<Task> tasks = chosen_tasks(arguments);
+  const std::vector<jit::Request> tasks = chosen_tasks(arguments);
   if (arguments.list) {
-    for (const Task& task : tasks) std::printf("%s\n", task.label().c_str());
+    for (const jit::Request& task : tasks) std::printf("%s %s\n", task.arch.c_str(), task.name.c_str());
     return 0;
   }
   const jit::Options options{core::environment("GGEMM_NVRTC"), 0, true};

@@ -265,7 +265,7 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
   }
   draw_values(c, drawing, rng);
   if (drawing.aligned && !whole && c.placement == Placement::ends_at_guard) c.placement = Placement::begins_at_guard;
-  if (c.type.grouped && drawing.forms) draw_form(c, rng);
+  if (c.type.grouped && (drawing.forms || type.gather || type.scatter)) draw_form(c, rng);
   if (!c.type.grouped)
     draw_plain(c, sizes[0], rng);
   else if (c.form == GGEMM_GROUPS_POINTERS)

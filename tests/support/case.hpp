@@ -2,6 +2,7 @@
 // One random problem, plain or grouped: a function of a seed and a number, so that a failure can be repeated from the two.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,17 @@
 
 namespace ggemm::tests {
 
-// A matrix within its buffer: element (i, j) at offset + i * row_stride + j * col_stride, in elements.
+// A matrix within its buffer: element (i, j) at offset + i * row_stride + j * col_stride, in elements. With an index row i is where number first + i of it says; below 0:
+// nowhere.
 struct View {
   std::int64_t rows = 0, cols = 0;
   std::int64_t row_stride = 0, col_stride = 0;
   std::int64_t offset = 0;
-  std::int64_t at(std::int64_t i, std::int64_t j) const { return offset + i * row_stride + j * col_stride; }
+  std::shared_ptr<const std::vector<std::int64_t>> index{};
+  std::int64_t first = 0;
+  std::int64_t row(std::int64_t i) const { return index ? (*index)[static_cast<std::size_t>(first + i)] : i; }
+  bool has(std::int64_t i) const { return row(i) >= 0; }
+  std::int64_t at(std::int64_t i, std::int64_t j) const { return offset + row(i) * row_stride + j * col_stride; }
   bool empty() const { return rows <= 0 || cols <= 0; }
 };
 
@@ -25,6 +31,7 @@ struct Group {
   View a, b, c, d;
   std::int64_t bias = 0;       // offset of its first element
   double alpha = 1, beta = 0;  // where each group has its own
+  std::int64_t first = 0;      // of its rows in the groups' order
 };
 
 // How a per-group number reaches the library.
@@ -40,6 +47,12 @@ struct GivenMatrix {
   std::int64_t group_stride = 0;  // of groups at a distance
   std::int64_t base = 0;
   std::int64_t end = 0;           // the buffer has so many elements at least: what no group has may be read too
+};
+// Rows of A or D that lie where an index says. Numbers as they are in memory.
+struct GivenIndex {
+  Given given;
+  std::vector<std::int64_t> numbers;
+  std::int64_t rows = 0;  // of the matrix
 };
 struct GivenBias {
   bool pointers = true, packed_groups = false;
@@ -59,6 +72,7 @@ enum class UseOfC { none, apart, same_as_d };
 // What decides which kernel is needed, apart from the configuration.
 struct CaseType {
   bool grouped = false;
+  bool gather = false, scatter = false;  // rows of A, of D, lie where an index says
   ggemm_dtype a = GGEMM_F32, b = GGEMM_F32, c = GGEMM_DTYPE_NONE, d = GGEMM_F32, bias_dtype = GGEMM_DTYPE_NONE;
   ggemm_compute compute = GGEMM_COMPUTE_DEFAULT;
   ggemm_activation activation = GGEMM_ACTIVATION_NONE;
@@ -99,10 +113,14 @@ struct Case {
   Given given_m, given_n, given_k;          // a ragged size: its ends; a masked one: its counts
   GivenMatrix given_a, given_b, given_c, given_d;
   GivenBias given_bias;
+  GivenIndex given_a_index, given_d_index;
+  std::vector<float> row_weights;           // by the groups' order; empty: none
+  bool checked = false;
   std::int64_t alpha_byte_stride = 0, beta_byte_stride = 0;  // not 0: each group has its own
   std::int64_t expected_m = 0, expected_n = 0, expected_k = 0;
 
   double alpha_of(const Group& g) const { return alpha_byte_stride ? g.alpha : alpha; }
+  double weight_of(const Group& g, std::int64_t i) const { return row_weights.empty() ? 1 : static_cast<double>(row_weights[static_cast<std::size_t>(g.first + i)]); }
   double beta_of(const Group& g) const { return beta_byte_stride ? g.beta : beta; }
   double work() const;       // multiply-adds
   std::string text() const;  // one line
@@ -120,7 +138,7 @@ struct Drawing {
   std::uint64_t seed = 1;
   Mode mode = Mode::exact;
   bool grouped = false;
-  bool forms = false;     // grouped cases of any form, some with scalars of each group; else of pointers, with scalars for all
+  bool forms = false;     // grouped cases of any form, some checked, some with scalars of each group; else of pointers, with scalars for all
   bool guarded = false;   // operands end or begin at an unmapped page
   bool aligned = false;   // bases and rows of operands lie at multiples of 16 bytes, strides are positive
   double work = 1 << 20;  // multiply-adds a case, at most

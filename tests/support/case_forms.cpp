@@ -20,8 +20,31 @@ struct Stored {
 };
 struct Shape {
   Stored rows, cols;
-  bool ragged_rows = false, ragged_cols = false;
+  bool ragged_rows = false, ragged_cols = false, indexed = false;
 };
+
+// An index of the groups' rows into a matrix of some rows.
+GivenIndex draw_index(const Case& c, Rng& rng, bool unique) {
+  GivenIndex index;
+  index.given = from_memory(rng);
+  index.rows = unique ? c.stored_m + rng.between(0, 5) : rng.chance(0.1) ? 0 : rng.between(1, c.stored_m + 10);
+  std::vector<int64_t> all(static_cast<std::size_t>(index.rows));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+  for (std::size_t i = all.size(); unique && i > 1; --i) std::swap(all[i - 1], all[rng.below(i)]);
+  const double nowhere = rng.pick({0.0, 0.1, 0.5});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.stored_m); ++i) {
+    const int64_t outside = c.checked || rng.chance(0.5) ? -rng.between(1, 3) : index.rows + rng.between(0, 3);
+    index.numbers.push_back(all.empty() || rng.chance(nowhere) ? outside : unique ? all[i] : all[rng.below(all.size())]);
+  }
+  return index;
+}
+
+// The views of rows that lie where the index says.
+void lead(Case& c, View Group::*member, const GivenIndex& index) {
+  auto rows = std::make_shared<std::vector<int64_t>>();
+  for (const int64_t row : index.numbers) rows->push_back(row >= 0 && row < index.rows ? row : -1);
+  for (Group& g : c.groups) (g.*member).index = rows, (g.*member).first = g.first;
+}
 
 // What groups before this one take of the ragged size.
 std::vector<int64_t> starts(const Case& c) {
@@ -95,7 +118,7 @@ class FormDrawer {
     for (std::size_t i = 0; i < c_.groups.size(); ++i) {
       View& v = c_.groups[i].*member;
       v.row_stride = whole.row_stride, v.col_stride = whole.col_stride;
-      v.offset = whole.offset + starts_[i] * (shape.ragged_rows ? whole.row_stride : whole.col_stride);
+      v.offset = whole.offset + (shape.indexed ? 0 : starts_[i] * (shape.ragged_rows ? whole.row_stride : whole.col_stride));
     }
     return given;
   }
@@ -144,6 +167,12 @@ void draw_form(Case& c, Rng& rng) {
   const auto same = [&](int64_t Group::*size) {
     return std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& g) { return g.*size == c.groups[0].*size && g.*size >= 0; });
   };
+  const bool indexed = c.type.gather || c.type.scatter;
+  c.checked = rng.chance(0.25);
+  for (Group& g : c.groups) {
+    if (indexed) g.n = std::max<int64_t>(0, c.groups[0].n), g.k = std::max<int64_t>(0, c.groups[0].k);
+    if (c.checked) g.m = std::max<int64_t>(0, g.m), g.n = std::max<int64_t>(0, g.n), g.k = std::max<int64_t>(0, g.k);
+  }
   std::vector<ggemm_grouped_form> fits = {GGEMM_GROUPS_BATCH, GGEMM_GROUPS_MASKED};
   if (same(&Group::n) && same(&Group::k)) fits.insert(fits.end(), 3, GGEMM_GROUPS_RAGGED_M);
   if (same(&Group::n) && same(&Group::m)) fits.insert(fits.end(), 3, GGEMM_GROUPS_RAGGED_K);
@@ -152,9 +181,9 @@ void draw_form(Case& c, Rng& rng) {
   for (const Group& g : c.groups)
     m = std::max(m, static_cast<double>(g.m)), n = std::max(n, static_cast<double>(g.n)), k = std::max(k, static_cast<double>(g.k));
   const bool too_large = static_cast<double>(c.groups.size()) * std::max({m * n, m * k, n * k}) > most_elements;
-  if (rng.chance(0.3) || too_large) return;
-  c.form = fits[rng.below(fits.size())];
-  c.beyond = rng.chance(0.2);
+  if (!indexed && (rng.chance(0.3) || too_large)) return;
+  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : fits[rng.below(fits.size())];
+  c.beyond = !c.checked && rng.chance(0.2);
   const int64_t slack = rng.chance(0.5) ? 0 : rng.between(1, 17);
   int64_t Group::*const size = c.form == GGEMM_GROUPS_RAGGED_K ? &Group::k : &Group::m;
   int64_t sum = 0, most = 0;
@@ -183,9 +212,19 @@ void draw_formed(Case& c, Rng& rng) {
     if (masked) g.a.rows = g.c.rows = g.d.rows = c.stored_m;
   }
   FormDrawer drawer(c, rng);
-  c.given_a = drawer.matrix(&Group::a, t.a, t.layout_a, true, {m, k, ragged_m, ragged_k});
+  if (ragged_m) {
+    int64_t sum = 0;
+    for (Group& g : c.groups) g.first = sum, sum += g.m;
+  }
+  if (t.gather) c.given_a_index = draw_index(c, rng, false);
+  if (t.scatter) c.given_d_index = draw_index(c, rng, true);
+  if (t.scatter && c.use_of_c == UseOfC::same_as_d) c.use_of_c = UseOfC::apart;
+  if (t.scatter && !t.epilogue_i32() && rng.chance(0.6))
+    for (int64_t i = 0; i < c.stored_m; ++i) c.row_weights.push_back(rng.pick({1.0f, 2.0f, -1.0f, 0.5f}));
+  const Stored a_rows{t.gather ? c.given_a_index.rows : m.size, m.constant}, d_rows{t.scatter ? c.given_d_index.rows : m.size, m.constant};
+  c.given_a = drawer.matrix(&Group::a, t.a, t.layout_a, true, {a_rows, k, ragged_m, ragged_k, t.gather});
   c.given_b = drawer.matrix(&Group::b, t.b, t.layout_b, true, {k, n, ragged_k, false});
-  c.given_d = drawer.matrix(&Group::d, t.d, t.layout_d, false, {m, n, ragged_m, false});
+  c.given_d = drawer.matrix(&Group::d, t.d, t.layout_d, false, {d_rows, n, ragged_m, false, t.scatter});
   c.given_c =
       c.use_of_c == UseOfC::same_as_d ? c.given_d : drawer.matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true, {m, n, ragged_m, false});
   if (t.bias) c.given_bias = drawer.bias();
@@ -193,6 +232,8 @@ void draw_formed(Case& c, Rng& rng) {
     if (c.use_of_c == UseOfC::same_as_d) g.c = g.d;
     set_shapes(g);
   }
+  if (t.gather) lead(c, &Group::a, c.given_a_index);
+  if (t.scatter) lead(c, &Group::d, c.given_d_index);
   set_expectations(c, rng);
 }
 

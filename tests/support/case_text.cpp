@@ -53,6 +53,9 @@ std::string Case::text() const {
     for (int i = 0; i < 4; ++i)
       out += std::string(" ") + "abcd"[i] + ":" + given_text(matrices[i]->row_stride) + "," + given_text(matrices[i]->col_stride) + place_text(*matrices[i]);
     if (form != GGEMM_GROUPS_POINTERS) out += " stored m,k " + std::to_string(stored_m) + "," + std::to_string(stored_k) + (beyond ? " and beyond" : "");
+    if (type.gather) out += " gathered from " + std::to_string(given_a_index.rows) + " by " + given_text(given_a_index.given);
+    if (type.scatter) out += " scattered to " + std::to_string(given_d_index.rows) + " by " + given_text(given_d_index.given) + (row_weights.empty() ? "" : ", weighted");
+    if (checked) out += " checked";
     if (alpha_byte_stride || beta_byte_stride) out += " scalars of each group at " + std::to_string(alpha_byte_stride) + "," + std::to_string(beta_byte_stride) + ";";
   } else if (described_otherwise) {
     std::snprintf(line, sizeof line, " described as %lldx%lldx%lld;", ll(described_m), ll(described_n), ll(described_k));

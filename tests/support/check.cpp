@@ -17,6 +17,7 @@ using Four = double __attribute__((vector_size(32)));
 using LongDouble = long double;
 
 double element(const Bytes& image, const View& view, ggemm_dtype dtype, int64_t i, int64_t j) {
+  if (!view.has(i)) return 0;
   return decode(dtype, image.data() + view.at(i, j) * static_cast<int64_t>(size_of(dtype)));
 }
 
@@ -155,6 +156,8 @@ class Judge {
     tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.tensor_cores ? 0x1p-126 : 0x1p-149);
   }
   std::optional<std::string> element_at(int64_t i, int64_t j, double sum, double magnitude) const {
+    if (!g_.d.has(i)) return std::nullopt;
+    const double weight = c_.weight_of(g_, i);
     const unsigned char* got = after_.data() + g_.d.at(i, j) * static_cast<int64_t>(size_of(t_.d));
     const double c = beta_ == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j);
     const double bias = !t_.bias ? 0
@@ -162,8 +165,8 @@ class Judge {
                                                                                           static_cast<int64_t>(size_of(t_.bias_type())));
     if (t_.epilogue_i32()) return exactly(i, j, got, whole(sum, c, bias));
     const double x = alpha_ * sum + (beta_ == 0 ? 0 : beta_ * c) + bias;
-    if (c_.values == Values::small || c_.values == Values::full_i8) return exactly(i, j, got, activated(t_, x));
-    return within(i, j, got, x, magnitude, c, bias);
+    if (c_.values == Values::small || c_.values == Values::full_i8) return exactly(i, j, got, weight * activated(t_, x));
+    return within(i, j, got, x, magnitude, c, bias, weight);
   }
 
  private:
@@ -190,19 +193,19 @@ class Judge {
   }
 
   // The computed value before the last conversion lies within `error` of y, and the conversion is monotone: D lies between the two ends, converted.
-  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double x, double magnitude, double c, double bias) const {
+  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double x, double magnitude, double c, double bias, double weight) const {
     double error = 0;
     if (std::isfinite(x)) {
       error = std::fabs(alpha_) * of_products_ * magnitude +
               gamma_3_ * (std::fabs(beta_ == 0 ? 0 : beta_ * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(alpha_));
     }
-    const double y = activated(t_, x), value = decode(t_.d, got);
+    const double y = weight * activated(t_, x), value = decode(t_.d, got);
     if (std::isnan(y)) {
       if (is_integer(t_.d) ? value == 0 : std::isnan(value)) return std::nullopt;
     } else if (std::isinf(y)) {
       if (value == rounded(t_.d, y)) return std::nullopt;
     } else {
-      error = slope(t_) * error + evaluation_error(t_, std::isfinite(x) ? x : 0, y, u_);
+      error = std::fabs(weight) * (slope(t_) * error + evaluation_error(t_, std::isfinite(x) ? x : 0, y / weight, u_));  // a power of 2
       if (value >= rounded(t_.d, y - error) && value <= rounded(t_.d, y + error)) return std::nullopt;
     }
     char text[300];
@@ -252,7 +255,7 @@ std::optional<std::string> check_surroundings(const Case& c, const Bytes& before
   const std::size_t size = size_of(c.type.d);
   for (const Group& g : c.groups)
     for (int64_t i = 0; i < g.d.rows; ++i)
-      for (int64_t j = 0; j < g.d.cols; ++j) {
+      for (int64_t j = 0; g.d.has(i) && j < g.d.cols; ++j) {
         const std::size_t at = static_cast<std::size_t>(g.d.at(i, j)) * size;
         std::memcpy(&expected[at], &after[at], size);
       }

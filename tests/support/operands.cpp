@@ -61,7 +61,7 @@ class Filler {
 int64_t bytes_for(const Case& c, View Group::* member, const GivenMatrix& given, ggemm_dtype dtype, int64_t tail) {
   int64_t end = given.end;
   for (const Group& g : c.groups)
-    if (!(g.*member).empty()) end = std::max(end, (g.*member).offset + extent(g.*member).high);
+    if (!(g.*member).empty() && !(g.*member).index) end = std::max(end, (g.*member).offset + extent(g.*member).high);
   return (end > 0 ? end + tail : 0) * static_cast<int64_t>(size_of(dtype));
 }
 
@@ -69,7 +69,7 @@ template <class Draw>
 void fill_view(Bytes& image, const View& view, ggemm_dtype dtype, Draw draw) {
   const int64_t size = static_cast<int64_t>(size_of(dtype));
   for (int64_t i = 0; i < view.rows; ++i)
-    for (int64_t j = 0; j < view.cols; ++j) encode(dtype, draw(), image.data() + view.at(i, j) * size);
+    for (int64_t j = 0; view.has(i) && j < view.cols; ++j) encode(dtype, draw(), image.data() + view.at(i, j) * size);
 }
 
 void put(Bytes& image, std::size_t at, ggemm_source_kind kind, int64_t value) {
@@ -84,13 +84,15 @@ int64_t first_byte(const Given& given, std::size_t groups) {
   return given.byte_stride < 0 ? -given.byte_stride * static_cast<int64_t>(groups - 1) : 0;
 }
 
-void put_array(Bytes& image, const Case& c, const Given& given, const std::vector<int64_t>& numbers) {
-  if (given.kind == GGEMM_SOURCE_CONST || c.groups.empty()) return;
-  const int64_t size = given.kind == GGEMM_SOURCE_I32 ? 4 : 8, step = given.byte_stride, count = static_cast<int64_t>(c.groups.size());
+void put_array(Bytes& image, const Given& given, const std::vector<int64_t>& numbers) {
+  if (given.kind == GGEMM_SOURCE_CONST || numbers.empty()) return;
+  const int64_t size = given.kind == GGEMM_SOURCE_I32 ? 4 : 8, step = given.byte_stride, count = static_cast<int64_t>(numbers.size());
   image.assign(static_cast<std::size_t>((step < 0 ? -step : step) * (count - 1) + size), 0xff);
   for (int64_t g = 0; g < count; ++g)
-    put(image, static_cast<std::size_t>(first_byte(given, c.groups.size()) + g * step), given.kind, numbers[static_cast<std::size_t>(g)]);
+    put(image, static_cast<std::size_t>(first_byte(given, numbers.size()) + g * step), given.kind, numbers[static_cast<std::size_t>(g)]);
 }
+
+void put_index(Bytes& image, const GivenIndex& index) { put_array(image, index.given, index.numbers); }
 
 // A ragged size as its ends, a masked one as its count, any other as itself.
 std::vector<int64_t> numbers_of(const Case& c, int64_t Group::* size, ggemm_grouped_form ragged) {
@@ -164,6 +166,13 @@ ggemm_source source(const Case& c, const Given& given, char* at, int64_t value) 
   return given.kind == GGEMM_SOURCE_I32 ? ggemm_i32_at(at, given.byte_stride) : ggemm_i64_at(at, given.byte_stride);
 }
 
+// The index of rows; a constant 0 if there is none.
+ggemm_source index_source(const GivenIndex& index, char* at) {
+  if (index.given.kind == GGEMM_SOURCE_CONST) return ggemm_const(0);
+  at = (index.numbers.empty() ? nowhere : at) + first_byte(index.given, std::max<std::size_t>(index.numbers.size(), 1));
+  return index.given.kind == GGEMM_SOURCE_I32 ? ggemm_i32_at(at, index.given.byte_stride) : ggemm_i64_at(at, index.given.byte_stride);
+}
+
 void describe_sizes(const Case& c, const Addresses& at, const Group& first, ggemm_grouped_desc& d) {
   const bool ragged_m = c.form == GGEMM_GROUPS_RAGGED_M, ragged_k = c.form == GGEMM_GROUPS_RAGGED_K, masked = c.form == GGEMM_GROUPS_MASKED;
   const ggemm_source m = source(c, c.given_m, at[slot_m], first.m), k = source(c, c.given_k, at[slot_k], first.k);
@@ -191,6 +200,10 @@ void describe_grouped(const Case& c, const Addresses& at, ggemm_grouped_desc& d)
     matrices[i]->pointers = given.pointers && c.form != GGEMM_GROUPS_POINTERS;
     matrices[i]->group_stride = given.packed_groups ? GGEMM_PACKED : given.group_stride;
   }
+  d.a_index = index_source(c.given_a_index, at[slot_a_index]), d.a_rows = c.given_a_index.rows;
+  d.d_index = index_source(c.given_d_index, at[slot_d_index]), d.d_rows = c.given_d_index.rows;
+  d.d_index_unique = c.type.scatter;
+  d.checked = c.checked;
   d.bias_pointers = c.given_bias.pointers && c.form != GGEMM_GROUPS_POINTERS;
   d.bias_group_stride = c.given_bias.packed_groups ? GGEMM_PACKED : c.given_bias.pointers ? 0 : c.given_bias.group_stride;
 }
@@ -269,19 +282,24 @@ void add_metadata(const Case& c, const Addresses& data, Images& images) {
   if (c.alpha_given && c.scalars_on_device) put_scalars(images[slot_alpha], c, c.alpha_byte_stride, c.alpha, &Group::alpha);
   if (c.beta_given && c.scalars_on_device) put_scalars(images[slot_beta], c, c.beta_byte_stride, c.beta, &Group::beta);
   if (!c.type.grouped) return;
-  put_array(images[slot_m], c, c.given_m, numbers_of(c, &Group::m, GGEMM_GROUPS_RAGGED_M));
-  put_array(images[slot_n], c, c.given_n, numbers_of(c, &Group::n, GGEMM_GROUPED_FORM_FORCE32));
-  put_array(images[slot_k], c, c.given_k, numbers_of(c, &Group::k, GGEMM_GROUPS_RAGGED_K));
+  put_array(images[slot_m], c.given_m, numbers_of(c, &Group::m, GGEMM_GROUPS_RAGGED_M));
+  put_array(images[slot_n], c.given_n, numbers_of(c, &Group::n, GGEMM_GROUPED_FORM_FORCE32));
+  put_array(images[slot_k], c.given_k, numbers_of(c, &Group::k, GGEMM_GROUPS_RAGGED_K));
   for (const StrideSlots& s : stride_slots(c)) {
     std::vector<int64_t> rows, cols;
     for (const Group& g : c.groups) rows.push_back((g.*s.view).row_stride), cols.push_back((g.*s.view).col_stride);
-    put_array(images[s.rows], c, s.given.row_stride, rows);
-    put_array(images[s.cols], c, s.given.col_stride, cols);
+    put_array(images[s.rows], s.given.row_stride, rows);
+    put_array(images[s.cols], s.given.col_stride, cols);
   }
   put_pointers(images[slot_a_pointers], c, data[slot_a], c.type.a, &Group::a, c.given_a);
   put_pointers(images[slot_b_pointers], c, data[slot_b], c.type.b, &Group::b, c.given_b);
   put_pointers(images[slot_d_pointers], c, data[slot_d], c.type.d, &Group::d, c.given_d);
   if (c.use_of_c == UseOfC::apart) put_pointers(images[slot_c_pointers], c, data[slot_c], c.type.c_dtype(), &Group::c, c.given_c);
+  put_index(images[slot_a_index], c.given_a_index);
+  put_index(images[slot_d_index], c.given_d_index);
+  images[slot_weights].resize(4 * c.row_weights.size());
+  if (!c.row_weights.empty()) std::memcpy(images[slot_weights].data(), c.row_weights.data(), images[slot_weights].size());
+  images[slot_status].assign(c.checked ? 16 : 0, 0x77);
   if (!c.type.bias || !c.given_bias.pointers) return;
   images[slot_bias_pointers].resize(8 * c.groups.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
@@ -316,6 +334,8 @@ void bind_call(const Case& c, const Addresses& at, Call& call) {
     x.d = matrix_address(c.given_d, at, slot_d_pointers, slot_d, c.type.d);
     x.c = c.use_of_c == UseOfC::same_as_d ? x.d : c.use_of_c == UseOfC::none ? nullptr : matrix_address(c.given_c, at, slot_c_pointers, slot_c, c.type.c_dtype());
     if (c.type.bias) x.bias = c.given_bias.pointers ? at[slot_bias_pointers] : at[slot_bias] ? at[slot_bias] + c.given_bias.base * static_cast<int64_t>(size_of(c.type.bias_type())) : nowhere;
+    x.row_weights = at[slot_weights];
+    x.status = at[slot_status];
     x.alpha = alpha, x.beta = beta;
     x.alpha_byte_stride = alpha ? c.alpha_byte_stride : 0;
     x.beta_byte_stride = beta ? c.beta_byte_stride : 0;

@@ -35,6 +35,10 @@ enum SlotName {
   slot_c_pointers,
   slot_d_pointers,
   slot_bias_pointers,
+  slot_a_index,
+  slot_d_index,
+  slot_weights,
+  slot_status,  // written
   slot_count
 };
 

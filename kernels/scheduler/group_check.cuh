@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a group: its numbers and pointers in memory, which no description shows.
+#pragma once
+#include "scheduler/group_params.cuh"
+
+namespace ggemm::kernels {
+
+enum class Fault : i32 { none, size, end, null, align, stride, span, index };     // as ggemm_fault
+enum class Field : i32 { none, m, n, k, a, b, c, d, bias };                       // as ggemm_field
+
+struct GroupFault {
+  Fault fault;
+  Field field;
+};
+
+// x * y is not in 64 bits.
+GG_HD bool product_overflows(i64 x, i64 y) {
+  if (x == 0 || y == 0) return false;
+  const u64 ax = x < 0 ? 0 - static_cast<u64>(x) : static_cast<u64>(x), ay = y < 0 ? 0 - static_cast<u64>(y) : static_cast<u64>(y);
+  return ax > (~u64(0) >> 1) / ay;
+}
+// The first element and the last are 2^63 bytes apart, or more.
+GG_HD bool spans_too_much(const Matrix& matrix, i64 rows, i64 columns, i64 size) {
+  if (product_overflows(rows - 1, matrix.row_stride) || product_overflows(columns - 1, matrix.col_stride)) return true;
+  const i64 down = (rows - 1) * matrix.row_stride, across = (columns - 1) * matrix.col_stride;
+  const i64 all = static_cast<i64>(static_cast<u64>(down) + static_cast<u64>(across));
+  return ((down < 0) == (across < 0) && (all < 0) != (down < 0)) || product_overflows(all, size);
+}
+
+// A number of group g as it is in memory.
+GG_HD Fault number_fault(const Source& source, i64 g) {
+  if (source.kind == 0) return Fault::none;
+  const i64 number = read_number(source, g);
+  if (source.mode == source_ends) return number < (g > 0 ? read_number(source, g - 1) : 0) || number > source.value ? Fault::end : Fault::none;
+  return number < 0 || (source.mode == source_count && number > source.value) ? Fault::size : Fault::none;
+}
+
+GG_HD Fault pointer_fault(const void* pointer, i64 size) {
+  return !pointer ? Fault::null : reinterpret_cast<u64>(pointer) % static_cast<u64>(size) ? Fault::align : Fault::none;
+}
+
+// beta is 0, as the epilogue computes.
+GG_HD bool is_zero(const Scalar& scalar, i32 dtype) {
+  const u64 bits = !scalar.pointer ? scalar.bits : dtype == 1 ? *static_cast<const u64*>(scalar.pointer) : *static_cast<const u32*>(scalar.pointer);
+  return dtype == 1 ? bits << 1 == 0 : dtype == 2 ? static_cast<u32>(bits) << 1 == 0 : static_cast<u32>(bits) == 0;
+}
+
+// The first thing that is wrong with group g, but for its indices. What is not looked at may be anything.
+GG_HD GroupFault group_fault(const GroupedParams& p, i64 g, const GroupChecks& c) {
+  Fault fault = Fault::none;
+  if (c.numbers) {
+    if ((fault = number_fault(p.m, g)) != Fault::none) return {fault, Field::m};
+    if ((fault = number_fault(p.n, g)) != Fault::none) return {fault, Field::n};
+    if ((fault = number_fault(p.k, g)) != Fault::none) return {fault, Field::k};
+  }
+  const GemmParams x = group_params(p, g);
+  if (x.m == 0 || x.n == 0) return {Fault::none, Field::none};
+  if ((fault = pointer_fault(x.d.data, c.size_d)) != Fault::none) return {fault, Field::d};
+  if ((x.d.row_stride == 0 && x.m > 1) || (x.d.col_stride == 0 && x.n > 1)) return {Fault::stride, Field::d};
+  if (spans_too_much(x.d, x.m, x.n, c.size_d)) return {Fault::span, Field::d};
+  if (x.k > 0) {
+    if ((fault = pointer_fault(x.a.data, c.size_a)) != Fault::none) return {fault, Field::a};
+    if ((fault = pointer_fault(x.b.data, c.size_b)) != Fault::none) return {fault, Field::b};
+    if (spans_too_much(x.a, x.m, x.k, c.size_a)) return {Fault::span, Field::a};
+    if (spans_too_much(x.b, x.k, x.n, c.size_b)) return {Fault::span, Field::b};
+  }
+  if (!is_zero(x.epilogue.beta, c.scalar)) {
+    if ((fault = pointer_fault(x.c.data, c.size_c)) != Fault::none) return {fault, Field::c};
+    if (spans_too_much(x.c, x.m, x.n, c.size_c)) return {Fault::span, Field::c};
+  }
+  if (c.size_bias && (fault = pointer_fault(x.bias, c.size_bias)) != Fault::none) return {fault, Field::bias};
+  return {Fault::none, Field::none};
+}
+
+// Rows of group g whose indices are looked at.
+GG_HD i64 group_row_count(const GroupedParams& p, i64 g) { return read_source(p.n, g) > 0 ? max_of(read_source(p.m, g), 0) : 0; }
+
+// Row i of a group.
+GG_HD GroupFault index_fault(const GroupRows& rows, i64 i) {
+  if (rows.a_index.kind && read_number(rows.a_index, i) >= rows.a_index.value) return {Fault::index, Field::a};
+  if (rows.d_index.kind && read_number(rows.d_index, i) >= rows.d_index.value) return {Fault::index, Field::d};
+  return {Fault::none, Field::none};
+}
+
+}  // namespace ggemm::kernels

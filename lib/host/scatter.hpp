@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows that go to D where an index says: the groups are computed into memory of their own, in their order, and then each row of D takes what goes
+// there.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "host/isa.hpp"
+
+namespace ggemm::host {
+
+template <class V>
+class Scatter {
+ public:
+  // Throws GGEMM_ERROR_OUT_OF_MEMORY.
+  Scatter(const Isa& isa, const core::ProblemType& type, const kernels::GroupedParams& params);
+  // What is to be computed first: as given, but with D in the groups' order, in V.
+  const core::ProblemType& type() const { return type_; }
+  const kernels::GroupedParams& params() const { return params_; }
+
+  i64 rows() const { return static_cast<i64>(firsts_.size()) - 1; }  // of D
+  double work() const;
+  // Then for each row of D, in any thread. `sums`: room for max_columns.
+  void store(i64 row, V* sums, i64 most_columns) const;
+
+ private:
+  void sort();
+
+  const Kernels<V>* kernels_;
+  core::ProblemType type_;
+  kernels::GroupedParams given_, params_;
+  int dtype_;
+  i64 count_ = 0;                   // rows of the groups
+  std::unique_ptr<V[]> values_;     // (count, n)
+  std::vector<i64> firsts_, from_;  // row i of D takes the rows from_[firsts_[i]] to before firsts_[i + 1], ascending
+};
+
+}  // namespace ggemm::host

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped forms, rows by index and checked mode on a CUDA device: what is launched, with what.
+#include "api/ragged.hpp"
+#include "machine.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+constexpr const char* small_tile = "simt_f32_f32_f32_tt_64x64x16_w2x2_s2_r2";
+using Floats = std::vector<float>;
+
+std::vector<std::string> launched() {
+  std::vector<std::string> names;
+  for (const auto& launch : driver().all_launches()) names.push_back(launch.kernel);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Tokens in the order of their groups are one launch of the ordinary grouped kernel, which is told the whole matrix") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    ragged::Ragged p;
+    p.desc.config = small_tile;
+    REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    driver().wait();
+    CHECK(p.d == Floats{0, 1, 1, 1, 2, 1, 9, 3, 12, 3, -7, -7, -7, -7});
+    const auto launches = driver().all_launches();
+    REQUIRE(launches.size() == 1);
+    CHECK(std::string(launches[0].kernel) == "ggemm_simt_f32_f32_f32_tt_64x64x16_w2x2_s2_f32_grouped");
+    const auto& g = *static_cast<const kernels::GroupedParams*>(launches[0].parameters[0]);
+    CHECK((g.m.data == p.ends && g.m.value == ragged::rows && g.m.mode == kernels::source_ends && g.k.kind == GGEMM_SOURCE_CONST));
+    CHECK((g.a.data == p.a.data() && g.a.start_bytes == 8 && g.a.row_stride.value == 2 && g.a.col_stride.value == 1 && !g.a.pointers));
+    CHECK((g.b.data == p.b.data() && g.b.group_bytes == 16 && g.b.start_bytes == 0));
+    CHECK((g.status == nullptr && g.rows.weights == nullptr && g.alpha_stride == 0));
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are refused with the reason") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    ragged::Ragged p;
+    const std::int32_t index[] = {6, 5, 4, 3, 2, 1, 0};
+    p.desc.a_index = ggemm_i32_at(index, 4), p.desc.a_rows = ragged::rows;
+    p.desc.d_index = ggemm_i32_at(index, 4), p.desc.d_rows = ragged::rows;
+    CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_ERROR_UNSUPPORTED);
+    check_sentence({"d_index_unique", "host device"});
+    CHECK(driver().launches() == 0);
+    p.desc.d_index_unique = 1;
+    REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    driver().wait();
+    CHECK(p.d == Floats{-7, -7, -7, -7, 6, 3, 9, 3, 4, 1, 5, 1, 6, 1});
+    REQUIRE(launched().size() == 1);
+    CHECK(launched()[0].ends_with("_f32_gather_scatter_grouped"));
+    CHECK(launched()[0].starts_with("ggemm_simt_"));
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Checked mode launches its kernel before, and nothing is computed after a fault; a capture has both") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    ragged::Ragged p;
+    std::int32_t status[4] = {9, 9, 9, 9};
+    p.desc.config = small_tile;
+    p.desc.checked = 1, p.args.status = status;
+    Stream stream;
+    const auto run = [&] { return ggemm_grouped_gemm(context.get(), &p.desc, &p.args, stream.get()); };
+    const ggemm_problem problem{nullptr, &p.desc};
+    REQUIRE(ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr) == GGEMM_OK);
+    const int loads = driver().calls("cuModuleLoadData");
+    p.ends[1] = 2;
+    REQUIRE(run() == GGEMM_OK);
+    driver().wait();
+    CHECK((status[0] == GGEMM_FAULT_END && status[1] == 1 && status[2] == GGEMM_FIELD_M && status[3] == 0));
+    CHECK(p.d == Floats(14, -7));
+    CHECK(launched() == std::vector<std::string>{"ggemm_check", "ggemm_simt_f32_f32_f32_tt_64x64x16_w2x2_s2_f32_grouped"});
+    CHECK(driver().calls("cuModuleLoadData") == loads);
+    p.ends[1] = 3;
+    REQUIRE(run() == GGEMM_OK);
+    driver().wait();
+    CHECK(status[0] == GGEMM_FAULT_NONE);
+    CHECK(p.d == Floats{0, 1, 1, 1, 2, 1, 9, 3, 12, 3, -7, -7, -7, -7});
+    stream.begin(0);
+    REQUIRE(run() == GGEMM_OK);
+    stream.end();
+    for (const int last : {8, 4}) {
+      p.ends[2] = last;
+      p.d.assign(p.d.size(), -7);
+      stream.replay();
+      CHECK((last == 8 ? status[0] == GGEMM_FAULT_END && status[1] == 2 : status[0] == GGEMM_FAULT_NONE && status[1] == 0));
+      CHECK(p.d == (last == 8 ? Floats(14, -7) : Floats{0, 1, 1, 1, 2, 1, 9, 3, -7, -7, -7, -7, -7, -7}));
+    }
+    stream.drop_graph();
+    // No groups: the status is written all the same.
+    status[0] = 9, p.desc.groups = 0;
+    REQUIRE(run() == GGEMM_OK);
+    driver().wait();
+    CHECK(status[0] == GGEMM_FAULT_NONE);
+  }
+  machine.check_clean();
+}
+
+}  // namespace ggemm::tests
