@@ -28,7 +28,7 @@ Pace draw_pace(Random& random) {
   pace.between = between[random.below(3)];
   constexpr double yields[] = {0, 0, 0.05};
   pace.yield = yields[random.below(3)];
-  constexpr int candidates[] = {1, 4, 64};
+  constexpr int candidates[] = {1, 4, 16};
   pace.candidates = candidates[random.below(3)];
   constexpr unsigned char poisons[] = {0xff, 0xff, 0x7b, 0x3c};
   pace.poison = poisons[random.below(4)];

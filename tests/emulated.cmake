@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# The project's kernels on the emulated GPU (tests/emulator): the GPU suite's own programs, with other libraries for CUDA.
+set(GGEMM_EMULATED_SCALE 1 CACHE STRING "Random kernels that the tests run on the emulated GPU, as a multiple of the usual number")
+set(emulated ${CMAKE_CURRENT_BINARY_DIR}/emulator/run.sh)
+add_dependencies(ggemm_conformance ggemm_fake_driver ggemm_emulated_nvrtc)
+add_dependencies(ggemm_gpu_capture ggemm_fake_driver ggemm_emulated_nvrtc)
+
+# ggemm_add_emulated_test(<name> <command>...). One worker, so that a seed gives the same launches in the same order.
+function(ggemm_add_emulated_test name)
+  add_test(NAME "emulated: ${name}" COMMAND ${emulated} ${ARGN})
+  set_tests_properties("emulated: ${name}" PROPERTIES LABELS emulated TIMEOUT 900 ENVIRONMENT GGEMM_EMULATOR_RACES=1)
+endfunction()
+function(ggemm_add_emulated_kernels name count)
+  math(EXPR kernels "${count} * ${GGEMM_EMULATED_SCALE}")
+  ggemm_add_emulated_test(${name} $<TARGET_FILE:ggemm_conformance> --device cuda --mode kernels --workers 1 --kernels ${kernels} ${ARGN})
+endfunction()
+
+# ------------------------------------------------------------------------------------------- kernels of the whole library
+ggemm_add_emulated_kernels("sm90" 48 --family sm90 --per-kernel 4 --work 1000000)
+ggemm_add_emulated_kernels("sm80" 14 --family sm80 --per-kernel 4 --work 300000)
+ggemm_add_emulated_kernels("simt" 12 --family simt --per-kernel 4 --work 300000)
+# Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
+foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
+                        tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2)
+  ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
+endforeach()
+foreach(family simt sm80 sm90)
+  ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
+endforeach()
+ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "capture and replay with changes: bf16")
+
+# --------------------------------------------------------------------------------------------------- kernels that are wrong
+# Each change must be noticed, by the emulator or in the result: else the tests above see less than they should.
+# ggemm_add_emulated_mutant(<what is wrong> <configuration> <file> <from> <to>)
+function(ggemm_add_emulated_mutant name config file from to)
+  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 6 --values exact --sizes 300x333x700)
+  set_tests_properties("emulated: noticed: ${name}" PROPERTIES PASS_REGULAR_EXPRESSION "emulated GPU: (kernel|deadlock)|must be exactly"
+                       ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=${file}=>${from}=>${to}")
+endfunction()
+set(small sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_r2)
+set(pair sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x1_r2)
+set(multistage sm80_bf16_bf16_f32_tn_64x64x64_w2x2_s4_r1)
+ggemm_add_emulated_mutant("a slot is released while its products read it" ${small} mainloop/wgmma.cuh "release(ring, former)" "release(ring, at.slot)")
+ggemm_add_emulated_mutant("products are not waited for" ${small} mainloop/wgmma.cuh "ptx::wgmma_wait<1>()" "")
+ggemm_add_emulated_mutant("the ring is filled before it is empty" ${small} mainloop/wgmma.cuh "ring.wait_empty(at)" "")
+ggemm_add_emulated_mutant("the ring is read before it is full" ${small} mainloop/wgmma.cuh "ring.wait_full(at)" "")
+ggemm_add_emulated_mutant("a phase's parity is wrong" ${small} pipeline/ring.cuh "at.phase ^ 1" "at.phase")
+ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<store_slots - 1>()" "(void)0")
+ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "ptx::fence_async()" "(void)0")
+ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "ptx::cluster_drain()" "")
+ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")
+ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
+ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
+ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "i * ROW_STEP < rows" "true")
