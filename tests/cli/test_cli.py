@@ -315,6 +315,14 @@ class TestGrouped(Cli):
             npy.save(self.path("ends.npy"), ends, descr, shape=(len(ends),))
             self.run_tool("grouped", "--a", "x.npy", "--b", "w.npy", "--ends", "ends.npy", "--bias", "bias.npy", "-o", "d.npy", "--check", host=True)
             self.assertEqual(self.values("d.npy", (sum(counts), n)), wanted)
+        npy.save(self.path("x.npy"), tokens, fortran=True)
+        npy.save(self.path("w.npy"), [v for expert in experts for row in transpose(expert) for v in row], shape=(len(counts), n, k))
+        npy.save(self.path("bias.npy"), bias[0], shape=(n,))
+        done = self.run_tool("grouped", "--a", "x.npy", "--b", "w.npy", "--trans-b", "--ends", "ends.npy", "--bias", "bias.npy", "-o", "d.npy", "--explain", host=True)
+        self.assertIn("grouped (ragged_m), 4 groups", done.stdout)
+        shared = [[x - own + first for x, own, first in zip(row, bias[expert], bias[0])] for expert, count in enumerate(counts)
+                  for row in wanted[ends[expert] - count:ends[expert]]]
+        self.assertEqual(self.values("d.npy", (sum(counts), n)), shared)
         for bad, says in (([3, 2, 8, 9], "end 1 is 2"), ([3, 3, 8, 8], "the last end is 8, but there are 9 rows"), ([3, 3, 8, 10], "end 3 is 10")):
             npy.save(self.path("ends.npy"), bad, "<i4", shape=(4,))
             self.fails(2, "grouped", "--a", "x.npy", "--b", "w.npy", "--ends", "ends.npy", "-o", "d.npy", says=says, host=True)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ggemm grouped: many products of .npy files in one launch.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -34,6 +35,7 @@ struct Job {
   std::vector<Array> a, b, d;
   Array bias;  // [n], or [groups, n]; no bytes without a bias
   std::vector<Group> groups;
+  std::vector<std::int64_t> ends;  // of the groups' rows, where one A is split
   bool one_file = false;  // D is one array
 };
 
@@ -55,7 +57,8 @@ std::vector<Array> read_all(const std::vector<std::string>& paths, const Product
 void split_rows(const Options& options, Job& job) {
   require_dimensions(job.a[0], 2);
   require_dimensions(job.b[0], 3);
-  const std::vector<std::int64_t> ends = read_npy_integers(options.ends);
+  job.ends = read_npy_integers(options.ends);
+  const std::vector<std::int64_t>& ends = job.ends;
   const Array& weights = job.b[0];
   const auto experts = static_cast<std::int64_t>(ends.size());
   if (weights.shape[0] != experts) fail_usage("%s has %lld ends, %s", options.ends.c_str(), ll(experts), described(weights, false).c_str());
@@ -200,6 +203,8 @@ class DeviceJob {
       pointers[2].push_back(on_device(d_[std::size_t(g.d_array - job.d.data())], *g.d_array, g.d));
       pointers[3].push_back(g.bias && bias_.data() ? bias_.data() + (g.bias - job.bias.bytes.data()) : nullptr);
     }
+    if (split()) first_ = {pointers[0][0], pointers[1][0], pointers[2][0], pointers[3][0]};
+    ends_ = DeviceBlock(memory, job.ends.data(), job.ends.size() * sizeof(std::int64_t));
     records_ = DeviceBlock(memory, records.data(), records.size() * sizeof(Record));
     for (int i = 0; i < 4; ++i) pointers_[i] = DeviceBlock(memory, pointers[i].data(), pointers[i].size() * sizeof(char*));
   }
@@ -228,6 +233,7 @@ class DeviceJob {
     desc.expected_n = mean([](const Group& g) { return g.d.cols; });
     desc.expected_k = mean([](const Group& g) { return g.a.cols; });
     if (!product.config.empty()) desc.config = product.config.c_str();
+    if (split()) describe_rows(desc);
     return desc;
   }
 
@@ -237,6 +243,7 @@ class DeviceJob {
     args.b = pointers_[1].data();
     args.d = pointers_[2].data();
     args.bias = job_.bias.shape.empty() ? nullptr : pointers_[3].data();
+    if (split()) args.a = first_[0], args.b = first_[1], args.d = first_[2], args.bias = first_[3];
     return args;
   }
 
@@ -245,6 +252,23 @@ class DeviceJob {
   }
 
  private:
+  // Rows of one A and one D, cut at the ends.
+  bool split() const { return !job_.ends.empty(); }
+  void describe_rows(ggemm_grouped_desc& desc) const {
+    const Group& first = job_.groups[0];
+    desc.form = GGEMM_GROUPS_RAGGED_M;
+    desc.m = ggemm_const(job_.ends.back()), desc.n = ggemm_const(first.b.cols), desc.k = ggemm_const(first.b.rows);
+    desc.ends = ggemm_i64_at(ends_.data(), sizeof(std::int64_t));
+    const auto strides = [](ggemm_grouped_matrix& matrix, const MatrixView& view) {
+      matrix.row_stride = ggemm_const(view.row_stride), matrix.col_stride = ggemm_const(view.col_stride);
+    };
+    strides(desc.a, first.a);
+    strides(desc.b, first.b);
+    strides(desc.d, first.d);
+    desc.b.group_stride = job_.b[0].strides[0];
+    if (job_.bias.shape.size() == 1) desc.bias_group_stride = 0;
+    if (job_.bias.shape.size() == 2) desc.bias_group_stride = job_.bias.strides[0];
+  }
   ggemm_source field(std::size_t offset) const { return ggemm_i64_at(records_.data() + offset, sizeof(Record)); }
   // A unit stride of all groups is said as a constant: the library compiles for it.
   ggemm_grouped_matrix matrix(ggemm_dtype dtype, MatrixView Group::*member, std::size_t row_offset) const {
@@ -261,7 +285,8 @@ class DeviceJob {
 
   const Job& job_;
   std::vector<DeviceBlock> a_, b_, d_;
-  DeviceBlock bias_, records_, pointers_[4];
+  DeviceBlock bias_, ends_, records_, pointers_[4];
+  std::array<char*, 4> first_{};  // A, B, D and bias of the first group
 };
 
 void multiply(const Options& options, ggemm_context* context, Job& job) {

@@ -675,7 +675,7 @@ const _: () = {
  A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
  the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
- can refuse nothing then.
+ can refuse nothing then, but for checked mode.
  Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -712,6 +712,21 @@ pub struct ggemm_grouped_desc {
     pub bias_group_stride: i64,
     /// 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too
     pub bias_pointers: u32,
+    /// 1: checked mode, see ggemm\_fault. For every form
+    pub checked: u32,
+    /** RAGGED\_M: not a constant 0: A is \[a\_rows,k\], and row i of the groups' order is its row a\_index\[i\], an int32 or int64 a row, byte\_stride apart,
+ m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros*/
+    pub a_index: ggemm_source,
+    /// with a\_index; else 0
+    pub a_rows: i64,
+    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\], and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out where that is
+ outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in the type
+ that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
+    pub d_index: ggemm_source,
+    /// with d\_index; else 0
+    pub d_rows: i64,
+    /// 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either
+    pub d_index_unique: u32,
     /// 0
     pub reserved0: u32,
 }
@@ -719,7 +734,7 @@ pub struct ggemm_grouped_desc {
 const _: () = {
     [
         "Size of ggemm_grouped_desc",
-    ][::core::mem::size_of::<ggemm_grouped_desc>() - 608usize];
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 696usize];
     [
         "Alignment of ggemm_grouped_desc",
     ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
@@ -787,9 +802,58 @@ const _: () = {
         "Offset of field: ggemm_grouped_desc::bias_pointers",
     ][::core::mem::offset_of!(ggemm_grouped_desc, bias_pointers) - 600usize];
     [
+        "Offset of field: ggemm_grouped_desc::checked",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, checked) - 604usize];
+    [
+        "Offset of field: ggemm_grouped_desc::a_index",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, a_index) - 608usize];
+    [
+        "Offset of field: ggemm_grouped_desc::a_rows",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, a_rows) - 640usize];
+    [
+        "Offset of field: ggemm_grouped_desc::d_index",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, d_index) - 648usize];
+    [
+        "Offset of field: ggemm_grouped_desc::d_rows",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, d_rows) - 680usize];
+    [
+        "Offset of field: ggemm_grouped_desc::d_index_unique",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, d_index_unique) - 688usize];
+    [
         "Offset of field: ggemm_grouped_desc::reserved0",
-    ][::core::mem::offset_of!(ggemm_grouped_desc, reserved0) - 604usize];
+    ][::core::mem::offset_of!(ggemm_grouped_desc, reserved0) - 692usize];
 };
+pub const GGEMM_FAULT_NONE: ggemm_fault = 0;
+/// a size or count is below 0, or a count above the room
+pub const GGEMM_FAULT_SIZE: ggemm_fault = 1;
+/// a group ends before it begins, or above the size in all
+pub const GGEMM_FAULT_END: ggemm_fault = 2;
+/// a pointer that is followed is NULL
+pub const GGEMM_FAULT_NULL: ggemm_fault = 3;
+/// a pointer is not a multiple of its element's size
+pub const GGEMM_FAULT_ALIGN: ggemm_fault = 4;
+/// a stride of D is 0, so that its rows or columns coincide
+pub const GGEMM_FAULT_STRIDE: ggemm_fault = 5;
+/// a matrix spans 2^63 bytes or more
+pub const GGEMM_FAULT_SPAN: ggemm_fault = 6;
+/// an index of a row of A or D is not below its number of rows. (One below 0 is none: it stands for no row.)
+pub const GGEMM_FAULT_INDEX: ggemm_fault = 7;
+pub const GGEMM_FAULT_FORCE32: ggemm_fault = 2147483647;
+/** What checked mode finds wrong with the numbers and pointers of groups in device memory. It looks at all of them before anything is computed, in a launch of its own on
+ a CUDA device, and writes four int32 to `status` in the arguments, in stream order: the fault, the group, the ggemm\_field, and for an index the row in the groups' order
+ (all 0: none found). They are of the lowest group that is wrong. D is then not written at all, for no group; the host device returns GGEMM\_ERROR\_ARGUMENT too.*/
+pub type ggemm_fault = ::core::ffi::c_uint;
+pub const GGEMM_FIELD_NONE: ggemm_field = 0;
+pub const GGEMM_FIELD_M: ggemm_field = 1;
+pub const GGEMM_FIELD_N: ggemm_field = 2;
+pub const GGEMM_FIELD_K: ggemm_field = 3;
+pub const GGEMM_FIELD_A: ggemm_field = 4;
+pub const GGEMM_FIELD_B: ggemm_field = 5;
+pub const GGEMM_FIELD_C: ggemm_field = 6;
+pub const GGEMM_FIELD_D: ggemm_field = 7;
+pub const GGEMM_FIELD_BIAS: ggemm_field = 8;
+pub const GGEMM_FIELD_FORCE32: ggemm_field = 2147483647;
+pub type ggemm_field = ::core::ffi::c_uint;
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
  description says. No group's D may overlap another's, nor any group's A, B or bias, nor another group's C.*/
 #[repr(C)]
@@ -813,12 +877,16 @@ pub struct ggemm_grouped_args {
     pub alpha_byte_stride: i64,
     /// likewise
     pub beta_byte_stride: i64,
+    /// with d\_index: m elements of f32, one for each row of the groups' order, which the row is multiplied by after the activation; NULL: none
+    pub row_weights: *const ::core::ffi::c_void,
+    /// in checked mode: int32\[4\], aligned to 4 bytes; see ggemm\_fault. Else not looked at
+    pub status: *mut ::core::ffi::c_void,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_args",
-    ][::core::mem::size_of::<ggemm_grouped_args>() - 80usize];
+    ][::core::mem::size_of::<ggemm_grouped_args>() - 96usize];
     [
         "Alignment of ggemm_grouped_args",
     ][::core::mem::align_of::<ggemm_grouped_args>() - 8usize];
@@ -852,6 +920,12 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_args::beta_byte_stride",
     ][::core::mem::offset_of!(ggemm_grouped_args, beta_byte_stride) - 72usize];
+    [
+        "Offset of field: ggemm_grouped_args::row_weights",
+    ][::core::mem::offset_of!(ggemm_grouped_args, row_weights) - 80usize];
+    [
+        "Offset of field: ggemm_grouped_args::status",
+    ][::core::mem::offset_of!(ggemm_grouped_args, status) - 88usize];
 };
 /** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
@@ -1279,7 +1353,7 @@ extern "C" {
  Since 0.1*/
     pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
     /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- "grouped", "grouped-forms", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias".
+ "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias".
 
  Since 0.1*/
     pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
