@@ -58,3 +58,12 @@ install_library() {
   export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
   export GGEMM_CACHE_DIR=$work/cache  # no call may write into the user's
 }
+
+# The driver for tests shows how calls reach a GPU, where the build has it and NVRTC is there to compile for it.
+use_fake_driver() {
+  if [ -f "$build/tests/fake_driver/libcuda.so.1" ] && [ -n "${GGEMM_NVRTC:-}" ]; then
+    export GGEMM_FAKE_DRIVER=$build/tests/fake_driver/libcuda.so.1
+  else
+    leave_out "calls on a CUDA device: needs a build with tests (--build) and \$GGEMM_NVRTC"
+  fi
+}

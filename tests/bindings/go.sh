@@ -45,13 +45,7 @@ install_library
 rm -rf "$work/consumer"
 # The module has no dependencies, and the sources may lie in anyone's repository.
 export GOFLAGS=-buildvcs=false GOWORK=off GOTOOLCHAIN=local
-# The driver for tests shows how calls reach a GPU, where the build has it and NVRTC is there to compile for it.
-fake=$build/tests/fake_driver/libcuda.so.1
-if [ -f "$fake" ] && [ -n "${GGEMM_NVRTC:-}" ]; then
-  export GGEMM_FAKE_DRIVER=$fake
-else
-  leave_out "calls on a CUDA device: needs a build with tests (--build) and \$GGEMM_NVRTC"
-fi
+use_fake_driver
 
 cd bindings/go
 # ------------------------------------------------------------------------------------------------------------ the text

@@ -44,6 +44,8 @@ if have ccache; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_
 
 install_library
 
+use_fake_driver
+
 cd bindings/rust
 # ------------------------------------------------------------------------------------------------------------ the text
 step "format"
@@ -96,6 +98,7 @@ for crate in ggemm-sys ggemm; do
   mv "$work/packed"/$crate-[0-9]* "$work/packed/$crate"
 done
 cp -r "$top/tests/bindings/rust_consumer" "$work/packed/consumer"
+python3 "$snippets" check "$top/docs/rust.md" toml "$work/packed/consumer/Cargo.toml"
 cd "$work/packed/consumer"
 # pkg-config knows no ggemm here, so the sources in the crate are built.
 retry env -u LD_LIBRARY_PATH PKG_CONFIG_LIBDIR=/nonexistent PKG_CONFIG_PATH='' CARGO_TARGET_DIR="$work/packed/target" cargo build --quiet

@@ -21,16 +21,39 @@ class Launch(ctypes.Structure):
                 ("context", ctypes.c_void_p), ("parameters", ctypes.c_void_p * 8), ("parameter_bytes", ctypes.c_size_t * 8)]
 
 
-def launches(call):
-    """The streams of the launches that a call makes."""
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t))
+def parameter_sizes(_, kernel, sizes):
+    """At least so many bytes, GemmParams or GroupedParams of kernels/params.cuh, are the one parameter of these kernels."""
+    sizes[0] = 544 if b"_grouped" in kernel else 184
+    return 1
+
+
+fake.fake_set_parameter_sizes(parameter_sizes, None)
+
+
+def launched(call):
+    """(stream, bytes of the parameters) of the launches that a call makes."""
     before = fake.fake_launches()
     call()
     found = []
     for index in range(before, fake.fake_launches()):
         launch = Launch()
         assert fake.fake_launch_get(ctypes.c_long(index), ctypes.byref(launch))
-        found.append(launch.stream or 0)
+        parameters = [ctypes.string_at(launch.parameters[i], launch.parameter_bytes[i]) for i in range(launch.parameter_count)]
+        found.append((launch.stream or 0, b"".join(parameters)))
     return found
+
+
+def launches(call):
+    """The streams of the launches that a call makes."""
+    return [stream for stream, _ in launched(call)]
+
+
+def check_no_copies(call, *arrays):
+    """One launch, which is given the arrays' own addresses."""
+    ((_, parameters),) = launched(call)
+    for array in arrays:
+        assert array.ctypes.data.to_bytes(8, sys.byteorder) in parameters, "an array was copied"
 
 
 def new_stream(ordinal=0):
@@ -104,6 +127,8 @@ assert launches(lambda: ggemm.matmul(CudaArray(a, stream), B, out=D)) == [stream
 assert launches(lambda: ggemm.matmul(A, B, out=D, stream=types.SimpleNamespace(__cuda_stream__=lambda: (0, stream)))) == [stream]
 plan = ggemm.plan(A, B, out=D)
 assert launches(lambda: plan(A, B, out=D, stream=stream)) == [stream]
+for call in (lambda: ggemm.matmul(A, B, out=D), lambda: plan(A, B, out=D)):
+    check_no_copies(call, a, b, d)
 try:
     ggemm.matmul(A, B)
 except ggemm.ArgumentError as error:
@@ -125,6 +150,7 @@ addresses = lambda x: ndarray(np.array([x.ctypes.data] * 3, np.int64))
 operands = [ggemm.Pointers(addresses(x), "f32") for x in (a, b, d)]
 sizes = ndarray(np.array([64, 0, 5], np.int32))
 run = lambda: ggemm.grouped_matmul(operands[0], operands[1], out=operands[2], sizes=(sizes, 48, 32), stream=stream)
+check_no_copies(run, sizes.host, *(operand.addresses.host for operand in operands))
 assert launches(run) == [stream]
 grouped = ggemm.grouped_plan(operands[0], operands[1], out=operands[2], sizes=(sizes, 48, 32))
 current.ptr = stream
