@@ -132,11 +132,12 @@ void plans_are_captured(int ordinal, const Kind& kind) {
   expect_ok(kind.type.grouped ? ggemm_plan_create_grouped(context.get(), &call.grouped, &raw) : ggemm_plan_create(context.get(), &call.gemm, &raw),
             "creating a plan");
   const std::unique_ptr<ggemm_plan, void (*)(ggemm_plan*)> plan(raw, ggemm_plan_destroy);
-  Graph graph(loaded.stream(), 0, [&] {
-    expect_ok(
-        kind.type.grouped ? ggemm_plan_run_grouped(raw, &call.grouped_args, loaded.stream()) : ggemm_plan_run(raw, &call.gemm_args, loaded.stream()),
-        "running a plan during capture");
-  });
+  const auto run = [&](const char* when) {
+    expect_ok(kind.type.grouped ? ggemm_plan_run_grouped(raw, &call.grouped_args, loaded.stream()) : ggemm_plan_run(raw, &call.gemm_args, loaded.stream()),
+              when);
+  };
+  if (kind.type.grouped) run("running a plan before the capture, for the stream's workspace");
+  Graph graph(loaded.stream(), 0, [&] { run("running a plan during capture"); });
   expect_launches(graph, kind.type.grouped, "the plan");
   graph.replay();
   loaded.memory().wait();
