@@ -496,7 +496,8 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
  *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
  *  Stream: as ggemm_gemm.
- *  Capture: allowed, as in ggemm_gemm; a captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
+ *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 700 bytes a group, so one such call must have been made on this stream before.
+ *  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
  *  @retval as ggemm_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
@@ -522,7 +523,7 @@ GGEMM_API ggemm_status ggemm_plan_create_grouped(ggemm_context* context, const g
  *  @retval GGEMM_ERROR_ARGUMENT also if the plan is of a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream);
 /** For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), as ggemm_grouped_gemm would. Never compiles.
- *  Otherwise as ggemm_plan_run. @retval GGEMM_ERROR_ARGUMENT also if the plan is of a plain problem. @since 0.1 */
+ *  Capture: as ggemm_grouped_gemm. Otherwise as ggemm_plan_run. @retval GGEMM_ERROR_ARGUMENT also if the plan is of a plain problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_args* args, void* stream);
 /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory. For people: the
  *  wording may change.

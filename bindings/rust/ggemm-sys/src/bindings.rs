@@ -1569,7 +1569,8 @@ extern "C" {
 
  Stream: as ggemm\_gemm.
 
- Capture: allowed, as in ggemm\_gemm; a captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
+ Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 700 bytes a group, so one such call must have been made on this stream before.
+ A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
 
  Threads: as ggemm\_gemm.
 
@@ -1630,7 +1631,8 @@ extern "C" {
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
     /** For every group D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g), as ggemm\_grouped\_gemm would. Never compiles.
- Otherwise as ggemm\_plan\_run.
+
+ Capture: as ggemm\_grouped\_gemm. Otherwise as ggemm\_plan\_run.
 
  Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a plain problem.
 
