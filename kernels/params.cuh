@@ -40,7 +40,7 @@ struct EpilogueParams {
   double activation_p0, activation_p1;
 };
 
-// One product: D[m,n] = act(alpha A B + beta C + bias).
+// One product: D[m,n] = act(alpha scale A B + beta C + bias), or the gated pairs of it.
 struct GemmParams {
   i64 m, n, k;
   Matrix a, b, c, d;  // d.data is written
@@ -48,6 +48,7 @@ struct GemmParams {
   EpilogueParams epilogue;
   i32 raster;
   u32 reserved;
+  Matrix scale_a, scale_b;  // f32, as tile/scales.cuh says; no data where there are none, or where k is 0
 };
 
 // How D is stored: by threads, by the copy engine, or by the copy engine but for what D's ends cut. (The engine writes 16 bytes at a time: a line's last piece, if it is
@@ -87,6 +88,7 @@ struct GroupedParams {
   EpilogueParams epilogue;
   i32 raster;
   u32 reserved;
+  SourceMatrix scale_a, scale_b;  // one pointer a group; by tensor the numbers themselves, row_stride apart
 };
 
 }  // namespace ggemm::kernels

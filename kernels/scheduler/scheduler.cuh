@@ -78,7 +78,7 @@ struct DeviceWarp {
 };
 
 // Warp 0 finds the CTA's next tile. Its place in the groups and the tile rest in shared memory, because registers are the mainloop's.
-template <int BM, int BN>
+template <int BM, int BN, u32 SHAPE>
 class GroupedScheduler {
   struct Shared {
     i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
@@ -105,7 +105,7 @@ class GroupedScheduler {
   GG_DEVICE i32 tile_row() const { return shared().tile_row; }
   GG_DEVICE i32 tile_column() const { return shared().tile_column; }
   // Read anew where it is needed.
-  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group); }
+  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group, SHAPE); }
 
  private:
   GG_DEVICE static Shared& shared() {

@@ -53,6 +53,10 @@ T& required(T* pointer, const char* name) {
 // Bytes of the oldest version of each struct that is still taken: it may be shorter than today's.
 template <class T>
 constexpr std::size_t oldest_size = sizeof(T);
+template <> inline constexpr std::size_t oldest_size<ggemm_gemm_desc> = 232;
+template <> inline constexpr std::size_t oldest_size<ggemm_gemm_args> = 88;
+template <> inline constexpr std::size_t oldest_size<ggemm_grouped_desc> = 528;
+template <> inline constexpr std::size_t oldest_size<ggemm_grouped_args> = 64;
 
 inline void check_struct_size(std::size_t size, std::size_t oldest, const char* name) {
   if (size < oldest) core::fail(GGEMM_ERROR_VERSION, "%s.struct_size=%zu < %zu: set it with the init macro or function", name, size, oldest);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/problem_checks.hpp"
 
 namespace ggemm::core {
 namespace {
@@ -27,14 +28,11 @@ static_assert(sizeof(kernels::Source) == sizeof(ggemm_source) && kernels::packed
 
 long long ll(int64_t value) { return value; }
 
-// Where a matrix is in a product, for sentences and checks.
-struct Place {
-  const char* name;  // "a"
-  const char* rows;  // "m"
-  const char* cols;
-  bool output;
-};
-constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true};
+constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true}, place_pairs{"d", "m", "n/2", true};
+
+// D, and how many columns it has.
+const Place& place_of_d(const ProblemType& type) { return type.gate ? place_pairs : place_d; }
+int64_t columns_of_d(const ProblemType& type, int64_t n) { return type.gate ? n / 2 : n; }
 
 void check_dtype(int dtype, const char* field, bool input) {
   if (dtype <= 0 || dtype >= dtype_count) fail(GGEMM_ERROR_ARGUMENT, "%s=%d is not a ggemm_dtype%s", field, dtype, dtype == 0 ? " (it must be given)" : "");
@@ -46,7 +44,10 @@ void check_reserved(int64_t value, const char* owner, const char* field) {
   if (value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s=%lld: reserved words must be 0", owner, field, ll(value));
 }
 
-// Checks the strides of a matrix of rows x cols.
+constexpr int64_t min_int64 = INT64_MIN;  // GGEMM_PACKED
+
+}  // namespace
+
 void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols) {
   if (rows <= 0 || cols <= 0) return;
   const auto magnitude = [](int64_t v) { return v < 0 ? -v : v; };
@@ -73,8 +74,6 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
     fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(rows), ll(cols), ll(row_stride), ll(col_stride));
 }
 
-constexpr int64_t min_int64 = INT64_MIN;  // GGEMM_PACKED
-
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   check_reserved(matrix.reserved0, place.name, ".reserved0");
   check_reserved(matrix.reserved1, place.name, ".reserved1");
@@ -85,6 +84,8 @@ MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dt
   check_strides(place, dtype, layout.row_stride, layout.col_stride, rows, cols);
   return layout;
 }
+
+namespace {
 
 Sum sum_type(int a, int b) {
   if (a == GGEMM_F64 || b == GGEMM_F64) return Sum::f64;
@@ -113,14 +114,17 @@ ProblemType check_type(const Desc& desc) {
   if (static_cast<unsigned>(e.bias) > GGEMM_BIAS_PER_ROW) fail(GGEMM_ERROR_ARGUMENT, "epilogue.bias=%d is not a ggemm_bias", static_cast<int>(e.bias));
   if (e.bias && e.bias_dtype != GGEMM_DTYPE_NONE) check_dtype(e.bias_dtype, "epilogue.bias_dtype", false);
   if (e.scalars_on_device > 1) fail(GGEMM_ERROR_ARGUMENT, "epilogue.scalars_on_device=%u must be 0 or 1", e.scalars_on_device);
-  check_reserved(e.reserved[0], "epilogue", ".reserved[0]");
-  check_reserved(e.reserved[1], "epilogue", ".reserved[1]");
+  check_reserved(e.reserved0, "epilogue", ".reserved0");
+  check_reserved(e.reserved1, "epilogue", ".reserved1");
   if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
   if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
-  if (desc.compute != GGEMM_COMPUTE_DEFAULT && desc.compute != GGEMM_COMPUTE_TF32) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
+  if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_FP8_FAST) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
   if (desc.compute == GGEMM_COMPUTE_TF32 && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
     fail(GGEMM_ERROR_ARGUMENT, "compute=tf32 with a.dtype=%s, b.dtype=%s: it takes f32 and f32", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
+  const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
+  if (desc.compute == GGEMM_COMPUTE_FP8_FAST && (!fp8(desc.a.dtype) || !fp8(desc.b.dtype)))
+    fail(GGEMM_ERROR_ARGUMENT, "compute=fp8_fast with a.dtype=%s, b.dtype=%s: it takes e4m3 and e5m2", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
   ProblemType type{};
   type.a = static_cast<std::uint8_t>(desc.a.dtype);
   type.b = static_cast<std::uint8_t>(desc.b.dtype);
@@ -131,6 +135,8 @@ ProblemType check_type(const Desc& desc) {
   type.activation = static_cast<std::uint8_t>(e.activation);
   type.bias = static_cast<std::uint8_t>(e.bias);
   type.bias_dtype = !e.bias ? 0 : e.bias_dtype ? static_cast<std::uint8_t>(e.bias_dtype) : type.d;
+  check_scale_kinds(type, desc.scale_a.kind, desc.scale_b.kind);
+  check_gate(type, e.gate);
   if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
   return type;
 }
@@ -162,6 +168,8 @@ kernels::Source check_size_source(const ggemm_source& source, const char* field,
   return checked;
 }
 
+}  // namespace
+
 GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_matrix& matrix, int64_t groups) {
   check_reserved(matrix.reserved0, place.name, ".reserved0");
   check_reserved(matrix.reserved1, place.name, ".reserved1");
@@ -175,6 +183,8 @@ GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_matri
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
   return layout;
 }
+
+namespace {
 
 // A scalar as the epilogue of this type computes: f64, i32 or f32.
 kernels::Scalar bind_scalar(const ProblemType& type, const void* pointer, bool on_device, int fallback, const char* field) {
@@ -208,12 +218,15 @@ bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
   return v == 0;
 }
 
-// A matrix's address that will be used. What is not used may be NULL.
+}  // namespace
+
 void check_pointer(const void* pointer, const char* field, std::size_t align, bool used, const char* why) {
   if (!used) return;
   if (!pointer) fail(GGEMM_ERROR_ARGUMENT, "%s is NULL with %s", field, why);
   if (reinterpret_cast<std::uintptr_t>(pointer) % align) fail(GGEMM_ERROR_ARGUMENT, "%s=%p is not a multiple of its element's %zu bytes", field, pointer, align);
 }
+
+namespace {
 
 // The addresses of a matrix that leaves none out between its first element and its last; else nothing: columns of one buffer may well be an operand each.
 struct Extent {
@@ -246,11 +259,13 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   check_size(desc.n, "n");
   check_size(desc.k, "k");
   check_reserved(desc.reserved0, "", "reserved0");
+  check_even(p.type, desc.n);
   p.m = desc.m, p.n = desc.n, p.k = desc.k;
   p.a = check_matrix(place_a, desc.a, p.type.a, p.m, p.k);
   p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
   p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
-  p.d = check_matrix(place_d, desc.d, p.type.d, p.m, p.n);
+  p.d = check_matrix(place_of_d(p.type), desc.d, p.type.d, p.m, columns_of_d(p.type, p.n));
+  check_scales(p, desc.scale_a, desc.scale_b);
   p.scalars = scalars(desc.epilogue);
   // A packed row stride is not a unit stride even when there is one column: the class must not depend on sizes.
   p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
@@ -281,6 +296,8 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.b = check_grouped_matrix(place_b, desc.b, p.groups);
   p.c = check_grouped_matrix(place_c, desc.c, p.groups);
   p.d = check_grouped_matrix(place_d, desc.d, p.groups);
+  if (p.n.kind == GGEMM_SOURCE_CONST) check_even(p.type, p.n.value);
+  check_scales(p, desc.scale_a, desc.scale_b);
   p.scalars = scalars(desc.epilogue);
   const auto expected = [](int64_t hint, const kernels::Source& source) { return hint ? hint : source.kind == GGEMM_SOURCE_CONST ? source.value : 0; };
   p.expected_m = expected(desc.expected_m, p.m);
@@ -326,19 +343,21 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   p.a = matrix(place_a, problem.a, problem.type.a, args.a, p.m, p.k);
   p.b = matrix(place_b, problem.b, problem.type.b, args.b, p.k, p.n);
   p.c = matrix(place_c, problem.c, problem.type.c, args.c, p.m, p.n);
-  p.d = matrix(place_d, problem.d, problem.type.d, args.d, p.m, p.n);
+  check_even(problem.type, p.n);
+  p.d = matrix(place_of_d(problem.type), problem.d, problem.type.d, args.d, p.m, columns_of_d(problem.type, p.n));
   p.bias = args.bias;
   p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
   p.raster = 1;
   const bool output = p.m > 0 && p.n > 0, product = output && p.k > 0;
   const bool reads_c = output && !is_zero(problem.type, p.epilogue.beta);
+  check_no_c(problem.type, reads_c, p.epilogue.beta);
   check_pointer(args.a, "a", dtype_size(problem.type.a), product, "m, n and k above 0");
   check_pointer(args.b, "b", dtype_size(problem.type.b), product, "m, n and k above 0");
   check_pointer(args.d, "d", dtype_size(problem.type.d), output, "m and n above 0");
   check_pointer(args.c, "c", dtype_size(problem.type.c), reads_c, "beta other than 0");
   if (problem.type.bias) check_pointer(args.bias, "bias", dtype_size(problem.type.bias_dtype), output, "epilogue.bias set");
   if (product) {
-    const Extent d = dense_extent(p.d, problem.type.d, p.m, p.n);
+    const Extent d = dense_extent(p.d, problem.type.d, p.m, columns_of_d(problem.type, p.n));
     const bool in_a = args.d == args.a || d.overlaps(dense_extent(p.a, problem.type.a, p.m, p.k));
     if (in_a || args.d == args.b || d.overlaps(dense_extent(p.b, problem.type.b, p.k, p.n)))
       fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps %s=%p: D must not overlap A or B", args.d, in_a ? "a" : "b", in_a ? args.a : args.b);
@@ -347,6 +366,7 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
     fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
          ll(p.d.row_stride), ll(p.d.col_stride));
   if (!reads_c) p.c.data = nullptr;
+  bind_scales(p, problem, args.scale_a, args.scale_b);
   return p;
 }
 
@@ -363,12 +383,14 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
   p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
   p.raster = 1;
   const bool any = p.groups > 0, reads_c = any && !is_zero(problem.type, p.epilogue.beta);
+  check_no_c(problem.type, reads_c, p.epilogue.beta);
   check_pointer(args.a, "a", 8, any, "groups above 0");
   check_pointer(args.b, "b", 8, any, "groups above 0");
   check_pointer(args.d, "d", 8, any, "groups above 0");
   check_pointer(args.c, "c", 8, reads_c, "beta other than 0");
   if (problem.type.bias) check_pointer(args.bias, "bias", 8, any, "epilogue.bias set");
   if (!reads_c) p.c.data = nullptr;
+  bind_scales(p, problem, args.scale_a, args.scale_b);
   return p;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ggemm.h"
 #include "params.cuh"
+#include "tile/scales.cuh"
 
 namespace ggemm::core {
 
@@ -24,9 +25,15 @@ struct ProblemType {
   std::uint8_t grouped;     // 0 or 1
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
   std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size of 2^31 or more
-  std::uint8_t reserved[2];
+  std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
+  std::uint8_t reserved;
   bool operator==(const ProblemType&) const = default;
 };
+
+// A or B is scaled by blocks along k.
+inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }
+// What kernels::group_params is told of a type.
+inline kernels::u32 group_shape(const ProblemType& type) { return kernels::group_shape(type.scale_a, type.scale_b, type.gate); }
 
 constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8, too_long = 16;
 
@@ -47,6 +54,7 @@ struct Problem {
   std::int64_t m, n, k;
   MatrixLayout a, b, c, d;
   EpilogueScalars scalars;
+  MatrixLayout scale_a, scale_b;
 };
 
 struct GroupedLayout {
@@ -60,6 +68,7 @@ struct GroupedProblem {
   GroupedLayout a, b, c, d;
   EpilogueScalars scalars;
   std::int64_t expected_m, expected_n, expected_k;  // 0: not known
+  GroupedLayout scale_a, scale_b;
 };
 
 // Throw Error with GGEMM_ERROR_ARGUMENT or _UNSUPPORTED and a sentence that names the field and the values.
@@ -83,6 +92,8 @@ std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmPa
 std::size_t dtype_size(int dtype);
 const char* dtype_name(int dtype);
 const char* activation_name(int activation);
+const char* scale_name(int scale);
+const char* gate_name(int gate);
 const char* sum_name(Sum sum);
 
 }  // namespace ggemm::core

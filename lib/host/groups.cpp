@@ -34,6 +34,12 @@ void check_span(const char* name, const kernels::Matrix& matrix, i64 rows, i64 c
                columns, matrix.row_stride, matrix.col_stride);
 }
 
+void check_scale(const char* name, int kind, const kernels::Matrix& scales, i64 rows, i64 columns, i64 group) {
+  if (!kind) return;
+  check_pointer(name, scales.data, GGEMM_F32, group);
+  check_span(name, scales, rows, columns, GGEMM_F32, group);
+}
+
 void check_d_strides(const kernels::GemmParams& params, i64 group) {
   if (params.d.row_stride == 0 && params.m > 1)
     core::fail(GGEMM_ERROR_ARGUMENT, "d.row_stride[%lld] = 0 with m[%lld] = %lld: rows of D would share their elements", group, group, params.m);
@@ -52,16 +58,20 @@ i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& gr
   const bool reads_c = grouped.groups > 0 && !beta_is_zero(type, grouped.epilogue);
   i64 filled = 0;
   for (i64 g = 0; g < grouped.groups; ++g) {
-    const kernels::GemmParams params = kernels::group_params(grouped, g);
+    const kernels::GemmParams params = kernels::group_params(grouped, g, core::group_shape(type));
     if (params.m == 0 || params.n == 0) continue;
+    if (type.gate && params.n % 2) core::fail(GGEMM_ERROR_ARGUMENT, "n[%lld] = %lld with epilogue.gate=%s: columns in pairs must be even in number", g, params.n, core::gate_name(type.gate));
+    const i64 columns = type.gate ? params.n / 2 : params.n;
     check_pointer("d", params.d.data, type.d, g);
     check_d_strides(params, g);
-    check_span("d", params.d, params.m, params.n, type.d, g);
+    check_span("d", params.d, params.m, columns, type.d, g);
     if (params.k > 0) {
       check_pointer("a", params.a.data, type.a, g);
       check_pointer("b", params.b.data, type.b, g);
       check_span("a", params.a, params.m, params.k, type.a, g);
       check_span("b", params.b, params.k, params.n, type.b, g);
+      check_scale("scale_a", type.scale_a, params.scale_a, kernels::scales_along(type.scale_a, params.m), kernels::scales_deep(type.scale_a, params.k), g);
+      check_scale("scale_b", type.scale_b, params.scale_b, kernels::scales_deep(type.scale_b, params.k), kernels::scales_along(type.scale_b, params.n), g);
     }
     if (reads_c) {
       check_pointer("c", params.c.data, type.c, g);

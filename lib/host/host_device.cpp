@@ -144,7 +144,7 @@ void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const ker
   const int threads = static_cast<int>(std::max<i64>(1, facts.threads / std::max<i64>(1, filled)));
   const auto product_of = [&](i64 group) {
     core::ProblemType type = given_type;
-    const kernels::GemmParams params = turned_if_better(type, kernels::group_params(grouped, group), isa.kernels<T>().b.width);
+    const kernels::GemmParams params = turned_if_better(type, kernels::group_params(grouped, group, core::group_shape(type)), isa.kernels<T>().b.width);
     return Product<T, V>(isa, type, params, threads);
   };
   i64 tiles = 0, found = 0;

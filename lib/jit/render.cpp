@@ -14,6 +14,10 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   request.name = "ggemm_" + core::kernel_name(problem_type, named) + "_" + core::dtype_name(type.d);
   if (type.activation) request.name += std::string("_") + core::activation_name(type.activation);
   if (problem_type.bias) request.name += problem_type.bias == GGEMM_BIAS_PER_COLUMN ? "_bias_column" : "_bias_row";
+  if (type.compute == GGEMM_COMPUTE_FP8_FAST) request.name += "_fast";
+  if (problem_type.scale_a) request.name += std::string("_a_") + core::scale_name(problem_type.scale_a);
+  if (problem_type.scale_b) request.name += std::string("_b_") + core::scale_name(problem_type.scale_b);
+  if (type.gate) request.name += std::string("_") + core::gate_name(type.gate);
   if (type.grouped) request.name += "_grouped";
   if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   request.root = std::string(core::family_name(config.family)) + ".cu";
@@ -31,6 +35,9 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_ACTIVATION", type.activation);
   define("GG_BIAS", type.bias);
   define("GG_GROUPED", type.grouped);
+  define("GG_SCALE_A", type.scale_a);
+  define("GG_SCALE_B", type.scale_b);
+  define("GG_GATE", type.gate);
   define("GG_BM", config.tile_m);
   define("GG_BN", config.tile_n);
   define("GG_BK", config.tile_k);

@@ -17,16 +17,21 @@ struct Newer {
 template <class T>
 using Call = std::function<ggemm_status(const T*)>;
 
-// `call` succeeds with `good`. Inputs: too short, longer with zeros, longer with something set.
+// `call` succeeds with `good`, whose fields past the first version's end are the defaults. Inputs: too short, the first version's with other bytes behind, longer with
+// zeros, longer with something set. oldest: the first version's size, where the struct has grown.
 template <class T>
-void check_input(const char* name, const T& good, const Call<T>& call) {
+void check_input(const char* name, const T& good, const Call<T>& call, std::size_t oldest = sizeof(T)) {
   INFO(name);
-  for (const std::size_t size : {std::size_t(0), std::size_t(1), sizeof(T) - 1}) {
+  for (const std::size_t size : {std::size_t(0), std::size_t(1), oldest - 1}) {
     T shorter = good;
     shorter.struct_size = size;
     CHECK(call(&shorter) == GGEMM_ERROR_VERSION);
-    check_sentence({name, "struct_size=" + std::to_string(size), std::to_string(sizeof(T))});
+    check_sentence({name, "struct_size=" + std::to_string(size), std::to_string(oldest)});
   }
+  T first = good;
+  first.struct_size = oldest;
+  std::memset(reinterpret_cast<char*>(&first) + oldest, 0x77, sizeof(T) - oldest);
+  CHECK(call(&first) == GGEMM_OK);
   Newer<T> newer{good, {0, 0, 0}};
   newer.known.struct_size = sizeof newer;
   CHECK(call(&newer.known) == GGEMM_OK);
@@ -60,19 +65,21 @@ TEST_CASE("Descriptions and arguments of other versions are taken or refused by 
   PlainProblem<float> p(GGEMM_F32);
   GroupedProblem g;
   ggemm_context* const c = context.get();
-  check_input<ggemm_gemm_desc>("desc", p.desc, [&](const auto* d) { return ggemm_gemm(c, d, &p.args, nullptr); });
-  check_input<ggemm_gemm_args>("args", p.args, [&](const auto* a) { return ggemm_gemm(c, &p.desc, a, nullptr); });
-  check_input<ggemm_grouped_desc>("desc", g.desc, [&](const auto* d) { return ggemm_grouped_gemm(c, d, &g.args, nullptr); });
-  check_input<ggemm_grouped_args>("args", g.args, [&](const auto* a) { return ggemm_grouped_gemm(c, &g.desc, a, nullptr); });
+  // As tests/abi/test_first_sizes.cpp has them.
+  constexpr std::size_t first_desc = 232, first_args = 88, first_grouped_desc = 528, first_grouped_args = 64;
+  check_input<ggemm_gemm_desc>("desc", p.desc, [&](const auto* d) { return ggemm_gemm(c, d, &p.args, nullptr); }, first_desc);
+  check_input<ggemm_gemm_args>("args", p.args, [&](const auto* a) { return ggemm_gemm(c, &p.desc, a, nullptr); }, first_args);
+  check_input<ggemm_grouped_desc>("desc", g.desc, [&](const auto* d) { return ggemm_grouped_gemm(c, d, &g.args, nullptr); }, first_grouped_desc);
+  check_input<ggemm_grouped_args>("args", g.args, [&](const auto* a) { return ggemm_grouped_gemm(c, &g.desc, a, nullptr); }, first_grouped_args);
   check_input<ggemm_gemm_desc>("problem.gemm", p.desc, [&](const auto* d) {
     const ggemm_problem problem{d, nullptr};
     return ggemm_prepare(c, &problem, 1, nullptr, nullptr);
-  });
+  }, first_desc);
   check_input<ggemm_grouped_desc>("problem.grouped", g.desc, [&](const auto* d) {
     const ggemm_problem problem{nullptr, d};
     std::size_t count = 0;
     return ggemm_config_count(c, &problem, &count);
-  });
+  }, first_grouped_desc);
 }
 
 TEST_CASE("Options and grids of other versions are taken or refused by their size") {
@@ -125,7 +132,7 @@ TEST_CASE("Init functions serve callers of newer versions and refuse sizes that 
   for (const std::uint64_t word : newer.unknown) CHECK(word == 0);
   newer.known.struct_size = 4321;
   CHECK(ggemm_gemm_desc_init(&newer.known, 8) == GGEMM_ERROR_VERSION);
-  check_sentence({"desc.struct_size=8", std::to_string(sizeof(ggemm_gemm_desc))});
+  check_sentence({"desc.struct_size=8", "232"});
   CHECK(newer.known.struct_size == 4321);
 }
 

@@ -24,6 +24,7 @@ struct Group {
   std::int64_t m = 0, n = 0, k = 0;
   View a, b, c, d;
   std::int64_t bias = 0;  // offset of its first element
+  View scale_a, scale_b;  // empty where they are not looked at
 };
 
 // How a per-group number reaches the library.
@@ -54,13 +55,20 @@ struct CaseType {
   ggemm_activation activation = GGEMM_ACTIVATION_NONE;
   ggemm_bias bias = GGEMM_BIAS_NONE;
   double p0 = 0, p1 = 0;
+  ggemm_scale_kind scale_a = GGEMM_SCALE_NONE, scale_b = GGEMM_SCALE_NONE;
+  ggemm_gate gate = GGEMM_GATE_NONE;
   int layout_a = 0, layout_b = 0, layout_d = any_layout;  // 0 row-major, 1 column-major, 2 neither
   static constexpr int any_layout = -1;
 
   ggemm_dtype c_dtype() const { return c ? c : d; }
   ggemm_dtype bias_type() const { return bias_dtype ? bias_dtype : d; }
   bool sums_f64() const { return a == GGEMM_F64 || b == GGEMM_F64; }
-  bool sums_i32() const { return a == GGEMM_I8 && b == GGEMM_I8; }
+  bool both_i8() const { return a == GGEMM_I8 && b == GGEMM_I8; }
+  bool both_fp8() const { return (a == GGEMM_E4M3 || a == GGEMM_E5M2) && (b == GGEMM_E4M3 || b == GGEMM_E5M2); }
+  bool scaled() const { return scale_a || scale_b; }
+  bool scaled_by_blocks() const { return scale_a >= GGEMM_SCALE_BLOCK_1X128 || scale_b >= GGEMM_SCALE_BLOCK_1X128; }
+  std::int64_t columns(std::int64_t n) const { return gate ? n / 2 : n; }  // of D
+  bool sums_i32() const { return both_i8() && !scaled_by_blocks(); }
   bool epilogue_i32() const { return sums_i32() && d == GGEMM_I32; }
   ggemm_dtype scalar() const { return sums_f64() ? GGEMM_F64 : epilogue_i32() ? GGEMM_I32 : GGEMM_F32; }
 };
@@ -70,7 +78,7 @@ struct Case {
   std::vector<Group> groups;
   Values values = Values::small;
   int low = -2, high = 2;           // of A's and B's integers, where values is small
-  double scale_a = 1, scale_b = 1;  // of normal numbers
+  double spread_a = 1, spread_b = 1;  // of normal numbers
   std::uint64_t data_seed = 0;
   Placement placement = Placement::free;
   bool aligned = false;
@@ -81,10 +89,10 @@ struct Case {
   // Plain: the description's sizes, where they are not the call's.
   bool described_otherwise = false;
   std::int64_t described_m = 0, described_n = 0, described_k = 0;
-  bool packed_a = false, packed_b = false, packed_c = false, packed_d = false;  // described by GGEMM_PACKED
+  bool packed_a = false, packed_b = false, packed_c = false, packed_d = false, packed_scale_a = false, packed_scale_b = false;  // described by GGEMM_PACKED
   // Grouped.
   Given given_m, given_n, given_k;
-  GivenMatrix given_a, given_b, given_c, given_d;
+  GivenMatrix given_a, given_b, given_c, given_d, given_scale_a, given_scale_b;
   std::int64_t expected_m = 0, expected_n = 0, expected_k = 0;
 
   double work() const;       // multiply-adds
@@ -113,7 +121,8 @@ struct Drawing {
 Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t number);
 // The same with these sizes. A plain case takes the first.
 Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number);
-// The rest of a type whose A, B and compute are set: D, C, bias, activation, layouts. exact_only: activations of integers whose results are exact.
+// The rest of a type whose A, B and compute are set: D, C, bias, activation, scales, gate, layouts; of fp8 the compute mode too. exact_only: activations of integers
+// whose results are exact. Whether i8 products are scaled by blocks, which gives them other sums, is left as it is.
 void draw_epilogue(CaseType& type, bool exact_only, Rng& rng);
 bool takes_exact(const CaseType& type);
 
@@ -126,6 +135,13 @@ struct Strides {
 };
 // Strides of a rows x cols matrix; its offset is left 0. layout as in CaseType, given.
 View draw_view(Rng& rng, std::int64_t rows, std::int64_t cols, std::size_t element, int layout, Strides strides);
+
+// Rows (of A's scales; columns of B's) and blocks of k that a kind has a scale for.
+std::int64_t scales_along(ggemm_scale_kind kind, std::int64_t size);
+std::int64_t scales_deep(ggemm_scale_kind kind, std::int64_t k);
+// Which of them is row (column) i's, and k's.
+std::int64_t scale_of(ggemm_scale_kind kind, std::int64_t i);
+std::int64_t scale_block_of(ggemm_scale_kind kind, std::int64_t k);
 
 // The lowest and one past the highest element that a view reaches, counted from its offset; 0 and 0 if it is empty.
 struct Extent {

@@ -68,6 +68,19 @@ int64_t mean(const std::vector<Group>& groups, int64_t Group::* size) {
   return groups.empty() ? 0 : static_cast<int64_t>(sum / static_cast<double>(groups.size()));
 }
 
+// Of groups' tensors an array of numbers, as their stride says; else a matrix each.
+void place_scales(Case& c, View Group::* member, ggemm_scale_kind kind, GivenMatrix& given, Rng& rng) {
+  std::vector<View*> views;
+  for (Group& g : c.groups) views.push_back(&(g.*member));
+  if (kind != GGEMM_SCALE_TENSOR || !c.type.grouped) return place_views(rng, views, 4, c);
+  const int64_t step = rng.pick<int64_t>({1, 1, 0, 2, -1}), count = static_cast<int64_t>(views.size());
+  given.row_stride.packed = step == 1 && rng.chance(0.5);
+  // The first number may lie before a guard page only if its group is looked at.
+  int64_t first = c.placement == Placement::begins_at_guard ? 0 : rng.between(0, 9);
+  if (step < 0) first += count - 1;
+  for (int64_t g = 0; g < count; ++g) views[static_cast<std::size_t>(g)]->row_stride = step, views[static_cast<std::size_t>(g)]->offset = first + g * step;
+}
+
 void place_all(Case& c, Rng& rng) {
   const auto place = [&](View Group::* member, ggemm_dtype dtype) {
     std::vector<View*> views;
@@ -78,6 +91,11 @@ void place_all(Case& c, Rng& rng) {
   place(&Group::a, c.type.a);
   place(&Group::b, c.type.b);
   place(&Group::d, c.type.d);
+  // Where there is no product they are not looked at.
+  for (Group& g : c.groups)
+    if (g.m <= 0 || g.n <= 0 || g.k <= 0) g.scale_a.rows = g.scale_a.cols = g.scale_b.rows = g.scale_b.cols = 0;
+  place_scales(c, &Group::scale_a, c.type.scale_a, c.given_scale_a, rng);
+  place_scales(c, &Group::scale_b, c.type.scale_b, c.given_scale_b, rng);
   if (c.use_of_c == UseOfC::same_as_d) {
     for (Group& g : c.groups) g.c = g.d;
   } else {
@@ -91,34 +109,41 @@ void place_all(Case& c, Rng& rng) {
   }
 }
 
-void set_shapes(Group& g) {
+void set_shapes(const CaseType& t, Group& g) {
   const auto cut = [](int64_t x) { return std::max<int64_t>(x, 0); };
   g.a.rows = g.c.rows = g.d.rows = cut(g.m);
   g.a.cols = g.b.rows = cut(g.k);
-  g.b.cols = g.c.cols = g.d.cols = cut(g.n);
+  g.b.cols = g.c.cols = cut(g.n);
+  g.d.cols = t.columns(cut(g.n));
+  if (t.scale_a) g.scale_a.rows = scales_along(t.scale_a, cut(g.m)), g.scale_a.cols = scales_deep(t.scale_a, cut(g.k));
+  if (t.scale_b) g.scale_b.rows = scales_deep(t.scale_b, cut(g.k)), g.scale_b.cols = scales_along(t.scale_b, cut(g.n));
 }
 
 }  // namespace
 
 void draw_plain(Case& c, const Size& size, Rng& rng) {
   Group& g = c.groups[0];
-  set_shapes(g);
   const CaseType& t = c.type;
+  set_shapes(t, g);
   g.a = draw_view(rng, g.m, g.k, size_of(t.a), t.layout_a, {true, c.aligned});
   g.b = draw_view(rng, g.k, g.n, size_of(t.b), t.layout_b, {true, c.aligned});
-  g.d = draw_view(rng, g.m, g.n, size_of(t.d), some_layout(rng, t.layout_d), {false, c.aligned});
+  g.d = draw_view(rng, g.m, t.columns(g.n), size_of(t.d), some_layout(rng, t.layout_d), {false, c.aligned});
   g.c = draw_view(rng, g.m, g.n, size_of(t.c_dtype()), some_layout(rng, CaseType::any_layout), {true, c.aligned});
+  for (View* scale : {&g.scale_a, &g.scale_b}) *scale = draw_view(rng, scale->rows, scale->cols, 4, some_layout(rng, CaseType::any_layout), {true, c.aligned});
   // A row stride of 1 is one of a row-major matrix only as GGEMM_PACKED.
   const auto packed = [&](const View& v) { return is_packed(v) && (v.row_stride == 1 || rng.chance(0.7)); };
   c.packed_a = packed(g.a);
   c.packed_b = packed(g.b);
   c.packed_d = packed(g.d);
+  c.packed_scale_a = packed(g.scale_a);
+  c.packed_scale_b = packed(g.scale_b);
   place_all(c, rng);
   c.packed_c = packed(g.c);
   c.described_otherwise = rng.chance(0.15);
   c.described_m = size.m, c.described_n = size.n, c.described_k = size.k;
   // Smaller, so that the strides given for the call fit the description too.
   if (c.described_otherwise) c.described_m = rng.between(0, size.m), c.described_n = rng.between(0, size.n), c.described_k = rng.between(0, size.k);
+  if (t.gate) c.described_n &= ~int64_t(1);
 }
 
 std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work) {
@@ -145,7 +170,7 @@ std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work
 
 void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
   const CaseType& t = c.type;
-  for (Group& g : c.groups) set_shapes(g);
+  for (Group& g : c.groups) set_shapes(t, g);
   const auto matrix = [&](View Group::* member, ggemm_dtype dtype, int layout, bool repeats) {
     std::vector<View*> views;
     for (Group& g : c.groups) views.push_back(&(g.*member));
@@ -156,6 +181,8 @@ void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
   c.given_d = matrix(&Group::d, t.d, t.layout_d, false);
   c.given_c = matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true);
   if (c.use_of_c == UseOfC::same_as_d) c.given_c = c.given_d;
+  if (t.scale_a > GGEMM_SCALE_TENSOR) c.given_scale_a = matrix(&Group::scale_a, GGEMM_F32, CaseType::any_layout, true);
+  if (t.scale_b > GGEMM_SCALE_TENSOR) c.given_scale_b = matrix(&Group::scale_b, GGEMM_F32, CaseType::any_layout, true);
   place_all(c, rng);
   c.given_m = draw_size_source(rng, c.groups, &Group::m);
   c.given_n = draw_size_source(rng, c.groups, &Group::n);
