@@ -74,7 +74,7 @@ GGEMM_API int32_t ggemm_version(void);
 GGEMM_API const char* ggemm_version_string(void);
 
 /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- *  "grouped", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs". @since 0.1 */
+ *  "grouped", "grouped-forms", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs". @since 0.1 */
 GGEMM_API int32_t ggemm_has_feature(const char* name);
 
 /* ------------------------------------------------------------------------------------------------------------ dtypes */
@@ -374,33 +374,67 @@ GGEMM_API ggemm_source ggemm_i32_at(const void* data, int64_t byte_stride);
 /** An int64 a group, `byte_stride` bytes apart. @since 0.1 */
 GGEMM_API ggemm_source ggemm_i64_at(const void* data, int64_t byte_stride);
 
-/** A matrix of each group. A stride that is a constant GGEMM_PACKED follows the group's own sizes; one from memory is taken as it is. Frozen.
- *  The fast path needs unit strides as constants (GGEMM_PACKED is one): a kernel is compiled for the direction that is contiguous. */
-typedef struct ggemm_grouped_matrix {
-  ggemm_dtype dtype;
-  uint32_t reserved0;
-  ggemm_source row_stride, col_stride;
-  int64_t reserved1;
-} ggemm_grouped_matrix;
-
-/** The scales of each group's A or B. Strides as in ggemm_grouped_matrix. Those by tensor are no array of pointers but the numbers themselves, f32[groups]: group g's
- *  is row_stride * g elements on, a constant (GGEMM_PACKED is 1; 0: one for all). Frozen. */
-typedef struct ggemm_grouped_scale {
-  ggemm_scale_kind kind;
-  uint32_t reserved0; /**< 0 */
-  ggemm_source row_stride, col_stride;
-} ggemm_grouped_scale;
-
-/** How the operands of the groups are given. */
+/** How the operands of the groups are given. In the first form each operand is an array of pointers. In the others it is one pointer to memory that holds all groups,
+ *  unless the operand's `pointers` says otherwise; what is said here of D holds for C too.
+ *
+ *  | form     | a group's size                          | A                     | B                     | D                     |
+ *  | -------- | --------------------------------------- | --------------------- | --------------------- | --------------------- |
+ *  | POINTERS | m, n, k: sources                        | pointers              | pointers              | pointers              |
+ *  | RAGGED_M | m from `ends`; n, k constant            | one matrix [m,k]      | group_stride/pointers | one matrix [m,n]      |
+ *  | RAGGED_K | k from `ends`; m, n constant            | one matrix [m,k]      | one matrix [k,n]      | group_stride/pointers |
+ *  | MASKED   | m from `counts`, `m` at most; n, k      | group_stride/pointers | group_stride/pointers | group_stride/pointers |
+ *  | BATCH    | m, n, k: sources                        | group_stride/pointers | group_stride/pointers | group_stride/pointers |
+ */
 typedef enum ggemm_grouped_form {
-  GGEMM_GROUPS_POINTERS = 0, /**< a, b, c, d and bias in the arguments are device arrays of one pointer a group */
+  /** a, b, c, d and bias in the arguments are device arrays of one pointer a group. */
+  GGEMM_GROUPS_POINTERS = 0,
+  /** Tokens sorted by expert: D_g = act(alpha A_g B_g + beta C_g + bias_g) for the rows of group g, which are those from the end of group g - 1 (the first: 0) to the end of
+   *  group g of matrices A [m,k], C and D [m,n]. `m` is a constant, the rows of these matrices in all; n and k are constants; `ends` has each group's end. Equal ends make
+   *  an empty group. Rows behind the last end belong to no group: of D they are not written. No padding between groups is needed, and any strides will do. */
+  GGEMM_GROUPS_RAGGED_M = 1,
+  /** Weight gradients: D_g [m,n] = act(alpha A_g B_g + beta C_g + bias_g), where A_g is columns and B_g is rows from the end of group g - 1 (the first: 0) to the end of group g
+   *  of matrices A [m,k] and B [k,n]. `k` is a constant, the depth of these matrices in all; m and n are constants; `ends` has each group's end. A group of depth 0 has
+   *  D_g = act(beta C_g + bias_g). To accumulate, let C be D and beta 1. */
+  GGEMM_GROUPS_RAGGED_K = 2,
+  /** Room for `m` rows in each group, of which as many count as `counts` says: A_g [m,k], C_g and D_g [m,n]. `m` is a constant; a count above it counts as it. Rows of A
+   *  and C behind the count are not used, of D not written. */
+  GGEMM_GROUPS_MASKED = 3,
+  /** Every matrix at `group_stride` from the one before. Sizes may be a group's own; then the distances must be given. */
+  GGEMM_GROUPS_BATCH = 4,
   GGEMM_GROUPED_FORM_FORCE32 = 0x7fffffff
 } ggemm_grouped_form;
 
-/** For each group g: D_g[m_g,n_g] = act(alpha scale_g A_g B_g + beta C_g + bias_g), in one launch; with gated pairs D_g is [m_g,n_g/2].
- *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta C_g + bias_g), and the pointers of A, B and their scales are not looked at.
- *  A size below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. The host device checks the pointers and strides of every group before it writes
- *  anything; a CUDA device reads them only when the launch runs, and can refuse nothing then.
+/** A matrix of each group. A stride that is a constant GGEMM_PACKED follows the matrix's shape: the group's own sizes, but in ragged and masked forms the sizes in all, or
+ *  that there is room for, as the description's constants give them. A stride from memory is taken as it is. Frozen.
+ *  The fast path needs unit strides as constants (GGEMM_PACKED is one): a kernel is compiled for the direction that is contiguous.
+ *  The matrices of a ragged form that hold all groups have constant strides, by the same rules as a ggemm_matrix. */
+typedef struct ggemm_grouped_matrix {
+  ggemm_dtype dtype;
+  uint32_t pointers;      /**< 1: in the arguments it is a device array of one pointer a group, whatever the form. Not for what is one matrix. The first form takes 0 too */
+  ggemm_source row_stride, col_stride;
+  int64_t group_stride;   /**< elements from one group's first element to the next one's; 0: all groups share it (not D). GGEMM_PACKED: rows or columns times the longer
+                               stride, so that groups follow each other; needs constant sizes and strides. Not looked at with pointers and in what is one matrix: there it
+                               is GGEMM_PACKED or 0 */
+} ggemm_grouped_matrix;
+
+/** The scales of each group's A or B. Their matrix is given as a ggemm_grouped_matrix is, by the same form: in ragged forms A's scales (in a ragged k B's too) are one
+ *  matrix, where each group has its own rows, or its own blocks. Blocks begin anew with each group. Where what is ragged is scaled by blocks, group g's first is
+ *  (start_g / 128) + g blocks on, start_g being where the group begins, with group_stride GGEMM_PACKED; or start_g / 128 with group_stride 0, for groups that all begin
+ *  at multiples of 128. So GGEMM_PACKED leaves room for a partial block of each group: such a matrix has size / 128 + groups blocks.
+ *  The numbers of tensors are f32 `group_stride` apart in every form (GGEMM_PACKED: 1; 0: one for all groups), unless `pointers` is set. Frozen. */
+typedef struct ggemm_grouped_scale {
+  ggemm_scale_kind kind;
+  uint32_t pointers;    /**< as in ggemm_grouped_matrix, but that the matrices of a ragged form may be given so too */
+  ggemm_source row_stride, col_stride;
+  int64_t group_stride; /**< as in ggemm_grouped_matrix, and see above */
+} ggemm_grouped_scale;
+
+/** For each group g: D_g[m_g,n_g] = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; with gated pairs D_g is [m_g,n_g/2].
+ *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta_g C_g + bias_g), and the pointers of A, B and their scales are not looked at.
+ *  A size or count below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
+ *  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
+ *  the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
+ *  can refuse nothing then.
  *  Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles. */
 typedef struct ggemm_grouped_desc {
   size_t struct_size;
@@ -413,33 +447,43 @@ typedef struct ggemm_grouped_desc {
   int64_t expected_m, expected_n, expected_k; /**< mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding */
   const char* config;   /**< as in ggemm_gemm_desc */
   const char* tune_key; /**< as in ggemm_gemm_desc */
+  /* From here on for other forms than GGEMM_GROUPS_POINTERS, which take a struct of at least this size. */
+  ggemm_source ends;    /**< RAGGED_M, RAGGED_K: where each group ends, in device memory, as torch's `offs`; else a constant 0 */
+  ggemm_source counts;  /**< MASKED: rows of each group that count; else a constant 0 */
+  int64_t bias_group_stride; /**< elements from one group's bias to the next one's; 0: all groups share it; GGEMM_PACKED: its length. A bias per row in RAGGED_M is one of m
+                                  elements, beside D's rows */
+  uint32_t bias_pointers;    /**< 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too */
+  uint32_t reserved0;        /**< 0 */
   ggemm_grouped_scale scale_a, scale_b;
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
-#define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), 0 }
-#define GGEMM_GROUPED_SCALE_INIT_ { GGEMM_SCALE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED) }
+#define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
+#define GGEMM_GROUPED_SCALE_INIT_ { GGEMM_SCALE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
 #define GGEMM_GROUPED_DESC_INIT \
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL, \
+    GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, \
     GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_ }
 /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
 
-/** The operands of one grouped call: device arrays of `groups` pointers to device memory, each array aligned to 8 bytes, each pointer to its element. No group's D
- *  may overlap another's, nor any group's A, B, bias or scales, nor another group's C. */
+/** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
+ *  description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C. */
 typedef struct ggemm_grouped_args {
   size_t struct_size;
-  const void* a;     /**< const void* const[groups] */
-  const void* b;
-  const void* c;     /**< may be NULL if beta is 0, unless beta is in device memory; its pointers may be d's, as in ggemm_gemm_args */
-  const void* d;     /**< void* const[groups]; the matrices it points to are written */
-  const void* bias;  /**< may be NULL when the description has none */
-  const void* alpha; /**< one scalar for all groups, as in ggemm_gemm_args */
+  const void* a;     /**< const void* const[groups], or the matrix; may be NULL when groups is 0, or a constant size in the description is */
+  const void* b;     /**< likewise */
+  const void* c;     /**< likewise; may be NULL if beta is 0, unless beta is in device memory; it, or its pointers, may be d's, as in ggemm_gemm_args */
+  const void* d;     /**< void* const[groups], or the matrix; the matrices are written */
+  const void* bias;  /**< likewise an array of pointers, or the bias; may be NULL when the description has none */
+  const void* alpha; /**< one scalar for all groups, as in ggemm_gemm_args; or one a group */
   const void* beta;
-  const void* scale_a; /**< const float* const[groups]; const float[groups] if by tensor, aligned to 4 bytes; may be NULL when the description has none */
-  const void* scale_b; /**< likewise */
+  int64_t alpha_byte_stride; /**< bytes from one group's alpha to the next one's, in device memory (scalars_on_device); 0: one for all */
+  int64_t beta_byte_stride;  /**< likewise */
+  const void* scale_a;       /**< const float* const[groups], or the scales; may be NULL when the description has none, groups is 0, or a constant size is */
+  const void* scale_b;       /**< likewise */
 } ggemm_grouped_args;
-#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL }
 /** Sets the defaults: no pointers. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t struct_size);
 
@@ -465,13 +509,14 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
 
-/** For every group D_g = act(alpha scale_g A_g B_g + beta C_g + bias_g), in one launch whose sizes, strides and pointers are read on the device when it runs.
+/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
  *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g], gated pairs and scales as in ggemm_gemm; any sizes, 0 included; 0 groups are
- *  nothing. Of an odd n_g with gated pairs a CUDA device leaves the last column out; the host device refuses it.
- *  Units: strides and sizes in elements, the sources' byte_stride in bytes.
- *  Memory: arrays of pointers, sizes and strides, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+ *  nothing. Of an odd n_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm_grouped_form.
+ *  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
+ *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+ *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
  *  Stream: as ggemm_gemm.
- *  Capture: allowed, as in ggemm_gemm; a captured call may be replayed with other sizes, strides and pointers in the same arrays.
+ *  Capture: allowed, as in ggemm_gemm; a captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
  *  @retval as ggemm_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
@@ -511,7 +556,8 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
 /** One way to run a problem. The name is unique and readable, such as "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8": kernel family, dtypes of A, B and the
  *  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
  *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
- *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1". */
+ *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1"; and how many CTAs of a cluster share a tile along k, where
+ *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1". */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];
@@ -519,10 +565,13 @@ typedef struct ggemm_config {
   int32_t tile_m, tile_n, tile_k;
   int32_t warps_m, warps_n;
   int32_t stages;
-  int32_t raster;          /**< rows of tiles that are walked together, for L2 (Triton's GROUP_SIZE_M) */
+  int32_t raster;          /**< rows of tiles that are walked together, for L2 (Triton's GROUP_SIZE_M); what a row is there: see ggemm_tile_at */
   int32_t reserved0;
+  int32_t cluster_m, cluster_n; /**< CTAs of a cluster down and across D; 0 in the families that form none */
+  int32_t swapped;              /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
+  int32_t cluster_k;            /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
 } ggemm_config;
-#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_init(ggemm_config* config, size_t struct_size);
 
@@ -619,8 +668,11 @@ typedef struct ggemm_tile_grid {
   int32_t tile_m, tile_n;
   int32_t raster; /**< 1 and up */
   int32_t reserved0;
+  int32_t cluster_m, cluster_n; /**< as in ggemm_config; 0: 1 */
+  int32_t swapped;              /**< as in ggemm_config */
+  int32_t reserved1;
 } ggemm_tile_grid;
-#define GGEMM_TILE_GRID_INIT { sizeof(ggemm_tile_grid), 1, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), 0, 0, 1, 0 }
+#define GGEMM_TILE_GRID_INIT { sizeof(ggemm_tile_grid), 1, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), 0, 0, 1, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_grid_init(ggemm_tile_grid* grid, size_t struct_size);
 
@@ -628,17 +680,22 @@ typedef struct ggemm_tile {
   size_t struct_size;
   int64_t group;
   int64_t tile_row, tile_col;
-  int64_t row_begin, row_end; /**< half open, cut at m */
-  int64_t col_begin, col_end;
+  int64_t row_begin, row_end; /**< half open, cut at m; with a cluster both may be m: nothing */
+  int64_t col_begin, col_end; /**< likewise, at n */
 } ggemm_tile;
 #define GGEMM_TILE_INIT { sizeof(ggemm_tile), 0, 0, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_init(ggemm_tile* tile, size_t struct_size);
 
-/** Sum over the groups of ceil(m / tile_m) ceil(n / tile_n): the tiles (Triton's programs) of the grid. @retval GGEMM_ERROR_ARGUMENT 2^63 or more. @since 0.1 */
+/** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile_m) ceil(n / tile_n). With clusters these are rounded up to
+ *  whole ones: tiles past the edge of D are counted, and are empty. @retval GGEMM_ERROR_ARGUMENT 2^63 or more. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* out_count);
 /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
+ *  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster_m x cluster_n tiles, raster of their rows at a time. The
+ *  remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ *  A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ *  tiles of pid 0, 132, 264 and so on.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);
 

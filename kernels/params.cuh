@@ -14,19 +14,34 @@ struct Matrix {
 // A stride that means "packed" (INT64_MIN, as GGEMM_PACKED).
 constexpr i64 packed_stride = static_cast<i64>(1ull << 63);
 
+// What a number in memory means.
+constexpr u32 source_itself = 0;  // the number
+constexpr u32 source_count = 1;   // the same, but `value` at most
+constexpr u32 source_ends = 2;    // where group g ends and the next begins, within 0 to `value`: the group's number is the distance from the end before it
+
 // Where a per-group number comes from; laid out as ggemm_source.
 struct Source {
   const void* data;
   i64 byte_stride;
-  i64 value;
-  i32 kind;  // ggemm_source_kind
-  u32 reserved;
+  i64 value;  // of a constant; else the limit that the mode speaks of
+  i32 kind;   // ggemm_source_kind
+  u32 mode;
 };
 
-GG_HD i64 read_source(const Source& source, i64 group) {
-  if (source.kind == 0) return source.value;
+// A group's number in memory.
+GG_HD i64 read_number(const Source& source, i64 group) {
   const char* address = static_cast<const char*>(source.data) + group * source.byte_stride;
   return source.kind == 1 ? static_cast<i64>(*reinterpret_cast<const i32*>(address)) : *reinterpret_cast<const i64*>(address);
+}
+// Where a group of cumulative ends ends. The one before the first ends at 0.
+GG_HD i64 read_end(const Source& source, i64 group) { return group < 0 ? 0 : min_of(max_of(read_number(source, group), 0), source.value); }
+
+// May be below 0.
+GG_HD i64 read_source(const Source& source, i64 group) {
+  if (source.kind == 0) return source.value;
+  if (source.mode == source_ends) return read_end(source, group) - read_end(source, group - 1);
+  const i64 number = read_number(source, group);
+  return source.mode == source_count ? min_of(number, source.value) : number;
 }
 
 // A scalar by value, or in device memory if `pointer` is set. `bits` holds an f64, f32 or i32 in its low bytes, as the epilogue computes.
@@ -51,6 +66,19 @@ struct GemmParams {
   Matrix scale_a, scale_b;  // f32, as tile/scales.cuh says; no data where there are none, or where k is 0
 };
 
+// The same product with A and B, rows and columns changed over: D' = B' A'.
+GG_HD GemmParams transposed(const GemmParams& p) {
+  GemmParams out = p;
+  out.m = p.n, out.n = p.m;
+  out.a = {p.b.data, p.b.col_stride, p.b.row_stride};
+  out.b = {p.a.data, p.a.col_stride, p.a.row_stride};
+  out.c = {p.c.data, p.c.col_stride, p.c.row_stride};
+  out.d = {p.d.data, p.d.col_stride, p.d.row_stride};
+  out.scale_a = {p.scale_b.data, p.scale_b.col_stride, p.scale_b.row_stride};
+  out.scale_b = {p.scale_a.data, p.scale_a.col_stride, p.scale_a.row_stride};
+  return out;
+}
+
 // How D is stored: by threads, by the copy engine, or by the copy engine but for what D's ends cut. (The engine writes 16 bytes at a time: a line's last piece, if it is
 // shorter, would be written past the line's end.)
 enum class TensorStore : i32 { threads, boxes, whole_boxes };
@@ -74,21 +102,68 @@ struct RepackParams {
 // Threads of a CTA of it, and what a CTA copies: so many lines of so many bytes.
 constexpr int repack_threads = 256, repack_lines = 32, repack_bytes = 512;
 
+// Where the groups' parts of an operand begin. Either `data` is an array of one pointer a group; or it is where the operand begins, and group g's part is
+// g * group_bytes + start * start_bytes behind it, start being what all groups before g take of the index that the groups share (rows of a ragged m, depth of a ragged k).
+struct SourceVector {
+  const void* data;
+  i64 group_bytes, start_bytes;
+  i32 pointers;  // 0 or 1
+  u32 reserved;
+};
+
 struct SourceMatrix {
-  const void* const* data;  // one pointer a group; for D they are written through
+  const void* data;  // this and the next three: as SourceVector; for D it is written
+  i64 group_bytes, start_bytes;
+  i32 pointers;
+  u32 reserved;
   Source row_stride, col_stride;
 };
 
-// One product a group, everything read on the device.
+// One product a group, everything read on the device. With a ragged m (m.mode is source_ends), A, C and D are one matrix each, of m.value rows; with a ragged k, A and B
+// are, k.value deep. These have constant strides.
 struct GroupedParams {
   i64 groups;
   Source m, n, k;
   SourceMatrix a, b, c, d;
-  const void* const* bias;
+  SourceVector bias;
   EpilogueParams epilogue;
+  i64 alpha_stride, beta_stride;  // bytes from one group's scalar in device memory to the next one's; 0: one for all
   i32 raster;
   u32 reserved;
-  SourceMatrix scale_a, scale_b;  // one pointer a group; by tensor the numbers themselves, row_stride apart
+  SourceMatrix scale_a, scale_b;  // where blocks are ragged, group g's first is start / 128 of them on, besides group_bytes
 };
+
+// What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, and which of A (1) and B (2) the copy engine reaches.
+struct alignas(16) GroupFacts {
+  GemmParams problem;
+  i32 reach;
+  TensorStore store;
+};
+struct alignas(128) GroupRecord {
+  TensorMap a, b, d;  // of what it reaches
+  GroupFacts facts;
+};
+
+// Those kernels' parameters. tiles: of each group, in cluster tiles.
+struct GroupedTensorParams {
+  const GroupRecord* records;
+  const i32* tiles;
+  i32 groups, raster;
+};
+
+// prepare.cu's: the problem, maps that are right but for addresses, sizes and strides, and what it must know of the kernel, which may compute the transposed product:
+// the sizes and directions are as it sees them.
+struct PrepareParams {
+  TensorMap a, b, d;
+  GroupedParams problem;
+  GroupRecord* records;
+  i32* tiles;
+  i32 tile_m, tile_n;         // of a cluster
+  i32 size_a, size_b, size_d; // bytes of an element
+  i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
+  i32 boxes;                  // 1: D's steps are whole boxes
+  i32 swap;                   // 1: the transposed product
+};
+constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 
 }  // namespace ggemm::kernels

@@ -1,66 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor-core kernel of sm_90a: a producer warp and consumer warpgroups in one persistent CTA, tensor maps, wgmma, clusters.
+// The tensor-core kernel of sm_90a: a producer warpgroup and consumer warpgroups in one persistent CTA, tensor maps, wgmma, clusters; plain and grouped.
+#include "epilogue/reduce.cuh"
 #include "epilogue/staged.cuh"
 #include "mainloop/wgmma.cuh"
-#include "scheduler/scheduler.cuh"
+#include "scheduler/board.cuh"
 
 using namespace ggemm::kernels;
 
 using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
-using Epilogue = StagedEpilogue<T, Mainloop::WN>;
-using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
+using Reduction = ClusterReduction<T, Mainloop>;
+using Epilogue = StagedEpilogue<T, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
-constexpr int PRODUCER_REGISTERS = Mainloop::CONSUMERS > 1 ? 40 : 24, CONSUMER_REGISTERS = 232;
+constexpr int PRODUCER_REGISTERS = T::GROUPED ? 88 : Mainloop::CONSUMERS > 1 ? 40 : 24, CONSUMER_REGISTERS = T::GROUPED ? 208 : 232;
 
-GG_DEVICE void produce(const TensorParams& p, const Ring<T::STAGES>& ring, u32 slots, i32 tiles) {
-  if (threadIdx.x != 0) return;
-  ptx::tensor_prefetch(p.a);
-  ptx::tensor_prefetch(p.b);
-  ptx::tensor_prefetch(p.d);
-  Mainloop::Cursor at;
-  for (Scheduler scheduler(p.problem); scheduler.next();) Mainloop::produce(p, ring, at, slots, scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, tiles);
-}
+// What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers.
+struct Cta {
+  char* slots;
+  Ring<T::STAGES> ring;
+  GG_DEVICE explicit Cta(char* shared) : slots(shared), ring(ptx::shared_address(shared) + Mainloop::RING_BYTES + Mainloop::CONSUMERS * Epilogue::BYTES) {}
+  GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
+  GG_DEVICE char* staging(int group) const { return slots + Mainloop::RING_BYTES + group * Epilogue::BYTES; }
+};
 
-GG_DEVICE void consume(const TensorParams& p, const Ring<T::STAGES>& ring, u32 slots, char* staging, i32 tiles) {
-  const int group = static_cast<int>(threadIdx.x) / 128 - 1;
-  const int row = group / T::WARPS_N * Mainloop::WM, column = group % T::WARPS_N * Mainloop::WN;
+// A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
+template <int CLUSTER_K>
+struct Consumer {
+  int group = static_cast<int>(threadIdx.x) / 128 - 1;
   Mainloop::Cursor at;
   u32 slot = 0;
-  for (Scheduler scheduler(p.problem); scheduler.next();) {
+
+  // The CTA's tile (row, column) of a product.
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, i64 row, i64 column, i32 tiles) {
     Mainloop mainloop;
-    mainloop.consume(ring, at, slots, group, tiles);
+    mainloop.consume(cta.ring, at, cta.address(), group, tiles);
+    const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
+    i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
+    const auto finish = [&](const auto& sums) {
 #pragma unroll
-    for (int b = 0; b < Mainloop::BLOCKS; ++b)
-      Epilogue::run(mainloop.sums[b], p, i64(scheduler.tile_row()) * T::BM + row + 64 * b, i64(scheduler.tile_column()) * T::BN + column, staging + group * Epilogue::BYTES, group, slot);
+      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, first + 64 * b, across, cta.staging(group), group, slot);
+    };
+    if constexpr (CLUSTER_K == 1) {
+      finish(mainloop.sums);
+    } else {
+      const u32 rank = ptx::cluster_rank();
+      across += rank * Reduction::WN;
+      Reduction reduction;
+      if (reduction.run(mainloop, cta.slots, rank)) finish(reduction.sums);
+    }
   }
   // Shared memory must not go to another CTA while the copy engine still reads it.
-  if (threadIdx.x % 128 == 0) ptx::store_wait_read<0>();
-}
+  GG_DEVICE void finish() const {
+    if (threadIdx.x % 128 == 0) ptx::store_wait_read<0>();
+  }
+};
 
-extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + T::THREADS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ TensorParams params) {
-  extern __shared__ __align__(1024) char shared[];  // select::shared_bytes counts the same: ring, staging, barriers
-  const u32 slots = static_cast<u32>(__cvta_generic_to_shared(shared));
-  char* const staging = shared + Mainloop::RING_BYTES;
-  const Ring<T::STAGES> ring(slots + Mainloop::RING_BYTES + Mainloop::CONSUMERS * Epilogue::BYTES);
-  if (threadIdx.x == 0) {
-    ring.init(1, Mainloop::EMPTIES);
-    ptx::fence_barrier_init();
+// One product. Each role walks the tiles by itself. Where the CTAs of a cluster share a tile along k, each has one tile only.
+struct Plain {
+  using Params = TensorParams;
+  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K>;
+  const Params& p;
+  i32 first = 0, tiles;  // of k, this CTA's part
+
+  GG_DEVICE explicit Plain(const Params& params) : p(params), tiles(static_cast<i32>(ceil_div(params.problem.k, T::BK))) {
+    if constexpr (T::CLUSTER_K > 1) {
+      const i32 rank = static_cast<i32>(ptx::cluster_rank()), most = tiles / T::CLUSTER_K, longer = tiles % T::CLUSTER_K;
+      first = rank * most + (rank < longer ? rank : longer);
+      tiles = most + (rank < longer ? 1 : 0);
+    }
+  }
+  GG_DEVICE void init() const {}
+  GG_DEVICE void produce(const Cta& cta) const {
+    if (threadIdx.x != 0) return;
+    ptx::tensor_prefetch(p.a);
+    ptx::tensor_prefetch(p.b);
+    ptx::tensor_prefetch(p.d);
+    Mainloop::Cursor at;
+    for (Scheduler scheduler(p.problem); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, first, tiles);
+  }
+  GG_DEVICE void consume(const Cta& cta) const {
+    Consumer<T::CLUSTER_K> consumer;
+    for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, scheduler.tile_row(), scheduler.tile_column(), tiles);
+    consumer.finish();
+  }
+};
+
+// One product a group. The producers' first warp finds the tiles; all warps read them.
+struct Grouped {
+  using Params = GroupedTensorParams;
+  using Board = TileBoard<PRODUCER_THREADS / 32 + 4 * Mainloop::CONSUMERS, T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
+  const Params& p;
+  Board board;
+
+  GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
+  GG_DEVICE void init() const { board.init(); }
+  GG_DEVICE static i32 tiles(const TileNote& note) { return static_cast<i32>(ceil_div(note.facts.problem.k, T::BK)); }
+
+  GG_DEVICE void produce(const Cta& cta) const {
+    Mainloop::Cursor at;
+    for (typename Board::Cursor next;; ++next) {
+      if (threadIdx.x < 32) board.find(p, next);
+      const TileNote& note = board.read(next);
+      const GroupRecord* const record = note.record;
+      if (!record) return;
+      const i64 row = i64(note.row) * T::BM, column = i64(note.column) * T::BN;
+      const i32 reach = note.facts.reach, depth = tiles(note);
+      if (note.other && threadIdx.x == 0) {
+        if (reach & 1) ptx::tensor_map_acquire(record->a);
+        if (reach & 2) ptx::tensor_map_acquire(record->b);
+      }
+      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, cta.ring, at, cta.slots, row, column, depth);
+      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth);
+      else at.skip(depth);
+      board.release(next);
+    }
+  }
+
+  GG_DEVICE void consume(const Cta& cta) const {
+    Consumer<T::CLUSTER_K> consumer;
+    for (typename Board::Cursor next;; ++next) {
+      const TileNote& note = board.read(next);
+      const GroupRecord* const record = note.record;
+      if (!record) break;
+      if (note.other && note.facts.store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      consumer.run(cta, note.facts.problem, record->d, note.facts.store, note.row, note.column, tiles(note));
+      board.release(next);
+    }
+    consumer.finish();
+  }
+};
+
+using Form = If<T::GROUPED, Grouped, Plain>;
+
+extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + T::THREADS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
+  extern __shared__ __align__(1024) char shared[];
+  const Cta cta(shared);
+  const Form form(params);
+  if (threadIdx.x < 32) {
+    if (threadIdx.x == 0) cta.ring.init(1, Mainloop::EMPTIES);
+    form.init();
+    if (threadIdx.x == 0) ptx::fence_barrier_init();
   }
   if constexpr (Mainloop::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
-  const i32 tiles = static_cast<i32>(ceil_div(params.problem.k, T::BK));
   if (threadIdx.x < PRODUCER_THREADS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
-    produce(params, ring, slots, tiles);
+    form.produce(cta);
+    if constexpr (T::CLUSTER_K > 1) {
+      __syncwarp();
+      ptx::cluster_barrier();  // the reduction's
+    }
   } else {
     ptx::registers_take<CONSUMER_REGISTERS>();
-    consume(params, ring, slots, staging, tiles);
+    form.consume(cta);
   }
-  // No CTA leaves while another may still write to its ring or arrive at its barriers.
+  // No CTA leaves while another may still write to its ring, arrive at its barriers or read its sums.
   if constexpr (Mainloop::CLUSTER > 1) {
     __syncwarp();
-    ptx::cluster_drain();
+    ptx::cluster_barrier();
   }
 }

@@ -99,10 +99,14 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
-  Choice choice{config, origin, nullptr, nullptr, nullptr};
+  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr};
   if (config.family == core::Family::host) return choice;
   choice.kernel = load(jit::render(type, config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
   if (config.family != core::Family::sm90) return choice;
+  if (type.grouped) {
+    choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
+    return choice;
+  }
   const std::uint8_t copied = core::repacked_operands(type);
   const auto repack = [&](std::uint8_t operand, std::uint8_t turned, int dtype) {
     if (!(copied & operand)) return std::shared_ptr<const cuda::Kernel>();
@@ -205,7 +209,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
 }
 
-// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer.
+// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters that share a tile along k have one each.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
   kernels::GemmParams packed = given;
   cuda::Workspace::Lease lease;  // until the product that reads the copies is launched
@@ -213,9 +217,10 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
   const bool swap = choice.config.swap;
   const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
-  kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? core::transposed(packed) : packed);
+  kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? kernels::transposed(packed) : packed);
   const std::int64_t tiles = kernels::ceil_div(params.problem.m, c.tile_m * c.cluster_m) * kernels::ceil_div(params.problem.n, c.tile_n * c.cluster_n);
-  const std::int64_t clusters = std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  const std::int64_t clusters = c.cluster_k > 1 ? tiles : std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  if (clusters > most_tiles / choice.kernel->cluster) fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", params.problem.m, params.problem.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
 }
@@ -265,6 +270,21 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
+  if (choice.config.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
+}
+
+// Two launches, whatever the number of groups: the first writes each group's maps to workspace.
+void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* stream) const {
+  const bool swap = choice.config.swap;
+  const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
+  const core::Config c = swap ? core::transposed(choice.config) : choice.config;
+  const cuda::Workspace::Lease lease = workspace_.get(*device_, stream, cuda::prepare_bytes(given.groups));
+  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, lease.data);
+  void* to_prepare[] = {&prepare};
+  device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
+  kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster};
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
 }

@@ -29,6 +29,7 @@ struct Choice {
   const char* origin = "";                     // "forced", "tuned", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> repack_a, repack_b;  // of operands that are copied to workspace first
+  std::shared_ptr<const cuda::Kernel> prepare;             // of a grouped product by tensor maps
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
@@ -95,6 +96,7 @@ class Engine {
 
  private:
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
+  void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);

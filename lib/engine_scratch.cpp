@@ -230,7 +230,7 @@ void ScratchProblem::make_groups(const std::vector<select::Sizes>& sample) {
 
 void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   const std::size_t count = groups_.size();
-  // One row a group: m, n, k, then row and column strides of A, B, D; and six pointers, but that tensors have one scale for all groups.
+  // One row a group: m, n, k, then row and column strides of A, B, D; and six pointers.
   constexpr int operands = 6;
   std::vector<std::int64_t> numbers;
   std::vector<const void*> pointers[operands];
@@ -254,14 +254,13 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   p.m = source(0), p.n = source(1), p.k = source(2);
   p.a = {source(3), source(4)}, p.b = {source(5), source(6)}, p.d = {source(7), source(8)};
   p.c = p.d;  // not read, but its strides are looked up: the caller's may have fewer groups
-  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, GGEMM_SOURCE_CONST, 0}; };
-  const auto scales = [&](int kind) { return core::GroupedLayout{constant(kind == GGEMM_SCALE_TENSOR ? 0 : GGEMM_PACKED), constant(1)}; };
-  p.scale_a = scales(type_.scale_a), p.scale_b = scales(type_.scale_b);
+  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, GGEMM_SOURCE_CONST, kernels::source_itself}; };
+  p.scale_a = p.scale_b = {constant(GGEMM_PACKED), constant(1)};
+  p.stored_m = p.m, p.stored_k = p.k, p.bias = {};
   p.scalars.on_device = false;
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
   args.a = arrays[0], args.b = arrays[1], args.d = arrays[2], args.bias = arrays[3];
-  args.scale_a = type_.scale_a == GGEMM_SCALE_TENSOR && count ? groups_[0].scale_a.base : arrays[4];
-  args.scale_b = type_.scale_b == GGEMM_SCALE_TENSOR && count ? groups_[0].scale_b.base : arrays[5];
+  args.scale_a = arrays[4], args.scale_b = arrays[5];
   grouped_ = core::bind(p, args);
 }
 

@@ -172,13 +172,23 @@ type Config struct {
 	TileM, TileN, TileK int
 	WarpsM, WarpsN      int
 	Stages              int
-	Raster              int // rows of tiles that are walked together
+	Raster              int  // rows of tiles that are walked together
+	ClusterM, ClusterN  int  // CTAs of a cluster, down and across; 0 in the families that form none
+	Swapped             bool // the product is computed transposed
+}
+
+// TileGrid returns the tiles of a product of m by n under the configuration.
+func (c Config) TileGrid(m, n int) TileGrid {
+	return TileGrid{
+		M: Const(m), N: Const(n), TileM: c.TileM, TileN: c.TileN, Raster: c.Raster, ClusterM: c.ClusterM, ClusterN: c.ClusterN, Swapped: c.Swapped,
+	}
 }
 
 func newConfig(c *C.ggemm_config) Config {
 	return Config{
 		Name: goText(c.name[:]), Family: goText(c.family[:]), TileM: int(c.tile_m), TileN: int(c.tile_n), TileK: int(c.tile_k),
 		WarpsM: int(c.warps_m), WarpsN: int(c.warps_n), Stages: int(c.stages), Raster: int(c.raster),
+		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), Swapped: c.swapped != 0,
 	}
 }
 

@@ -282,6 +282,7 @@ static ggemm_tile_grid tile_grid(const ggo_tile_grid* given) {
   out.groups = given->groups;
   set_source(&out.m, given->m), set_source(&out.n, given->n);
   out.tile_m = given->tile_m, out.tile_n = given->tile_n, out.raster = given->raster;
+  out.cluster_m = given->cluster_m, out.cluster_n = given->cluster_n, out.swapped = given->swapped;
   return out;
 }
 

@@ -85,6 +85,7 @@ typedef struct ggo_tile_grid {
   int64_t groups;
   ggo_source m, n;
   int32_t tile_m, tile_n, raster;
+  int32_t cluster_m, cluster_n, swapped;
 } ggo_tile_grid;
 
 ggo_result ggo_open(ggo_options options, uintptr_t* out_context);

@@ -12,10 +12,13 @@ type TileGrid struct {
 	Groups       int // 0: 1, a plain problem
 	M, N         Source
 	TileM, TileN int
-	Raster       int // rows of tiles that are walked together; 0: 1
+	Raster       int // rows of tiles (of clusters, where there are any; columns, where swapped) that are walked together; 0: 1
+
+	ClusterM, ClusterN int  // CTAs of a cluster, down and across; 0: 1. More than one is for one group only
+	Swapped            bool // the product is computed transposed
 }
 
-// Tile is what one program of a kernel computes. Ranges are half open, and cut at m and n.
+// Tile is what one program of a kernel computes. Ranges are half open, and cut at m and n: of a tile past the edge, which completes a cluster, one is empty.
 type Tile struct {
 	Group            int
 	TileRow, TileCol int
@@ -28,12 +31,16 @@ func (g *TileGrid) toC() (out C.ggo_tile_grid, err error) {
 	if groups == 0 {
 		groups = 1
 	}
-	for _, size := range [...]int{g.TileM, g.TileN, g.Raster} {
+	for _, size := range [...]int{g.TileM, g.TileN, g.Raster, g.ClusterM, g.ClusterN} {
 		if size < 0 || size > math.MaxInt32 {
-			return out, argumentError("TileM=%d, TileN=%d, Raster=%d: not in the range of 31 bits", g.TileM, g.TileN, g.Raster)
+			return out, argumentError("TileM=%d, TileN=%d, Raster=%d, ClusterM=%d, ClusterN=%d: not in the range of 31 bits", g.TileM, g.TileN, g.Raster, g.ClusterM, g.ClusterN)
 		}
 	}
 	out.groups, out.tile_m, out.tile_n, out.raster = C.int64_t(groups), C.int32_t(g.TileM), C.int32_t(g.TileN), C.int32_t(max(g.Raster, 1))
+	out.cluster_m, out.cluster_n = C.int32_t(g.ClusterM), C.int32_t(g.ClusterN)
+	if g.Swapped {
+		out.swapped = 1
+	}
 	if out.m, err = g.M.toC("M", groups, true); err != nil {
 		return out, err
 	}
@@ -41,7 +48,7 @@ func (g *TileGrid) toC() (out C.ggo_tile_grid, err error) {
 	return out, err
 }
 
-// Count returns how many tiles (Triton's programs) there are.
+// Count returns how many programs (Triton's word) there are: one a tile, and with clusters those tiles too that complete the last ones.
 func (g TileGrid) Count() (int, error) {
 	grid, err := g.toC()
 	if err != nil {

@@ -2,6 +2,7 @@
 // Two neighbouring elements of D at once, by the converting instructions that take two; the same bits as Store<D> gives, but for a NaN's payload.
 #pragma once
 #include "epilogue/value.cuh"
+#include "ptx/convert.cuh"
 
 namespace ggemm::kernels {
 
@@ -14,23 +15,18 @@ struct alignas(2 * sizeof(D)) Pair {
   GG_DEVICE D second() const { return element[1]; }
 };
 
-#define GG_PAIR_BY_INSTRUCTION(D, WORD, REGISTER, INSTRUCTION, SHIFT)                        \
-  template <>                                                                                 \
-  struct Pair<D> {                                                                            \
-    WORD bits;                                                                                \
-    GG_DEVICE static Pair from(float x, float y) {                                            \
-      WORD bits;                                                                              \
-      asm(INSTRUCTION " %0, %1, %2;" : "=" REGISTER(bits) : "f"(y), "f"(x));                   \
-      return {bits};                                                                          \
-    }                                                                                         \
-    GG_DEVICE D first() const { return bit_cast<D>(static_cast<decltype(D::bits)>(bits)); }   \
+#define GG_PAIR_BY_INSTRUCTION(D, WORD, CONVERT, SHIFT)                                            \
+  template <>                                                                                       \
+  struct Pair<D> {                                                                                  \
+    WORD bits;                                                                                      \
+    GG_DEVICE static Pair from(float x, float y) { return {ptx::CONVERT(x, y)}; }                     \
+    GG_DEVICE D first() const { return bit_cast<D>(static_cast<decltype(D::bits)>(bits)); }           \
     GG_DEVICE D second() const { return bit_cast<D>(static_cast<decltype(D::bits)>(bits >> SHIFT)); } \
   }
-GG_PAIR_BY_INSTRUCTION(F16, u32, "r", "cvt.rn.f16x2.f32", 16);
-GG_PAIR_BY_INSTRUCTION(Bf16, u32, "r", "cvt.rn.bf16x2.f32", 16);
-// PTX ISA, "cvt": to fp8 with saturation only, NaN stays NaN; e5m2 infinity becomes the largest finite number, as Store has it.
-GG_PAIR_BY_INSTRUCTION(E4m3, u16, "h", "cvt.rn.satfinite.e4m3x2.f32", 8);
-GG_PAIR_BY_INSTRUCTION(E5m2, u16, "h", "cvt.rn.satfinite.e5m2x2.f32", 8);
+GG_PAIR_BY_INSTRUCTION(F16, u32, to_f16_pair, 16);
+GG_PAIR_BY_INSTRUCTION(Bf16, u32, to_bf16_pair, 16);
+GG_PAIR_BY_INSTRUCTION(E4m3, u16, to_e4m3_pair, 8);
+GG_PAIR_BY_INSTRUCTION(E5m2, u16, to_e5m2_pair, 8);
 #undef GG_PAIR_BY_INSTRUCTION
 
 }  // namespace ggemm::kernels

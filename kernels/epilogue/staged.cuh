@@ -26,35 +26,35 @@ class StagedEpilogue {
  public:
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
 
-  // All 128 threads of warpgroup `group`. sums: a block of 64 rows from (row, column) of D. slot: counts through all blocks and tiles.
-  GG_DEVICE static void run(const Sum (&sums)[WN / 2], const TensorParams& p, i64 row, i64 column, char* staging, int group, u32& slot) {
-    const EpilogueScalars<Value> scalars(p.problem.epilogue);
-    const int thread = static_cast<int>(threadIdx.x) % 128;
+  // All 128 threads of warpgroup `group`. sums: a block of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all blocks and tiles.
+  GG_DEVICE static void run(const Sum (&sums)[WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, i64 row, i64 column, char* staging, int group, u32& slot) {
+    const EpilogueScalars<Value> scalars(p.epilogue);
+    const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
     const bool add_c = scalars.beta != Value(0);
-    const int rows = static_cast<int>(min_of(p.problem.m - row, 64));
+    const int rows = static_cast<int>(min_of(p.m - row, 64));
     if (rows <= 0) return;
 #pragma unroll
     for (int step = 0; step < WN / STEP; ++step) {
       const i64 first = column + step * STEP;
-      const int columns = static_cast<int>(min_of(p.problem.n - first, STEP));
+      const int columns = static_cast<int>(min_of(p.n - first, STEP));
       if (columns <= 0) return;
       const bool whole = MN ? rows == 64 : columns == STEP;
-      const bool tensor = BOXES && (p.store == TensorStore::boxes || (p.store == TensorStore::whole_boxes && whole));
+      const bool tensor = BOXES && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole));
       char* const at = staging + slot * store_slot_bytes;
       // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
       if (thread == 0) ptx::store_wait_read<store_slots - 1>();
       ptx::barrier_sync<128>(1 + group);
       if (add_c) {
-        move<const C>(thread, p.problem.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
+        move<const C>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
         ptx::barrier_sync<128>(1 + group);
-        fill<true>(thread, group, &sums[step * (STEP / 2)], p.problem, row, first, rows, columns, at, scalars);
+        fill<true>(thread, group, &sums[step * (STEP / 2)], p, row, first, rows, columns, at, scalars);
       } else {
-        fill<false>(thread, group, &sums[step * (STEP / 2)], p.problem, row, first, rows, columns, at, scalars);
+        fill<false>(thread, group, &sums[step * (STEP / 2)], p, row, first, rows, columns, at, scalars);
       }
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
-      if (!tensor) move<D>(thread, p.problem.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
-      else if (thread == 0) store_boxes(p.d, row, first, at);
+      if (!tensor) move<D>(thread, p.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
+      else if (thread == 0) store_boxes(map, row, first, at);
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread == 0) ptx::store_commit();
       slot = (slot + 1) % store_slots;

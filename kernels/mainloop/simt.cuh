@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA-core mainloop: any two dtypes, any strides, any alignment, sm_75 and up. Elements are converted to the type of the sums on their way into shared memory.
 #pragma once
+#include "ptx/memory.cuh"
 #include "tile/columns.cuh"
 #include "traits.cuh"
 
@@ -131,8 +132,8 @@ class SimtMainloop {
 
   // Adds the sums of block `block` of k, scaled, to those of the blocks before.
   GG_DEVICE void add_block(const GemmParams& p, i64 row, const Columns& columns, i64 block) {
-    i64 m = row, n = columns.first();
-    asm volatile("" : "+l"(m), "+l"(n));  // work out addresses anew each time: kept through the loop over k, they would spill
+    // Addresses are worked out anew each time: kept through the loop over k, they would spill.
+    const i64 m = ptx::renewed(row), n = ptx::renewed(columns.first());
     float a[TM], b[TN];
 #pragma unroll
     for (int i = 0; i < TM; ++i) a[i] = scale<T::SCALE_A>(p.scale_a, p.scale_a.row_stride, p.scale_a.col_stride, m + row_of(i), block, m + row_of(i) < p.m);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mainloop of sm_90a in two roles: a producer thread fills the ring through the tensor copy engine, consumer warpgroups multiply what is full by wgmma.
 // A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them.
+// Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead (grouped products; plain ones copy them first).
 #pragma once
+#include "pipeline/copy.cuh"
 #include "pipeline/ring.cuh"
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
@@ -16,6 +18,11 @@ struct PanelTile {
   static constexpr int INNER = panel_bytes / SIZE, PANELS = tile_panels(SPAN, DEPTH, SIZE, MN_MAJOR), ROWS = panel_rows(SPAN, DEPTH, MN_MAJOR);
   static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = PANELS * PANEL_BYTES;
   static_assert(PANELS * INNER == (MN_MAJOR ? SPAN : DEPTH) && ROWS % 8 == 0, "a tile is whole panels of whole swizzle periods");
+
+  // The layout is SharedTile's, so that threads can write it too: so many of them, or all 128.
+  static constexpr int HANDS = BYTES / 16 < 128 ? BYTES / 16 : 128;
+  template <int OPERAND>
+  using Gather = TileCopy<OPERAND, SharedTile<ROWS, PANELS * INNER, SIZE>, MN_MAJOR, HANDS, 1, 1>;
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k), into this CTA or, by `ctas`, into several.
   template <int SHARE>
@@ -54,26 +61,59 @@ class WgmmaMainloop {
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
   static constexpr bool PROMOTED = T::FP8;
   static_assert(!PROMOTED || T::BK == 128, "fp8 is promoted every 128 of k");
-  static constexpr int CLUSTER = T::CLUSTER_M * T::CLUSTER_N;
+  static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
+  static_assert(SHARERS == 1 || T::CLUSTER_K == 1, "a cluster shares operands or the depth of a tile");
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
 
-  // The producer thread: the tiles of rows `row`, columns `column`, all of k.
-  GG_DEVICE static void produce(const TensorParams& p, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 tiles) {
-    const u32 rank = CLUSTER > 1 ? ptx::cluster_rank() : 0, down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
-    // A's rows are shared by the CTAs across, B's columns by those down.
-    u32 mask_a = 0;
-#pragma unroll
-    for (int i = 0; i < T::CLUSTER_N; ++i) mask_a |= 1u << (down + i * T::CLUSTER_M);
-    const u32 mask_b = ((1u << T::CLUSTER_M) - 1) << (across * T::CLUSTER_M);
+  // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th on so many.
+  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles) {
+    const Share share;
 #pragma unroll 1
-    for (i32 i = 0; i < tiles; ++i, ++at) {
+    for (i32 i = first; i < first + tiles; ++i, ++at) {
       ring.wait_empty(at);
       const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
       ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
-      TileA::template load<T::CLUSTER_N>(slot, p.a, barrier, row, i * T::BK, across, static_cast<u16>(mask_a));
-      TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, p.b, barrier, column, i * T::BK, down, static_cast<u16>(mask_b));
+      share.load_a(slot, a, barrier, row, i * T::BK);
+      share.load_b(slot, b, barrier, column, i * T::BK);
+    }
+  }
+
+  // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
+  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
+    // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
+    constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
+    const int thread = static_cast<int>(threadIdx.x);
+    const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);
+    typename TileA::template Gather<0> gather_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
+    typename TileB::template Gather<1> gather_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+    ptx::barrier_sync<128>(1 + CONSUMERS);
+    Cursor done = at;
+#pragma unroll 1
+    for (i32 i = 0; i < tiles + AHEAD; ++i) {
+      if (i < tiles) {
+        ring.wait_empty(at);
+        char* const slot = slots + at.slot * SLOT_BYTES;
+        if (thread == 0 && reach) {
+          const Share share;
+          const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
+          ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
+          if (reach & 1) share.load_a(to, a, barrier, static_cast<i32>(row), i * T::BK);
+          if (reach & 2) share.load_b(to, b, barrier, static_cast<i32>(column), i * T::BK);
+        }
+        const i32 depth = i == tiles - 1 ? last : T::BK;
+        if (!(reach & 1) && thread < TileA::HANDS) gather_a.renew(), gather_a.issue(slot, depth, 0), gather_a.advance();
+        if (!(reach & 2) && thread < TileB::HANDS) gather_b.renew(), gather_b.issue(slot + TileA::BYTES, depth, 0), gather_b.advance();
+        ++at;
+      }
+      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the slot
+      if (i < AHEAD) continue;
+      ptx::cp_async_wait<AHEAD>();
+      ptx::fence_async();
+      ptx::barrier_sync<128>(1 + CONSUMERS);
+      if (thread == 0) ptx::barrier_arrive(ring.full(done.slot));
+      ++done;
     }
   }
 
@@ -93,6 +133,23 @@ class WgmmaMainloop {
   Sum sums[BLOCKS][WN / 2];
 
  private:
+  // What this CTA loads for its cluster: A's rows are shared by the CTAs across, B's columns by those down.
+  struct Share {
+    u32 down, across;
+    u16 mask_a, mask_b;
+    GG_DEVICE Share() {
+      const u32 rank = SHARERS > 1 ? ptx::cluster_rank() : 0;
+      down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
+      u32 mask = 0;
+#pragma unroll
+      for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (down + i * T::CLUSTER_M);
+      mask_a = static_cast<u16>(mask);
+      mask_b = static_cast<u16>(((1u << T::CLUSTER_M) - 1) << (across * T::CLUSTER_M));
+    }
+    GG_DEVICE void load_a(u32 slot, const TensorMap& map, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, map, barrier, row, k, across, mask_a); }
+    GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const { TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b); }
+  };
+
   GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
     u32 former = at.slot;
 #pragma unroll 1
@@ -113,6 +170,10 @@ class WgmmaMainloop {
       ++at;
     }
     ptx::wgmma_wait<0>();
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int s = 0; s < WN / 2; ++s) ptx::wgmma_settle(sums[b][s]);
     release(ring, former);
   }
 
@@ -143,9 +204,9 @@ class WgmmaMainloop {
   // One lane a warp tells every CTA whose slices this slot holds.
   GG_DEVICE static void release(const Ring<T::STAGES>& ring, u32 slot) {
     const u32 lane = threadIdx.x % 32;
-    if constexpr (CLUSTER == 1) {
+    if constexpr (SHARERS == 1) {
       if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
-    } else if (lane < CLUSTER) {
+    } else if (lane < SHARERS) {
       const u32 rank = ptx::cluster_rank();
       if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), lane);
     }

@@ -52,6 +52,8 @@ class TileCopy {
     if (way() == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
     else if (part == 0) issue_slowly(slot, k_left);
   }
+  // Before a tile whose rows' offsets are not worth registers from tile to tile.
+  GG_DEVICE void renew() { outer_stride_ = ptx::renewed(outer_stride_); }
   // Moves on to the next BK of k.
   GG_DEVICE void advance() {
     if constexpr (K_OUTER) source_ += Tile::OUTER * outer_stride_;
@@ -83,8 +85,7 @@ class TileCopy {
 
   // A copy that is switched off may name any address.
   GG_DEVICE void issue_chunks(char* slot, i32 k_left, int part) const {
-    int rows = chunk_rows(k_left);
-    asm volatile("" : "+r"(rows));  // compare anew each time: a predicate a row, kept through the mainloop, would spill
+    const int rows = ptx::renewed(chunk_rows(k_left));  // compare anew each time: a predicate a row, kept through the mainloop, would spill
     const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)

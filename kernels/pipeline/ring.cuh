@@ -12,6 +12,12 @@ struct RingCursor {
   GG_DEVICE void operator++() {
     if (++slot == STAGES) slot = 0, phase ^= 1;
   }
+  // As so many ++.
+  GG_DEVICE void skip(u32 places) {
+    const u32 to = slot + places % (2 * STAGES);
+    phase ^= to / STAGES & 1;
+    slot = to % STAGES;
+  }
 };
 
 template <int STAGES>

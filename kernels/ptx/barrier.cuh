@@ -12,6 +12,8 @@ GG_DEVICE void fence_barrier_init() { asm volatile("fence.mbarrier_init.release.
 
 // Arrives at this CTA's barrier and has its phase wait for so many bytes of copies besides. Release. PTX ISA, "mbarrier.arrive.expect_tx".
 GG_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) { asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory"); }
+// Has the barrier's phase wait for so many bytes of copies besides. PTX ISA, "mbarrier.expect_tx".
+GG_DEVICE void barrier_expect(u32 barrier, u32 bytes) { asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory"); }
 // Arrives at this CTA's barrier. Release. PTX ISA, "mbarrier.arrive".
 GG_DEVICE void barrier_arrive(u32 barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
 // Arrives at the barrier at the same place of another CTA of the cluster. Release at CTA scope only, which orders nothing with the other CTA's ordinary accesses: it tells
@@ -31,8 +33,9 @@ GG_DEVICE void barrier_wait(u32 barrier, u32 parity) {
 template <int THREADS>
 GG_DEVICE void barrier_sync(int number) { asm volatile("bar.sync %0, %1;" ::"r"(number), "n"(THREADS) : "memory"); }
 
-// The last barrier of a cluster: no CTA passes it before the arrivals that others sent it have come. Release and acquire.
-GG_DEVICE void cluster_drain() { asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+// A barrier of all threads of the cluster that orders what they wrote to shared memory, and the arrivals that they sent to others' barriers, before what they do then.
+// Release and acquire. PTX ISA, "barrier.cluster".
+GG_DEVICE void cluster_barrier() { asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 // This CTA's number in its cluster. PTX ISA, "%cluster_ctarank".
 GG_DEVICE u32 cluster_rank() {
@@ -40,7 +43,7 @@ GG_DEVICE u32 cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// A barrier of all threads of the cluster. It orders no ordinary accesses: barriers that were set up are told by fence_barrier_init. PTX ISA, "barrier.cluster".
+// The same, but it orders no ordinary accesses: barriers that were set up are told by fence_barrier_init.
 GG_DEVICE void cluster_sync() { asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory"); }
 
 // Gives registers of this warpgroup to the pool, or takes them: all its threads, once each, with one role's code behind each call. PTX ISA, "setmaxnreg".

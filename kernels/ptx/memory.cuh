@@ -32,6 +32,16 @@ GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   return v;
 }
 
+// x, of which the compiler knows nothing: what follows from it is computed here anew, not kept in registers from before.
+GG_DEVICE int renewed(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+GG_DEVICE i64 renewed(i64 x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
+
 // 16 aligned bytes of global memory that this thread alone uses: C and D. Any thread.
 GG_DEVICE Vector16 load_vector(const void* p) {
   Vector16 v;
@@ -40,6 +50,18 @@ GG_DEVICE Vector16 load_vector(const void* p) {
 }
 GG_DEVICE void store_vector(void* p, Vector16 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v.word[0]), "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3]) : "memory");
+}
+
+// Where another CTA of the cluster has what is at this address of shared memory here, and 16 aligned bytes from there. PTX ISA, "mapa", "ld.shared::cluster".
+GG_DEVICE u32 cluster_address(u32 shared, u32 cta) {
+  u32 address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(cta));
+  return address;
+}
+GG_DEVICE Vector16 load_cluster(u32 address) {
+  Vector16 v;
+  asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "r"(address) : "memory");
+  return v;
 }
 
 }  // namespace ggemm::kernels::ptx

@@ -8,6 +8,23 @@ namespace ggemm::kernels::ptx {
 // Brings the matrix's description near, before its first use. PTX ISA, "prefetch.tensormap".
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
+// Changes a two-dimensional map in global memory: base address, elements of a line, lines, bytes from line to line. Any one thread. PTX ISA, "tensormap.replace".
+GG_DEVICE void tensor_map_replace(TensorMap& map, const void* data, u32 length, u32 lines, u64 pitch) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1205
+  pitch >>= 4;  // compilers before 12.5 wrote the stride's field as it was given, which counts 16 bytes
+#endif
+  asm volatile(
+      "{ .reg .u64 map; cvta.to.global.u64 map, %0;\n"
+      "tensormap.replace.tile.global_address.global.b1024.b64 [map], %1;\n"
+      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], 0, %2;\n"
+      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], 1, %3;\n"
+      "tensormap.replace.tile.global_stride.global.b1024.b64 [map], 0, %4; }" ::"l"(&map), "l"(data), "r"(length), "r"(lines), "l"(pitch) : "memory");
+}
+// Tells what this thread wrote to maps to those who acquire them. PTX ISA, "fence.proxy.tensormap".
+GG_DEVICE void tensor_map_release() { asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory"); }
+// Before this thread uses a map that lies in global memory and was written by a kernel.
+GG_DEVICE void tensor_map_acquire(const TensorMap& map) { asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(&map) : "memory"); }
+
 // Copies the box whose first element is (inner, outer) to shared memory, and counts its bytes on the barrier. `shared` is a multiple of 1024 where the box is
 // swizzled over 128 bytes. Any one thread. Asynchronous: complete when the barrier's phase is. PTX ISA, "cp.async.bulk.tensor".
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) {

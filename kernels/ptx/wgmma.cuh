@@ -13,6 +13,9 @@ GG_DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" 
 // Waits until at most PENDING of the newest groups are under way: only then may their sums be read and their shared memory be overwritten. PTX ISA, "wgmma.wait_group".
 template <int PENDING>
 GG_DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory"); }
+// After such a wait, for each sum: it is not read before.
+GG_DEVICE void wgmma_settle(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
+GG_DEVICE void wgmma_settle(i32& sum) { asm volatile("" : "+r"(sum)::"memory"); }
 
 // An operand's tile at `shared`, in panels of 128 swizzled bytes. leading, stride: bytes between panels, and between groups of eight 128-byte rows in a panel;
 // `leading` counts only for an operand that is contiguous along m or n and longer than a panel.

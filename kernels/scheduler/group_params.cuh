@@ -6,16 +6,34 @@
 
 namespace ggemm::kernels {
 
-GG_HD Matrix group_matrix(const SourceMatrix& source, i64 group, i64 columns) {
-  const i64 row_stride = read_source(source.row_stride, group), col_stride = read_source(source.col_stride, group);
-  return {source.data ? source.data[group] : nullptr, row_stride == packed_stride ? columns : row_stride, col_stride == packed_stride ? 1 : col_stride};
+// What all groups before g take of a ragged m or k.
+GG_HD i64 group_start(const GroupedParams& p, i64 g) {
+  return p.m.mode == source_ends ? read_end(p.m, g - 1) : p.k.mode == source_ends ? read_end(p.k, g - 1) : 0;
 }
 
-// columns: of the matrix of A's scales or of B's. The numbers of tensors are an array of their own.
-GG_HD Matrix group_scale(const SourceMatrix& source, int kind, i64 group, i64 columns) {
+// Where group g's part of a SourceVector or SourceMatrix begins.
+template <class Operand>
+GG_HD const void* group_data(const Operand& operand, i64 g, i64 start) {
+  if (!operand.data) return nullptr;
+  if (operand.pointers) return static_cast<const void* const*>(operand.data)[g];
+  return static_cast<const char*>(operand.data) + g * operand.group_bytes + start * operand.start_bytes;
+}
+
+GG_HD i64 read_stride(const Source& source, i64 group) { return source.kind == 0 ? source.value : read_number(source, group); }
+
+GG_HD Matrix group_matrix(const SourceMatrix& source, i64 group, i64 start, i64 columns) {
+  const i64 row_stride = read_stride(source.row_stride, group), col_stride = read_stride(source.col_stride, group);
+  return {group_data(source, group, start), row_stride == packed_stride ? columns : row_stride, col_stride == packed_stride ? 1 : col_stride};
+}
+
+GG_HD Scalar group_scalar(const Scalar& scalar, i64 byte_stride, i64 group) {
+  return {scalar.pointer ? static_cast<const char*>(scalar.pointer) + group * byte_stride : nullptr, scalar.bits};
+}
+
+// start: of the group's scales, counted in scales. columns: of the matrix.
+GG_HD Matrix group_scale(const SourceMatrix& source, int kind, i64 group, i64 start, i64 columns) {
   if (kind == scale_none) return {nullptr, 0, 0};
-  if (kind == scale_tensor) return {reinterpret_cast<const float*>(source.data) + group * source.row_stride.value, 0, 0};
-  return group_matrix(source, group, columns);
+  return group_matrix(source, group, start, columns);
 }
 
 // Reads group g's sizes, strides and pointers. Negative sizes count as 0. shape: tile/scales.cuh's group_shape.
@@ -26,16 +44,22 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
   out.m = max_of(read_source(p.m, g), 0);
   out.n = max_of(read_source(p.n, g), 0);
   out.k = max_of(read_source(p.k, g), 0);
-  out.a = group_matrix(p.a, g, out.k);
-  out.b = group_matrix(p.b, g, out.n);
-  out.c = group_matrix(p.c, g, out.n);
-  out.d = group_matrix(p.d, g, paired ? out.n / 2 : out.n);
-  out.bias = p.bias ? p.bias[g] : nullptr;
+  const i64 start = group_start(p, g);
+  out.a = group_matrix(p.a, g, start, out.k);
+  out.b = group_matrix(p.b, g, start, out.n);
+  out.c = group_matrix(p.c, g, start, out.n);
+  out.d = group_matrix(p.d, g, start, paired ? out.n / 2 : out.n);
+  out.bias = group_data(p.bias, g, start);
   out.epilogue = p.epilogue;
+  out.epilogue.alpha = group_scalar(p.epilogue.alpha, p.alpha_stride, g);
+  out.epilogue.beta = group_scalar(p.epilogue.beta, p.beta_stride, g);
   out.raster = p.raster;
   out.reserved = 0;
-  out.scale_a = group_scale(p.scale_a, out.k > 0 ? scale_a : scale_none, g, scales_deep(scale_a, out.k));
-  out.scale_b = group_scale(p.scale_b, out.k > 0 ? scale_b : scale_none, g, scales_along(scale_b, out.n));
+  // Along a ragged m A's scales follow it, along a ragged k those by blocks of either; a group's blocks begin where it does.
+  const bool ragged_k = p.k.mode == source_ends;
+  const auto first = [&](int kind) { return ragged_k ? start / scale_block : scale_at(kind, start); };
+  out.scale_a = group_scale(p.scale_a, out.k > 0 ? scale_a : scale_none, g, first(scale_a), scales_deep(scale_a, out.k));
+  out.scale_b = group_scale(p.scale_b, out.k > 0 ? scale_b : scale_none, g, first(scale_b), scales_along(scale_b, out.n));
   return out;
 }
 

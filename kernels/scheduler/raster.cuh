@@ -21,4 +21,10 @@ GG_HD TileCoord raster_tile(Int pid, typename IfType<true, Int, Int>::type tiles
   return {static_cast<i64>(first + rest % rows), static_cast<i64>(rest / rows)};
 }
 
+// Where CTAs form clusters, raster_tile() numbers whole clusters, and this is the place in its cluster, `down` CTAs high, of the CTA of a rank.
+template <class Int>
+GG_HD TileCoord place_in_cluster(Int rank, i32 down) {
+  return {static_cast<i64>(rank % static_cast<Int>(down)), static_cast<i64>(rank / static_cast<Int>(down))};
+}
+
 }  // namespace ggemm::kernels

@@ -31,19 +31,19 @@ class PlainScheduler {
   bool taken_ = false;
 };
 
-// Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across. Each role of a CTA walks one of its own.
-template <int BM, int BN, int CM, int CN>
+// Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k. Each role of
+// a CTA walks one of its own.
+template <int BM, int BN, int CM, int CN, int CK>
 class PersistentScheduler {
  public:
   GG_DEVICE explicit PersistentScheduler(const GemmParams& p)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN)) {}
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN * CK)) {}
   GG_DEVICE bool next() {
     if (tile_ >= tiles_m_ * tiles_n_) return false;
-    const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_);
-    const u32 rank = blockIdx.x % (CM * CN);  // of a one-dimensional cluster
-    row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(rank % CM);
-    column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(rank / CM);
-    tile_ += gridDim.x / (CM * CN);
+    const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_), place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
+    row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(place.row);
+    column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(place.col);
+    tile_ += gridDim.x / (CM * CN * CK);
     return true;
   }
   GG_DEVICE i32 tile_row() const { return row_; }
@@ -77,28 +77,51 @@ struct DeviceWarp {
   GG_DEVICE static i32 at(i32 value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 };
 
-// Warp 0 finds the CTA's next tile. Its place in the groups and the tile rest in shared memory, because registers are the mainloop's.
+// A warp's place in the groups, resting in shared memory between tiles, because registers are the mainloop's. The whole warp together.
+struct SharedCursor {
+  i32 next;  // tile
+  i32 base, tiles_before, tiles_in, ends[32];
+
+  GG_DEVICE void start(i32 tile) {
+    if (DeviceWarp::lane() == 0) next = tile;
+    save(GroupCursor<DeviceWarp>{});
+  }
+  // Finds the next tile, and moves on by `step`. As GroupCursor::find.
+  template <class Count>
+  GG_DEVICE GroupTile find(i32 step, i32 groups, Count count) {
+    __syncwarp();
+    const i32 tile = next;
+    GroupCursor<DeviceWarp> cursor{base, tiles_before, tiles_in, ends[DeviceWarp::lane()]};
+    __syncwarp();
+    const GroupTile found = cursor.find(tile, groups, count);
+    save(cursor);
+    if (DeviceWarp::lane() == 0) next = tile + step;
+    return found;
+  }
+
+ private:
+  GG_DEVICE void save(const GroupCursor<DeviceWarp>& cursor) {
+    ends[DeviceWarp::lane()] = cursor.ends;
+    if (DeviceWarp::lane() == 0) base = cursor.base, tiles_before = cursor.tiles_before, tiles_in = cursor.tiles_in;
+  }
+};
+
+// Warp 0 finds the CTA's next tile.
 template <int BM, int BN, u32 SHAPE>
 class GroupedScheduler {
   struct Shared {
     i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
-    i32 next;
-    i32 base, tiles_before, tiles_in, ends[32];  // the cursor
+    SharedCursor cursor;
   };
 
  public:
   using Params = GroupedParams;
   GG_DEVICE explicit GroupedScheduler(const Params& params) : params_(params) {
-    if (threadIdx.x >= 32) return;
-    if (threadIdx.x == 0) shared().next = static_cast<i32>(blockIdx.x);
-    save(GroupCursor<DeviceWarp>{});
+    if (threadIdx.x < 32) shared().cursor.start(static_cast<i32>(blockIdx.x));
   }
   // All threads of the CTA, which must be done with the former tile.
   GG_DEVICE bool next() {
-    if (threadIdx.x < 32) {
-      __syncwarp();
-      find();
-    }
+    if (threadIdx.x < 32) find();
     __syncthreads();
     return shared().group >= 0;
   }
@@ -113,23 +136,14 @@ class GroupedScheduler {
     return shared;
   }
   GG_DEVICE static u32 tiles(const Source& size, i32 group, int tile) { return static_cast<u32>(ceil_div(max_of(read_source(size, group), 0), tile)); }
-  GG_DEVICE static void save(const GroupCursor<DeviceWarp>& cursor) {
-    Shared& s = shared();
-    s.ends[DeviceWarp::lane()] = cursor.ends;
-    if (DeviceWarp::lane() == 0) s.base = cursor.base, s.tiles_before = cursor.tiles_before, s.tiles_in = cursor.tiles_in;
-  }
 
   // Warp 0.
   GG_DEVICE void find() {
     Shared& s = shared();
     const GroupedParams& p = params_;
-    const i32 groups = static_cast<i32>(p.groups), tile = s.next;
-    GroupCursor<DeviceWarp> cursor{s.base, s.tiles_before, s.tiles_in, s.ends[DeviceWarp::lane()]};
-    __syncwarp();
-    const GroupTile found = cursor.find(tile, groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
-    save(cursor);
+    const i32 groups = static_cast<i32>(p.groups);
+    const GroupTile found = s.cursor.find(static_cast<i32>(gridDim.x), groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
     if (DeviceWarp::lane() != 0) return;
-    s.next = tile + static_cast<i32>(gridDim.x);
     s.group = -1;
     if (found.group >= groups) return;
     const TileCoord at = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);

@@ -19,6 +19,13 @@ GG_HD constexpr int box_rows(int span, int depth, int size, bool mn_major, int s
   return panel_rows(span, depth, mn_major) / (dealt_by_panels(span, depth, size, mn_major, share) ? 1 : share);
 }
 
+// Of `split` CTAs that share a tile along k, those that finish an equal part each of a warpgroup's columns, in whole blocks of 8.
+GG_HD constexpr int finishers(int columns, int split) {
+  int count = split > 1 ? split : 1;
+  while (columns % (8 * count) != 0) count /= 2;
+  return count;
+}
+
 // A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory. mn_major: D is contiguous along m.
 constexpr int store_slot_bytes = 8192, store_slots = 2;
 GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_major) {

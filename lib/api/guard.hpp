@@ -2,6 +2,7 @@
 // The boundary: exceptions end here, structs of other versions are taken in here.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -53,10 +54,12 @@ T& required(T* pointer, const char* name) {
 // Bytes of the oldest version of each struct that is still taken: it may be shorter than today's.
 template <class T>
 constexpr std::size_t oldest_size = sizeof(T);
-template <> inline constexpr std::size_t oldest_size<ggemm_gemm_desc> = 232;
-template <> inline constexpr std::size_t oldest_size<ggemm_gemm_args> = 88;
-template <> inline constexpr std::size_t oldest_size<ggemm_grouped_desc> = 528;
-template <> inline constexpr std::size_t oldest_size<ggemm_grouped_args> = 64;
+template <> inline constexpr std::size_t oldest_size<ggemm_gemm_desc> = offsetof(ggemm_gemm_desc, scale_a);
+template <> inline constexpr std::size_t oldest_size<ggemm_gemm_args> = offsetof(ggemm_gemm_args, scale_a);
+template <> inline constexpr std::size_t oldest_size<ggemm_config> = offsetof(ggemm_config, cluster_m);
+template <> inline constexpr std::size_t oldest_size<ggemm_tile_grid> = offsetof(ggemm_tile_grid, cluster_m);
+template <> inline constexpr std::size_t oldest_size<ggemm_grouped_desc> = offsetof(ggemm_grouped_desc, ends);
+template <> inline constexpr std::size_t oldest_size<ggemm_grouped_args> = offsetof(ggemm_grouped_args, alpha_byte_stride);
 
 inline void check_struct_size(std::size_t size, std::size_t oldest, const char* name) {
   if (size < oldest) core::fail(GGEMM_ERROR_VERSION, "%s.struct_size=%zu < %zu: set it with the init macro or function", name, size, oldest);

@@ -7,6 +7,20 @@
 namespace ggemm::api {
 namespace {
 
+// Without the overflow of (size + part - 1) / part.
+int64_t parts(int64_t size, int64_t part) { return size / part + (size % part != 0); }
+
+// One direction of a group's D.
+struct Side {
+  int64_t size;
+  int64_t tile, cluster;  // elements of a tile, tiles of a cluster
+  int64_t tiles() const { return parts(size, tile); }
+  int64_t clusters() const { return parts(tiles(), cluster); }
+  // Of a tile past the edge: nothing, at the end.
+  int64_t begin(int64_t index) const { return index < tiles() ? index * tile : size; }
+  int64_t end(int64_t index) const { return begin(index) + std::min(tile, size - begin(index)); }
+};
+
 struct Grid {
   ggemm_tile_grid grid;
 
@@ -14,9 +28,15 @@ struct Grid {
     if (grid.groups < 0) core::fail(GGEMM_ERROR_ARGUMENT, "grid.groups=%lld must be 0 or more", static_cast<long long>(grid.groups));
     if (grid.tile_m < 1 || grid.tile_n < 1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.tile_m=%d, tile_n=%d must be 1 or more", grid.tile_m, grid.tile_n);
     if (grid.raster < 1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.raster=%d must be 1 or more", grid.raster);
-    if (grid.reserved0) core::fail(GGEMM_ERROR_ARGUMENT, "grid.reserved0=%d: reserved words must be 0", grid.reserved0);
+    check_cluster();
+    if (grid.reserved0 || grid.reserved1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.reserved0=%d, reserved1=%d: reserved words must be 0", grid.reserved0, grid.reserved1);
     check(grid.m, "grid.m");
     check(grid.n, "grid.n");
+  }
+  void check_cluster() {
+    if (grid.cluster_m < 0 || grid.cluster_n < 0) core::fail(GGEMM_ERROR_ARGUMENT, "grid.cluster_m=%d, cluster_n=%d must be 0 or more", grid.cluster_m, grid.cluster_n);
+    grid.cluster_m = std::max(grid.cluster_m, 1), grid.cluster_n = std::max(grid.cluster_n, 1);
+    if (grid.swapped != 0 && grid.swapped != 1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.swapped=%d must be 0 or 1", grid.swapped);
   }
   void check(const ggemm_source& s, const char* field) const {
     if (static_cast<unsigned>(s.kind) > GGEMM_SOURCE_I64) core::fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d is not a ggemm_source_kind", field, static_cast<int>(s.kind));
@@ -24,23 +44,29 @@ struct Grid {
     if (s.kind == GGEMM_SOURCE_CONST && s.value < 0) core::fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: sizes must be 0 or more", field, static_cast<long long>(s.value));
     if (s.kind != GGEMM_SOURCE_CONST && !s.data && grid.groups > 0) core::fail(GGEMM_ERROR_ARGUMENT, "%s.data is NULL with groups=%lld", field, static_cast<long long>(grid.groups));
   }
-  int64_t size(const ggemm_source& s, int64_t group) const {
+  int64_t ctas() const { return int64_t{grid.cluster_m} * grid.cluster_n; }
+  static int64_t size(const ggemm_source& s, int64_t group) {
     return std::max<int64_t>(0, kernels::read_source({s.data, s.byte_stride, s.value, static_cast<kernels::i32>(s.kind), 0}, group));
   }
-  int64_t rows(int64_t group) const { return tiles(size(grid.m, group), grid.tile_m); }
-  int64_t columns(int64_t group) const { return tiles(size(grid.n, group), grid.tile_n); }
-  // The group's tiles, added to those before it.
+  Side rows(int64_t group) const { return {size(grid.m, group), grid.tile_m, grid.cluster_m}; }
+  Side columns(int64_t group) const { return {size(grid.n, group), grid.tile_n, grid.cluster_n}; }
+  // The group's programs, added to those before it.
   int64_t end(int64_t before, int64_t group) const {
+    const int64_t down = rows(group).clusters(), across = columns(group).clusters();
     int64_t count;
-    if (__builtin_mul_overflow(rows(group), columns(group), &count) || __builtin_add_overflow(before, count, &count))
-      core::fail(GGEMM_ERROR_ARGUMENT, "grid: %lld x %lld tiles in group %lld make 2^63 or more in all",
-                 static_cast<long long>(rows(group)), static_cast<long long>(columns(group)), static_cast<long long>(group));
+    if (__builtin_mul_overflow(down, across, &count) || __builtin_mul_overflow(count, ctas(), &count) || __builtin_add_overflow(before, count, &count))
+      core::fail(GGEMM_ERROR_ARGUMENT, "grid: %lld x %lld tiles in group %lld make 2^63 or more in all", static_cast<long long>(rows(group).tiles()),
+                 static_cast<long long>(columns(group).tiles()), static_cast<long long>(group));
     return count;
   }
-
- private:
-  // Without the overflow of (size + tile - 1) / tile.
-  static int64_t tiles(int64_t size, int64_t tile) { return size / tile + (size % tile != 0); }
+  // The tile of a program, counted in its group. A swapped kernel sees rows and columns changed over.
+  kernels::TileCoord tile(int64_t program, int64_t group) const {
+    const Side first = grid.swapped ? columns(group) : rows(group), second = grid.swapped ? rows(group) : columns(group);
+    const kernels::TileCoord at = kernels::raster_tile<int64_t>(program / ctas(), first.clusters(), second.clusters(), grid.raster);
+    const kernels::TileCoord place = kernels::place_in_cluster<int64_t>(program % ctas(), static_cast<kernels::i32>(first.cluster));
+    const kernels::TileCoord tile{at.row * first.cluster + place.row, at.col * second.cluster + place.col};
+    return grid.swapped ? kernels::TileCoord{tile.col, tile.row} : tile;
+  }
 };
 
 }  // namespace
@@ -69,12 +95,13 @@ ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile*
         before = end;
         continue;
       }
-      const kernels::TileCoord tile = kernels::raster_tile<int64_t>(pid - before, g.rows(i), g.columns(i), g.grid.raster);
+      const kernels::TileCoord tile = g.tile(pid - before, i);
+      const api::Side rows = g.rows(i), columns = g.columns(i);
       ggemm_tile out = GGEMM_TILE_INIT;
       out.group = i;
       out.tile_row = tile.row, out.tile_col = tile.col;
-      out.row_begin = tile.row * g.grid.tile_m, out.row_end = out.row_begin + std::min<int64_t>(g.grid.tile_m, g.size(g.grid.m, i) - out.row_begin);
-      out.col_begin = tile.col * g.grid.tile_n, out.col_end = out.col_begin + std::min<int64_t>(g.grid.tile_n, g.size(g.grid.n, i) - out.col_begin);
+      out.row_begin = rows.begin(tile.row), out.row_end = rows.end(tile.row);
+      out.col_begin = columns.begin(tile.col), out.col_end = columns.end(tile.col);
       return api::put(out_tile, out, "out_tile");
     }
     core::fail(GGEMM_ERROR_ARGUMENT, "pid=%lld with %lld tiles", static_cast<long long>(pid), static_cast<long long>(before));

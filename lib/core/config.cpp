@@ -21,7 +21,9 @@ std::string problem_part(const ProblemType& type) {
 }
 
 std::string cluster_part(const Config& config) {
-  return config.family == Family::sm90 ? text("_c%dx%d%s", config.cluster_m, config.cluster_n, config.swap ? "_swap" : "") : "";
+  if (config.family != Family::sm90) return "";
+  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "";
+  return text("_c%dx%d%s%s", config.cluster_m, config.cluster_n, along.c_str(), config.swap ? "_swap" : "");
 }
 
 [[noreturn]] void bad_name(std::string_view name, std::string_view part, const char* expected) {
@@ -118,9 +120,12 @@ ParsedConfig parse_config(std::string_view name) {
   out.config.stages = static_cast<std::uint8_t>(stages);
   out.config.raster = static_cast<std::uint16_t>(numbers(name, parts.back(), 'r', 1, "a raster group such as r8")[0]);
   if (sm90) {
-    const auto cluster = numbers(name, parts[8], 'c', 2, "a cluster such as c2x1");
-    if (cluster[0] > 16 || cluster[1] > 16) bad_name(name, parts[8], "a cluster such as c2x1");
+    constexpr const char* such = "a cluster such as c2x1, or c1x1x2 where two CTAs share a tile along k";
+    const bool along = std::count(parts[8].begin(), parts[8].end(), 'x') > 1;
+    const auto cluster = numbers(name, parts[8], 'c', along ? 3 : 2, such);
+    if (cluster[0] > 16 || cluster[1] > 16 || (along && (cluster[2] < 2 || cluster[2] > 16))) bad_name(name, parts[8], such);
     out.config.cluster_m = static_cast<std::uint8_t>(cluster[0]), out.config.cluster_n = static_cast<std::uint8_t>(cluster[1]);
+    out.config.cluster_k = static_cast<std::uint8_t>(along ? cluster[2] : 1);
   }
   return out;
 }
@@ -155,16 +160,6 @@ Config transposed(const Config& config) {
   std::swap(out.tile_m, out.tile_n);
   std::swap(out.warps_m, out.warps_n);
   std::swap(out.cluster_m, out.cluster_n);
-  return out;
-}
-
-kernels::GemmParams transposed(const kernels::GemmParams& params) {
-  const auto turned = [](const kernels::Matrix& m) { return kernels::Matrix{m.data, m.col_stride, m.row_stride}; };
-  kernels::GemmParams out = params;
-  std::swap(out.m, out.n);
-  out.a = turned(params.b), out.b = turned(params.a);
-  out.c = turned(params.c), out.d = turned(params.d);
-  out.scale_a = turned(params.scale_b), out.scale_b = turned(params.scale_a);
   return out;
 }
 

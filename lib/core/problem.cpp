@@ -5,10 +5,14 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/error.hpp"
 #include "core/problem_checks.hpp"
+#include "tile/lines.cuh"
 
 namespace ggemm::core {
+
+using namespace checks;
+
+namespace checks {
 namespace {
 
 using std::int64_t;
@@ -26,27 +30,16 @@ constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "ge
 static_assert(static_cast<int>(kernels::Dtype::i32) == GGEMM_I32 && static_cast<int>(kernels::Dtype::f64) == GGEMM_F64 && static_cast<int>(kernels::Dtype::e5m2) == GGEMM_E5M2);
 static_assert(sizeof(kernels::Source) == sizeof(ggemm_source) && kernels::packed_stride == GGEMM_PACKED);
 
-long long ll(int64_t value) { return value; }
-
-constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true}, place_pairs{"d", "m", "n/2", true};
-
-// D, and how many columns it has.
-const Place& place_of_d(const ProblemType& type) { return type.gate ? place_pairs : place_d; }
-int64_t columns_of_d(const ProblemType& type, int64_t n) { return type.gate ? n / 2 : n; }
-
 void check_dtype(int dtype, const char* field, bool input) {
   if (dtype <= 0 || dtype >= dtype_count) fail(GGEMM_ERROR_ARGUMENT, "%s=%d is not a ggemm_dtype%s", field, dtype, dtype == 0 ? " (it must be given)" : "");
   if (input && !dtypes[dtype].input) fail(GGEMM_ERROR_ARGUMENT, "%s=%s: A and B take f64, f32, f16, bf16, e4m3, e5m2 and i8", field, dtypes[dtype].name);
 }
 
-// A field's name comes in two parts, its owner's and its own, so that no text is made where nothing is wrong.
+}  // namespace
+
 void check_reserved(int64_t value, const char* owner, const char* field) {
   if (value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s=%lld: reserved words must be 0", owner, field, ll(value));
 }
-
-constexpr int64_t min_int64 = INT64_MIN;  // GGEMM_PACKED
-
-}  // namespace
 
 void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols) {
   if (rows <= 0 || cols <= 0) return;
@@ -77,7 +70,7 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   check_reserved(matrix.reserved0, place.name, ".reserved0");
   check_reserved(matrix.reserved1, place.name, ".reserved1");
-  MatrixLayout layout{matrix.row_stride, matrix.col_stride == min_int64 ? 1 : matrix.col_stride, matrix.row_stride == min_int64};
+  MatrixLayout layout{matrix.row_stride, matrix.col_stride == GGEMM_PACKED ? 1 : matrix.col_stride, matrix.row_stride == GGEMM_PACKED};
   if (layout.packed_rows && layout.col_stride != 1)
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED with %s.col_stride=%lld: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name, place.name, ll(layout.col_stride));
   if (layout.packed_rows) layout.row_stride = cols;
@@ -102,7 +95,8 @@ void check_int_epilogue(const ProblemType& type, const ggemm_epilogue_desc& e) {
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g: clamping i32 takes integers in its range", e.activation_p0, e.activation_p1);
 }
 
-// Fills what plain and grouped problems share.
+}  // namespace
+
 template <class Desc>
 ProblemType check_type(const Desc& desc) {
   check_dtype(desc.a.dtype, "a.dtype", true);
@@ -140,48 +134,15 @@ ProblemType check_type(const Desc& desc) {
   if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
   return type;
 }
+template ProblemType check_type(const ggemm_grouped_desc&);
 
 void check_size(int64_t value, const char* field) {
   if (value < 0) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: sizes must be 0 or more", field, ll(value));
 }
 
-// Parameters that the activation does not take are cleared: they may be anything, and kernels convert them to their own type.
 EpilogueScalars scalars(const ggemm_epilogue_desc& e) {
   const bool clamp = e.activation == GGEMM_ACTIVATION_CLAMP;
   return {e.scalars_on_device != 0, clamp || e.activation == GGEMM_ACTIVATION_LEAKY_RELU ? e.activation_p0 : 0, clamp ? e.activation_p1 : 0};
-}
-
-kernels::Source check_source(const ggemm_source& source, const char* owner, const char* field, int64_t groups) {
-  if (static_cast<unsigned>(source.kind) > GGEMM_SOURCE_I64) fail(GGEMM_ERROR_ARGUMENT, "%s%s.kind=%d is not a ggemm_source_kind", owner, field, static_cast<int>(source.kind));
-  if (source.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.reserved0=%u: reserved words must be 0", owner, field, source.reserved0);
-  if (source.kind == GGEMM_SOURCE_CONST) return {nullptr, 0, source.value, 0, 0};
-  const int64_t bytes = source.kind == GGEMM_SOURCE_I32 ? 4 : 8;
-  if (!source.data && groups > 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.data is NULL with groups=%lld", owner, field, ll(groups));
-  if (reinterpret_cast<std::uintptr_t>(source.data) % bytes || source.byte_stride % bytes)
-    fail(GGEMM_ERROR_ARGUMENT, "%s%s.data=%p, byte_stride=%lld must be multiples of %lld bytes", owner, field, source.data, ll(source.byte_stride), ll(bytes));
-  return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), 0};
-}
-
-kernels::Source check_size_source(const ggemm_source& source, const char* field, int64_t groups) {
-  const kernels::Source checked = check_source(source, field, "", groups);
-  if (checked.kind == GGEMM_SOURCE_CONST) check_size(checked.value, field);
-  return checked;
-}
-
-}  // namespace
-
-GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_matrix& matrix, int64_t groups) {
-  check_reserved(matrix.reserved0, place.name, ".reserved0");
-  check_reserved(matrix.reserved1, place.name, ".reserved1");
-  GroupedLayout layout{check_source(matrix.row_stride, place.name, ".row_stride", groups),
-                       check_source(matrix.col_stride, place.name, ".col_stride", groups)};
-  const auto constant = [](const kernels::Source& s, int64_t value) { return s.kind == GGEMM_SOURCE_CONST && s.value == value; };
-  if (constant(layout.col_stride, min_int64)) layout.col_stride.value = 1;
-  if (constant(layout.row_stride, min_int64) && !constant(layout.col_stride, 1))
-    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name);
-  if (place.output && (constant(layout.row_stride, 0) || constant(layout.col_stride, 0)))
-    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
-  return layout;
 }
 
 namespace {
@@ -205,6 +166,8 @@ kernels::Scalar bind_scalar(const ProblemType& type, const void* pointer, bool o
   return scalar;
 }
 
+}  // namespace
+
 bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
   if (scalar.pointer) return false;
   if (type.sum == Sum::f64) {
@@ -218,21 +181,12 @@ bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
   return v == 0;
 }
 
-}  // namespace
-
 void check_pointer(const void* pointer, const char* field, std::size_t align, bool used, const char* why) {
   if (!used) return;
   if (!pointer) fail(GGEMM_ERROR_ARGUMENT, "%s is NULL with %s", field, why);
   if (reinterpret_cast<std::uintptr_t>(pointer) % align) fail(GGEMM_ERROR_ARGUMENT, "%s=%p is not a multiple of its element's %zu bytes", field, pointer, align);
 }
 
-namespace {
-
-// The addresses of a matrix that leaves none out between its first element and its last; else nothing: columns of one buffer may well be an operand each.
-struct Extent {
-  std::uintptr_t begin = 0, end = 0;
-  bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
-};
 Extent dense_extent(const kernels::Matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   const bool row_major = matrix.col_stride == 1 && (matrix.row_stride == cols || rows == 1);
   const bool col_major = matrix.row_stride == 1 && (matrix.col_stride == rows || cols == 1);
@@ -245,7 +199,7 @@ kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueSca
   return {bind_scalar(type, alpha, scalars.on_device, 1, "alpha"), bind_scalar(type, beta, scalars.on_device, 0, "beta"), scalars.activation_p0, scalars.activation_p1};
 }
 
-}  // namespace
+}  // namespace checks
 
 std::size_t dtype_size(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].size : 0; }
 const char* dtype_name(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].name : "none"; }
@@ -265,7 +219,8 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
   p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
   p.d = check_matrix(place_of_d(p.type), desc.d, p.type.d, p.m, columns_of_d(p.type, p.n));
-  check_scales(p, desc.scale_a, desc.scale_b);
+  p.scale_a = check_scale(place_scale_a, desc.scale_a, scale_rows(p.type, p.m), scale_depth(p.type.scale_a, p.k));
+  p.scale_b = check_scale(place_scale_b, desc.scale_b, scale_depth(p.type.scale_b, p.k), scale_columns(p.type, p.n));
   p.scalars = scalars(desc.epilogue);
   // A packed row stride is not a unit stride even when there is one column: the class must not depend on sizes.
   p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
@@ -278,47 +233,13 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   return p;
 }
 
-GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
-  GroupedProblem p{};
-  p.type = check_type(desc);
-  p.type.grouped = 1;
-  check_size(desc.groups, "groups");
-  if (desc.groups > INT32_MAX - 32) fail(GGEMM_ERROR_ARGUMENT, "groups=%lld is more than %d", ll(desc.groups), INT32_MAX - 32);
-  if (desc.form != GGEMM_GROUPS_POINTERS) fail(GGEMM_ERROR_ARGUMENT, "form=%d is not a ggemm_grouped_form", static_cast<int>(desc.form));
-  check_size(desc.expected_m, "expected_m");
-  check_size(desc.expected_n, "expected_n");
-  check_size(desc.expected_k, "expected_k");
-  p.groups = desc.groups;
-  p.m = check_size_source(desc.m, "m", p.groups);
-  p.n = check_size_source(desc.n, "n", p.groups);
-  p.k = check_size_source(desc.k, "k", p.groups);
-  p.a = check_grouped_matrix(place_a, desc.a, p.groups);
-  p.b = check_grouped_matrix(place_b, desc.b, p.groups);
-  p.c = check_grouped_matrix(place_c, desc.c, p.groups);
-  p.d = check_grouped_matrix(place_d, desc.d, p.groups);
-  if (p.n.kind == GGEMM_SOURCE_CONST) check_even(p.type, p.n.value);
-  check_scales(p, desc.scale_a, desc.scale_b);
-  p.scalars = scalars(desc.epilogue);
-  const auto expected = [](int64_t hint, const kernels::Source& source) { return hint ? hint : source.kind == GGEMM_SOURCE_CONST ? source.value : 0; };
-  p.expected_m = expected(desc.expected_m, p.m);
-  p.expected_n = expected(desc.expected_n, p.n);
-  p.expected_k = expected(desc.expected_k, p.k);
-  const auto unit = [](const kernels::Source& s) { return s.kind == GGEMM_SOURCE_CONST && s.value == 1; };
-  p.type.major_a = !unit(p.a.col_stride) && unit(p.a.row_stride) ? Major::mn : Major::k;
-  p.type.major_b = !unit(p.b.row_stride) && unit(p.b.col_stride) ? Major::mn : Major::k;
-  return p;
-}
-
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& p) {
-  // `lines` of `length` elements, `unit` apart. A single line has no stride that matters.
-  const auto check = [](const void* data, int dtype, int64_t unit, int64_t stride, int64_t length, int64_t lines) -> int {
-    const int64_t size = static_cast<int64_t>(dtypes[dtype].size), most_bytes = int64_t(1) << 40;
-    if (unit != 1 && length > 1) return operand_a | strided_a;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && (lines <= 1 || (stride > 0 && stride < most_bytes / size && stride * size % 16 == 0));
-    return aligned ? 0 : operand_a;
+  const auto check = [](const kernels::Lines& lines, int dtype) -> int {
+    if (!kernels::contiguous(lines)) return operand_a | strided_a;
+    return kernels::aligned(lines, static_cast<int>(dtypes[dtype].size)) ? 0 : operand_a;
   };
-  const int a = type.major_a == Major::k ? check(p.a.data, type.a, p.a.col_stride, p.a.row_stride, p.k, p.m) : check(p.a.data, type.a, p.a.row_stride, p.a.col_stride, p.m, p.k);
-  const int b = type.major_b == Major::k ? check(p.b.data, type.b, p.b.row_stride, p.b.col_stride, p.k, p.n) : check(p.b.data, type.b, p.b.col_stride, p.b.row_stride, p.n, p.k);
+  const int a = check(kernels::lines_of(p.a, p.m, p.k, type.major_a == Major::mn), type.a);
+  const int b = check(kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k), type.b);
   constexpr int64_t most = int64_t(1) << 31;  // coordinates are 32 bits wide, with a sign
   const bool long_side = p.m >= most || p.n >= most || p.k >= most;
   return static_cast<std::uint8_t>(a | b << 1 | (long_side ? too_long : 0));
@@ -366,31 +287,15 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
     fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
          ll(p.d.row_stride), ll(p.d.col_stride));
   if (!reads_c) p.c.data = nullptr;
-  bind_scales(p, problem, args.scale_a, args.scale_b);
-  return p;
-}
-
-kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
-  kernels::GroupedParams p{};
-  p.groups = problem.groups;
-  p.m = problem.m, p.n = problem.n, p.k = problem.k;
-  const auto matrix = [](const GroupedLayout& layout, const void* data) { return kernels::SourceMatrix{static_cast<const void* const*>(data), layout.row_stride, layout.col_stride}; };
-  p.a = matrix(problem.a, args.a);
-  p.b = matrix(problem.b, args.b);
-  p.c = matrix(problem.c, args.c);
-  p.d = matrix(problem.d, args.d);
-  p.bias = static_cast<const void* const*>(args.bias);
-  p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
-  p.raster = 1;
-  const bool any = p.groups > 0, reads_c = any && !is_zero(problem.type, p.epilogue.beta);
-  check_no_c(problem.type, reads_c, p.epilogue.beta);
-  check_pointer(args.a, "a", 8, any, "groups above 0");
-  check_pointer(args.b, "b", 8, any, "groups above 0");
-  check_pointer(args.d, "d", 8, any, "groups above 0");
-  check_pointer(args.c, "c", 8, reads_c, "beta other than 0");
-  if (problem.type.bias) check_pointer(args.bias, "bias", 8, any, "epilogue.bias set");
-  if (!reads_c) p.c.data = nullptr;
-  bind_scales(p, problem, args.scale_a, args.scale_b);
+  if (!product) return p;
+  const auto scale = [&](const Place& place, int kind, const MatrixLayout& layout, const void* data, int64_t rows, int64_t cols) {
+    if (!kind) return kernels::Matrix{nullptr, 0, 0};
+    check_pointer(data, place.name, dtype_size(GGEMM_F32), true, "m, n and k above 0");
+    if (data == args.d) fail(GGEMM_ERROR_ARGUMENT, "d=%p is %s too: D must not overlap the scales", args.d, place.name);
+    return matrix(place, layout, GGEMM_F32, data, rows, cols);
+  };
+  p.scale_a = scale(place_scale_a, problem.type.scale_a, problem.scale_a, args.scale_a, scale_rows(problem.type, p.m), scale_depth(problem.type.scale_a, p.k));
+  p.scale_b = scale(place_scale_b, problem.type.scale_b, problem.scale_b, args.scale_b, scale_depth(problem.type.scale_b, p.k), scale_columns(problem.type, p.n));
   return p;
 }
 

@@ -57,15 +57,26 @@ struct Problem {
   MatrixLayout scale_a, scale_b;
 };
 
+// A matrix of each group: an array of pointers, or one operand for all groups. Strides in elements.
 struct GroupedLayout {
   kernels::Source row_stride, col_stride;
+  bool pointers = true;
+  std::int64_t group_stride = 0;  // from group to group; GGEMM_PACKED where it is not known, and not used either
+  std::int64_t start_stride = 0;  // for each row, or step of k, that groups before take
+};
+struct GroupedBias {
+  bool pointers = true;
+  std::int64_t group_stride = 0, start_stride = 0;
 };
 
 struct GroupedProblem {
   ProblemType type;
+  ggemm_grouped_form form;
   std::int64_t groups;
   kernels::Source m, n, k;
+  kernels::Source stored_m, stored_k;  // of the matrices: what a ragged size is in all, what a masked one has room for
   GroupedLayout a, b, c, d;
+  GroupedBias bias;
   EpilogueScalars scalars;
   std::int64_t expected_m, expected_n, expected_k;  // 0: not known
   GroupedLayout scale_a, scale_b;
@@ -84,10 +95,6 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
 // 16 bytes; coordinates have 31 bits.
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
 
-// One group of a grouped call whose sources and pointer arrays can be read here (host memory, or on the device): m, n, k cut at 0, packed strides
-// resolved. Shared by the host device and, through kernels/scheduler, by the GPU.
-// See kernels::group_params in scheduler/group_params.cuh.
-
 // Bytes of an element; text of an enum. The names of ggemm.h.
 std::size_t dtype_size(int dtype);
 const char* dtype_name(int dtype);
@@ -95,5 +102,6 @@ const char* activation_name(int activation);
 const char* scale_name(int scale);
 const char* gate_name(int gate);
 const char* sum_name(Sum sum);
+const char* form_name(ggemm_grouped_form form);
 
 }  // namespace ggemm::core

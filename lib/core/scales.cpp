@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of scales and gated pairs.
-#include "core/error.hpp"
 #include "core/problem_checks.hpp"
 
 namespace ggemm::core {
@@ -10,28 +9,48 @@ using std::int64_t;
 
 constexpr const char* scale_names[] = {"none", "tensor", "vector", "1x128", "128x128"};
 constexpr const char* gate_names[] = {"none", "halves", "interleaved"};
-constexpr Place place_a{"scale_a", "rows of scales", "columns of scales", false}, place_b{"scale_b", place_a.rows, place_a.cols, false};
-constexpr kernels::Source one{nullptr, 0, 1, GGEMM_SOURCE_CONST, 0};
+constexpr kernels::Source one{nullptr, 0, 1, GGEMM_SOURCE_CONST, kernels::source_itself};
 
-static_assert(kernels::scale_block_128x128 == GGEMM_SCALE_BLOCK_128X128 && kernels::scale_tensor == GGEMM_SCALE_TENSOR && kernels::scale_vector == GGEMM_SCALE_VECTOR);
+static_assert(kernels::scale_tensor == GGEMM_SCALE_TENSOR && kernels::scale_vector == GGEMM_SCALE_VECTOR && kernels::scale_block_1x128 == GGEMM_SCALE_BLOCK_1X128 && kernels::scale_block_128x128 == GGEMM_SCALE_BLOCK_128X128);
 
-int64_t along(int kind, int64_t m) { return kernels::scales_along(kind, m); }
-int64_t depth(int kind, int64_t k) { return kernels::scales_deep(kind, k); }
-
-// The strides of a single number are not looked at.
-MatrixLayout layout(const Place& place, const ggemm_scale& scale, int64_t rows, int64_t cols) {
-  if (scale.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", place.name, scale.reserved0);
-  if (scale.kind <= GGEMM_SCALE_TENSOR) return {1, 1, false};
-  return check_matrix(place, {GGEMM_F32, 0, scale.row_stride, scale.col_stride, 0}, GGEMM_F32, rows, cols);
+// One number of each group.
+GroupedLayout numbers(const checks::Place& place, const ggemm_grouped_scale& scale, int64_t groups) {
+  if (scale.pointers > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.pointers=%u must be 0 or 1", place.name, scale.pointers);
+  GroupedLayout out{one, one};
+  out.pointers = scale.pointers;
+  if (out.pointers) return out;
+  out.group_stride = scale.group_stride == GGEMM_PACKED ? 1 : scale.group_stride;
+  int64_t bytes;
+  if (__builtin_mul_overflow(out.group_stride, groups, &bytes) || __builtin_mul_overflow(bytes, int64_t(4), &bytes))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with groups=%lld: the groups do not fit in 2^63 bytes", place.name, checks::ll(out.group_stride), checks::ll(groups));
+  return out;
 }
 
-GroupedLayout layout(const Place& place, const ggemm_grouped_scale& scale, int64_t groups) {
-  if (scale.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", place.name, scale.reserved0);
+// Along one index of the operand: how many scales are stored, and how groups share them.
+struct Along {
+  kernels::Source count;
+  bool ragged, by_blocks;
+};
+// size: the operand's, as it is stored. ragged: it is what the groups share.
+Along along(int kind, const kernels::Source& size, bool depth, bool ragged, const ggemm_grouped_scale& scale, int64_t groups) {
+  const bool by_blocks = depth || kind == GGEMM_SCALE_BLOCK_128X128;
+  Along out{size, ragged && !scale.pointers && (depth ? kernels::scaled_by_blocks(kind) : true), by_blocks};
+  if (size.kind == GGEMM_SOURCE_CONST) out.count.value = depth ? kernels::scales_deep(kind, size.value) : kernels::scales_along(kind, size.value);
+  // Room for a partial block of each group.
+  if (out.ragged && by_blocks && scale.group_stride != 0) out.count.value = size.value / kernels::scale_block + groups;
+  if (depth && !kernels::scaled_by_blocks(kind)) out.count = one;
+  return out;
+}
+
+GroupedLayout layout(const checks::Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_scale& scale, const Along& rows, const Along& cols) {
   if (scale.kind == GGEMM_SCALE_NONE) return {one, one};
-  GroupedLayout out = check_grouped_matrix(place, {GGEMM_F32, 0, scale.row_stride, scale.col_stride, 0}, groups);
-  if (scale.kind != GGEMM_SCALE_TENSOR) return out;
-  if (out.row_stride.kind != GGEMM_SOURCE_CONST) fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride.kind=%d: of scales by tensor it must be a constant", place.name, out.row_stride.kind);
-  return {out.row_stride.value == GGEMM_PACKED ? one : out.row_stride, one};
+  if (scale.kind == GGEMM_SCALE_TENSOR) return numbers(place, scale, desc.groups);
+  const ggemm_grouped_matrix matrix{GGEMM_F32, scale.pointers, scale.row_stride, scale.col_stride, scale.group_stride};
+  GroupedLayout out = checks::check_grouped_matrix(place, desc, matrix, GGEMM_F32, {rows.count, cols.count, rows.ragged, cols.ragged});
+  const bool apart = (rows.ragged && rows.by_blocks) || (cols.ragged && cols.by_blocks);
+  if (apart && scale.group_stride != 0) out.group_stride = out.start_stride;
+  checks::require_distance(place, out);
+  return out;
 }
 
 }  // namespace
@@ -39,11 +58,14 @@ GroupedLayout layout(const Place& place, const ggemm_grouped_scale& scale, int64
 const char* scale_name(int scale) { return scale >= 0 && scale <= GGEMM_SCALE_BLOCK_128X128 ? scale_names[scale] : "none"; }
 const char* gate_name(int gate) { return gate >= 0 && gate <= GGEMM_GATE_INTERLEAVED ? gate_names[gate] : "none"; }
 
+namespace checks {
+
 void check_scale_kinds(ProblemType& type, int scale_a, int scale_b) {
   const auto check = [&](int kind, const char* name) {
     if (static_cast<unsigned>(kind) > GGEMM_SCALE_BLOCK_128X128) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d is not a ggemm_scale_kind", name, kind);
     if (kind == GGEMM_SCALE_NONE) return;
-    if (type.sum == Sum::f64) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%s with a.dtype=%s, b.dtype=%s: scales are f32, and sums in f64 take none", name, scale_name(kind), dtype_name(type.a), dtype_name(type.b));
+    if (type.sum == Sum::f64)
+      fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%s with a.dtype=%s, b.dtype=%s: scales are f32, and sums in f64 take none", name, scale_name(kind), dtype_name(type.a), dtype_name(type.b));
     if (type.sum == Sum::i32 && type.d == GGEMM_I32) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%s: i8 products stored as i32 stay integers and take no scales", name, scale_name(kind));
   };
   check(scale_a, "scale_a");
@@ -61,47 +83,25 @@ void check_gate(ProblemType& type, int gate) {
 }
 
 void check_even(const ProblemType& type, int64_t n) {
-  if (type.gate && n % 2) fail(GGEMM_ERROR_ARGUMENT, "n=%lld with epilogue.gate=%s: columns in pairs must be even in number", static_cast<long long>(n), gate_name(type.gate));
+  if (type.gate && n % 2) fail(GGEMM_ERROR_ARGUMENT, "n=%lld with epilogue.gate=%s: columns in pairs must be even in number", ll(n), gate_name(type.gate));
 }
 
 void check_no_c(const ProblemType& type, bool reads_c, const kernels::Scalar& beta) {
   if (type.gate && reads_c) fail(GGEMM_ERROR_ARGUMENT, "beta %s with epilogue.gate=%s: gated pairs have no C", beta.pointer ? "is in device memory" : "is not 0", gate_name(type.gate));
 }
 
-void check_scales(Problem& p, const ggemm_scale& a, const ggemm_scale& b) {
-  p.scale_a = layout(place_a, a, along(a.kind, p.m), depth(a.kind, p.k));
-  p.scale_b = layout(place_b, b, depth(b.kind, p.k), along(b.kind, p.n));
+MatrixLayout check_scale(const Place& place, const ggemm_scale& scale, int64_t rows, int64_t cols) {
+  if (scale.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", place.name, scale.reserved0);
+  if (scale.kind <= GGEMM_SCALE_TENSOR) return {1, 1, false};  // a single number's are not looked at
+  return check_matrix(place, {GGEMM_F32, 0, scale.row_stride, scale.col_stride, 0}, GGEMM_F32, rows, cols);
 }
 
-void check_scales(GroupedProblem& p, const ggemm_grouped_scale& a, const ggemm_grouped_scale& b) {
-  p.scale_a = layout(place_a, a, p.groups);
-  p.scale_b = layout(place_b, b, p.groups);
+void check_scales(GroupedProblem& p, const ggemm_grouped_desc& desc, const kernels::Source& m, const kernels::Source& n, const kernels::Source& k) {
+  const bool ragged_m = desc.form == GGEMM_GROUPS_RAGGED_M, ragged_k = desc.form == GGEMM_GROUPS_RAGGED_K;
+  const ggemm_grouped_scale &a = desc.scale_a, &b = desc.scale_b;
+  p.scale_a = layout(place_scale_a, desc, a, along(a.kind, m, false, ragged_m, a, p.groups), along(a.kind, k, true, ragged_k, a, p.groups));
+  p.scale_b = layout(place_scale_b, desc, b, along(b.kind, k, true, ragged_k, b, p.groups), along(b.kind, n, false, false, b, p.groups));
 }
 
-void bind_scales(kernels::GemmParams& params, const Problem& problem, const void* a, const void* b) {
-  const bool product = params.m > 0 && params.n > 0 && params.k > 0;
-  const auto bound = [&](const Place& place, int kind, const MatrixLayout& layout, const void* data, int64_t rows, int64_t cols) -> kernels::Matrix {
-    if (kind == GGEMM_SCALE_NONE || !product) return {nullptr, 0, 0};
-    check_pointer(data, place.name, sizeof(float), true, "scales, and m, n and k above 0");
-    const int64_t row_stride = layout.packed_rows ? cols : layout.row_stride;
-    if (kind != GGEMM_SCALE_TENSOR) check_strides(place, GGEMM_F32, row_stride, layout.col_stride, rows, cols);
-    return {data, row_stride, layout.col_stride};
-  };
-  const int kind_a = problem.type.scale_a, kind_b = problem.type.scale_b;
-  params.scale_a = bound(place_a, kind_a, problem.scale_a, a, along(kind_a, params.m), depth(kind_a, params.k));
-  params.scale_b = bound(place_b, kind_b, problem.scale_b, b, depth(kind_b, params.k), along(kind_b, params.n));
-  for (const void* scale : {params.scale_a.data, params.scale_b.data})
-    if (scale && scale == params.d.data) fail(GGEMM_ERROR_ARGUMENT, "d=%p is %s too: D must not overlap the scales", scale, scale == a ? "scale_a" : "scale_b");
-}
-
-void bind_scales(kernels::GroupedParams& params, const GroupedProblem& problem, const void* a, const void* b) {
-  const auto bound = [&](const Place& place, int kind, const GroupedLayout& layout, const void* data) -> kernels::SourceMatrix {
-    if (kind == GGEMM_SCALE_NONE) return {nullptr, one, one};
-    check_pointer(data, place.name, kind == GGEMM_SCALE_TENSOR ? sizeof(float) : sizeof(void*), params.groups > 0, "groups above 0");
-    return {static_cast<const void* const*>(data), layout.row_stride, layout.col_stride};
-  };
-  params.scale_a = bound(place_a, problem.type.scale_a, problem.scale_a, a);
-  params.scale_b = bound(place_b, problem.type.scale_b, problem.scale_b, b);
-}
-
+}  // namespace checks
 }  // namespace ggemm::core

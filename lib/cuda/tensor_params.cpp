@@ -1,47 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/tensor_params.hpp"
 
-#include <algorithm>
+#include "tile/lines.cuh"
 
 namespace ggemm::cuda {
 namespace {
 
 using core::Major;
 
-// `lines` of `length` contiguous elements, `stride` apart. A single line may have any stride, but is told a legal one.
-kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const void* data, std::int64_t length, std::int64_t lines, std::int64_t stride, int box_lines) {
-  const std::int64_t size = static_cast<std::int64_t>(core::dtype_size(dtype)), bytes = lines > 1 ? stride * size : (length * size + 15) / 16 * 16;
-  return device.tensor_map(dtype, tf32, data, length, lines, bytes, box_lines);
+int size_of(int dtype) { return static_cast<int>(core::dtype_size(dtype)); }
+
+// How a kernel's operands and D lie, and the boxes that it moves of them.
+struct Layout {
+  const core::ProblemType& type;
+  const core::Config& config;
+
+  bool mn_a() const { return type.major_a == Major::mn; }
+  bool mn_b() const { return type.major_b == Major::mn; }
+  bool mn_d() const { return type.major_d == Major::mn; }
+  bool tf32() const { return type.compute == GGEMM_COMPUTE_TF32; }
+  int box_a() const { return kernels::box_rows(config.tile_m, config.tile_k, size_of(type.a), mn_a(), config.cluster_n); }
+  int box_b() const { return kernels::box_rows(config.tile_n, config.tile_k, size_of(type.b), mn_b(), config.cluster_m); }
+  int columns() const { return config.tile_n / config.warps_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k); }
+  bool boxes() const { return kernels::store_by_boxes(columns(), size_of(type.c), size_of(type.d), mn_d()); }
+  int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_of(type.c), size_of(type.d), true) : 64; }
+};
+
+kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box) {
+  return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, kernels::pitch(lines, size_of(dtype)), box);
 }
 
-kernels::TensorMap operand(const Device& device, int dtype, bool tf32, const void* data, Major major, std::int64_t span, std::int64_t depth, std::int64_t span_stride, std::int64_t depth_stride, int tile_span, int tile_depth, int share) {
-  const bool mn = major == Major::mn;
-  const int box = kernels::box_rows(tile_span, tile_depth, static_cast<int>(core::dtype_size(dtype)), mn, share);
-  return mn ? map_of(device, dtype, tf32, data, span, depth, depth_stride, box) : map_of(device, dtype, tf32, data, depth, span, span_stride, box);
-}
+// Any matrix: a map of it is right but for what a kernel will replace.
+kernels::Lines any_lines(const void* address) { return {address, 16, 16, 1, 16}; }
 
 }  // namespace
 
 kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& p) {
+  const Layout layout{type, config};
   kernels::TensorParams out{};
   out.problem = p;
   if (p.k > 0) {
-    const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
-    out.a = operand(device, type.a, tf32, p.a.data, type.major_a, p.m, p.k, p.a.row_stride, p.a.col_stride, config.tile_m, config.tile_k, config.cluster_n);
-    out.b = operand(device, type.b, tf32, p.b.data, type.major_b, p.n, p.k, p.b.col_stride, p.b.row_stride, config.tile_n, config.tile_k, config.cluster_m);
+    out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, p.k, layout.mn_a()), layout.box_a());
+    out.b = map_of(device, type.b, layout.tf32(), kernels::lines_of(p.b, p.k, p.n, !layout.mn_b()), layout.box_b());
   }
-  const bool mn = type.major_d == Major::mn;
-  const auto size = static_cast<std::int64_t>(core::dtype_size(type.d));
-  const int columns = config.tile_n / config.warps_n, size_c = static_cast<int>(core::dtype_size(type.c)), size_d = static_cast<int>(size);
-  // D as rows of contiguous elements, or as columns.
-  const kernels::Matrix d = mn ? kernels::Matrix{p.d.data, p.d.col_stride, p.d.row_stride} : p.d;
-  const std::int64_t length = mn ? p.m : p.n, lines = mn ? p.n : p.m;
-  const bool fits = std::max(length, lines) < std::int64_t(1) << 31 && d.row_stride > 0 && d.row_stride < (std::int64_t(1) << 40) / size;
-  if (kernels::store_by_boxes(columns, size_c, size_d, mn) && fits && d.col_stride == 1 && d.row_stride * size % 16 == 0 && reinterpret_cast<std::uintptr_t>(d.data) % 16 == 0) {
-    out.d = map_of(device, type.d, false, d.data, length, lines, d.row_stride, mn ? kernels::store_columns(columns, size_c, size_d, mn) : 64);
-    out.store = length * size % 16 == 0 ? kernels::TensorStore::boxes : kernels::TensorStore::whole_boxes;
-  }
+  const kernels::Lines d = kernels::lines_of(p.d, p.m, p.n, layout.mn_d());
+  if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));
+  if (out.store != kernels::TensorStore::threads) out.d = map_of(device, type.d, false, d, layout.box_d());
   return out;
 }
+
+kernels::PrepareParams prepare_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& p, void* workspace) {
+  const Layout layout{type, config};
+  const kernels::Lines any = any_lines(workspace);
+  kernels::PrepareParams out{};
+  out.a = map_of(device, type.a, layout.tf32(), any, layout.box_a());
+  out.b = map_of(device, type.b, layout.tf32(), any, layout.box_b());
+  out.boxes = layout.boxes();
+  if (out.boxes) out.d = map_of(device, type.d, false, any, layout.box_d());
+  out.problem = p;
+  out.records = static_cast<kernels::GroupRecord*>(workspace);
+  out.tiles = reinterpret_cast<kernels::i32*>(out.records + p.groups);
+  out.tile_m = config.tile_m * config.cluster_m, out.tile_n = config.tile_n * config.cluster_n;
+  out.size_a = size_of(type.a), out.size_b = size_of(type.b), out.size_d = size_of(type.d);
+  out.mn_a = layout.mn_a(), out.mn_b = layout.mn_b(), out.mn_d = layout.mn_d();
+  out.swap = config.swap;
+  return out;
+}
+
+std::size_t prepare_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + sizeof(kernels::i32)); }
 
 }  // namespace ggemm::cuda

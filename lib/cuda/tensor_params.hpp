@@ -9,4 +9,8 @@ namespace ggemm::cuda {
 // type, config and params as the kernel sees them: of a swapped configuration the transposed ones. A and B must be reachable.
 kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& params);
 
+// What the kernel is given that prepares a grouped product, and writes its findings to prepare_bytes of workspace. type and config as above, params as described.
+kernels::PrepareParams prepare_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params, void* workspace);
+std::size_t prepare_bytes(std::int64_t groups);
+
 }  // namespace ggemm::cuda

@@ -55,7 +55,6 @@ void check_c(const core::ProblemType& type, const kernels::GemmParams& params) {
 }
 
 i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
-  const bool reads_c = grouped.groups > 0 && !beta_is_zero(type, grouped.epilogue);
   i64 filled = 0;
   for (i64 g = 0; g < grouped.groups; ++g) {
     const kernels::GemmParams params = kernels::group_params(grouped, g, core::group_shape(type));
@@ -73,7 +72,7 @@ i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& gr
       check_scale("scale_a", type.scale_a, params.scale_a, kernels::scales_along(type.scale_a, params.m), kernels::scales_deep(type.scale_a, params.k), g);
       check_scale("scale_b", type.scale_b, params.scale_b, kernels::scales_deep(type.scale_b, params.k), kernels::scales_along(type.scale_b, params.n), g);
     }
-    if (reads_c) {
+    if (!beta_is_zero(type, params.epilogue)) {
       check_pointer("c", params.c.data, type.c, g);
       check_span("c", params.c, params.m, params.n, type.c, g);
     }

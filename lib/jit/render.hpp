@@ -11,4 +11,7 @@ Request render(const core::ProblemType& type, const core::Config& config, int mi
 // The kernel that copies a matrix for those that copy by tensor maps. turn: its lines are not contiguous in the source.
 Request render_repack(int element_size, bool turn, const std::string& arch);
 
+// The kernel that runs before a grouped product of those.
+Request render_prepare(const std::string& arch);
+
 }  // namespace ggemm::jit

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "select/space.hpp"
+#include "tile/panels.cuh"
 
 namespace ggemm::select {
 namespace {
@@ -37,27 +38,35 @@ constexpr double dram_bytes_a_microsecond = 4.0e6;
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const Config c = named.swap ? core::transposed(named) : named;
   const double size = static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n;
-  const double steps = ceil_div(k, bk), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
+  const double steps = ceil_div(ceil_div(k, bk), c.cluster_k), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const double multiply = wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   const double travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
   constexpr double latency_clocks = 900, l2_bytes = 60;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
-  const double bring = std::max(travels / l2_bytes, latency_clocks / c.stages);
+  // Operands of groups that tensor maps cannot describe are gathered by threads, an element at a time where they are turned.
+  constexpr double gathered_bytes = 4;
+  const bool gathers = type.grouped && core::repacked_operands(type);
+  const double bring = std::max(travels / (gathers ? gathered_bytes : l2_bytes), latency_clocks / c.stages);
   constexpr double store_clocks = 320;  // a step of the epilogue: fill a slot, wait for the one before
   const double d = static_cast<double>(core::dtype_size(type.d)), store = store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
-  const double clusters = std::max(1.0, std::floor(facts.multiprocessors / static_cast<double>(c.cluster_m * c.cluster_n)));
+  const double clusters = std::max(1.0, std::floor(facts.multiprocessors / static_cast<double>(cluster(c))));
+  // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
+  constexpr double exchange_clocks = 1200, exchange_bytes = 32;
+  const double exchange = c.cluster_k > 1 ? exchange_clocks + bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
   const double rounds = ceil_div(ceil_div(down, bm * c.cluster_m) * ceil_div(across, bn * c.cluster_n) * groups, clusters);
   constexpr double start_clocks = 2500;  // barriers, first boxes, last store
-  const double clocks = start_clocks + rounds * (steps * std::max(multiply, bring) + store);
+  const double clocks = start_clocks + rounds * (steps * std::max(multiply, bring) + store + exchange);
   const double bytes = groups * ((m * k + k * n) * size + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
   const std::uint8_t copied = core::repacked_operands(type);
-  const double copies = (copied & core::operand_a ? 2 * m * k * size / 3.0e6 + 3 : 0) + (copied & core::operand_b ? 2 * k * n * size / 3.0e6 + 3 : 0);
+  const bool grouped = type.grouped;
+  const double copies = grouped ? 0 : (copied & core::operand_a ? 2 * m * k * size / 3.0e6 + 3 : 0) + (copied & core::operand_b ? 2 * k * n * size / 3.0e6 + 3 : 0);
   constexpr double powered_mhz = 1650;  // what power leaves of the clock in long products
   const double multiplied = clocks / powered_mhz, moved = bytes / dram_bytes_a_microsecond + 2;
   // The lesser of the two does not hide quite.
-  return launch_microseconds + std::max(multiplied, moved) + 0.1 * std::min(multiplied, moved) + groups * copies;
+  const double prepared = grouped ? launch_microseconds : 0;  // a launch before, that writes the groups' maps
+  return launch_microseconds + prepared + std::max(multiplied, moved) + 0.1 * std::min(multiplied, moved) + copies;
 }
 
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {

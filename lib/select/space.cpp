@@ -20,7 +20,7 @@ struct Row {
   Family family;
   int tile_m, tile_n, depth;
   int warps_m, warps_n, stages;
-  int cluster_m = 0, cluster_n = 0, swap = 0;
+  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1;
 };
 constexpr Row rows[] = {
     // Hopper, large: two consumers share B's columns, two CTAs of a cluster A's rows or B's columns.
@@ -45,6 +45,22 @@ constexpr Row rows[] = {
     {Family::sm90, 32, 64, 128, 1, 4, 8, 1, 1, 1},
     {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1},
+    // Hopper, fewer tiles than multiprocessors, and much of k: the CTAs of a cluster share it.
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 4},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 4},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8},
+    {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 1, 1, 2},
+    {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 1, 1, 4},
+    {Family::sm90, 32, 64, 128, 1, 4, 8, 1, 1, 1, 2},
+    {Family::sm90, 32, 64, 128, 1, 4, 8, 1, 1, 1, 4},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 2},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 4},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8},
+    {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 2},
+    {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 4},
+    {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 8},
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
@@ -170,7 +186,6 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
-    {[](const Query& q) { return !q.type.grouped; }, "serves plain problems only"},
     {[](const Query& q) { return !scaled(q.type); }, "no scales"},
     {[](const Query& q) { return !q.type.gate; }, "no gated pairs"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
@@ -200,6 +215,13 @@ constexpr Rule sm90_rules[] = {
        return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && c.cluster_m * c.cluster_n <= 8;
      },
      "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
+    {[](const Query& q) {
+       const Config& c = q.config;
+       return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && c.cluster_m * c.cluster_n == 1 && !q.type.grouped);
+     },
+     "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
+     "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const ProblemType t = core::packed(q.config.swap ? core::transposed(q.type) : q.type);
@@ -249,6 +271,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
     c.stages = static_cast<std::uint8_t>(row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
+    if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
     c.raster = row.family == Family::host ? 0 : 1;
     out.push_back(c);
   }

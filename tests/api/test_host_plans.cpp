@@ -137,6 +137,11 @@ TEST_CASE("A configuration's name is read part by part") {
   CHECK(std::string(config.family) == "sm80");
   CHECK((config.tile_m == 128 && config.tile_n == 256 && config.tile_k == 64 && config.warps_m == 2 && config.warps_n == 4 && config.stages == 3 &&
          config.raster == 8));
+  CHECK((config.cluster_m == 0 && config.cluster_n == 0 && config.swapped == 0 && config.reserved0 == 0 && config.cluster_k == 0));
+  REQUIRE(ggemm_config_parse("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r4", &config) == GGEMM_OK);
+  CHECK((config.tile_m == 16 && config.tile_n == 128 && config.warps_n == 8 && config.cluster_m == 1 && config.cluster_n == 2 && config.swapped == 1 && config.raster == 4));
+  REQUIRE(ggemm_config_parse("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", &config) == GGEMM_OK);
+  CHECK((config.cluster_m == 2 && config.cluster_n == 1 && config.swapped == 0));
   const struct {
     const char* name;
     const char* part;
@@ -337,6 +342,43 @@ TEST_CASE("Tiles of groups are counted through all of them") {
   check_sentence({"pid=-1"});
 }
 
+// By hand; tests/kernels compares it with the kernels' own scheduler.
+TEST_CASE("The programs of a cluster compute neighbouring tiles, down the rows first, and those past the edge compute nothing") {
+  ggemm_tile_grid grid = GGEMM_TILE_GRID_INIT;
+  grid.m = ggemm_const(40), grid.n = ggemm_const(25), grid.tile_m = 16, grid.tile_n = 10;  // 3x3 tiles
+  grid.cluster_m = 2, grid.raster = 2;                                                      // 2x3 clusters
+  struct Place {
+    std::int64_t row, col, row_begin, row_end, col_begin, col_end;
+  };
+  const auto check = [&grid](std::int64_t pid, const Place& place) {
+    ggemm_tile tile = GGEMM_TILE_INIT;
+    INFO("pid " << pid);
+    REQUIRE(ggemm_tile_at(&grid, pid, &tile) == GGEMM_OK);
+    CHECK((tile.tile_row == place.row && tile.tile_col == place.col));
+    CHECK((tile.row_begin == place.row_begin && tile.row_end == place.row_end && tile.col_begin == place.col_begin && tile.col_end == place.col_end));
+  };
+  std::int64_t count = 0;
+  REQUIRE(ggemm_tile_count(&grid, &count) == GGEMM_OK);
+  CHECK(count == 12);
+  check(0, {0, 0, 0, 16, 0, 10});
+  check(1, {1, 0, 16, 32, 0, 10});
+  check(2, {2, 0, 32, 40, 0, 10});
+  check(3, {3, 0, 40, 40, 0, 10});
+  check(5, {1, 1, 16, 32, 10, 20});
+  check(11, {3, 2, 40, 40, 20, 25});
+  grid.swapped = 1;  // columns of D are walked first: 3 of them, one cluster each, two at a time
+  REQUIRE(ggemm_tile_count(&grid, &count) == GGEMM_OK);
+  CHECK(count == 12);
+  check(0, {0, 0, 0, 16, 0, 10});
+  check(1, {1, 0, 16, 32, 0, 10});
+  check(2, {0, 1, 0, 16, 10, 20});
+  check(4, {2, 0, 32, 40, 0, 10});
+  check(8, {0, 2, 0, 16, 20, 25});
+  grid.cluster_m = 0, grid.raster = 1;
+  check(1, {1, 0, 16, 32, 0, 10});
+  check(3, {0, 1, 0, 16, 10, 20});
+}
+
 TEST_CASE("Wrong tile grids are refused by name") {
   struct Row {
     const char* title;
@@ -349,6 +391,10 @@ TEST_CASE("Wrong tile grids are refused by name") {
       {"raster 0", [](ggemm_tile_grid& g) { g.raster = 0; }, {"raster", "0"}},
       {"negative groups", [](ggemm_tile_grid& g) { g.groups = -2; }, {"groups", "-2"}},
       {"a reserved word", [](ggemm_tile_grid& g) { g.reserved0 = 12; }, {"reserved0", "12"}},
+      {"another reserved word", [](ggemm_tile_grid& g) { g.reserved1 = 13; }, {"reserved1", "13"}},
+      {"a negative cluster", [](ggemm_tile_grid& g) { g.cluster_n = -2; }, {"cluster_n", "-2"}},
+      {"swapped by more than a turn", [](ggemm_tile_grid& g) { g.swapped = 2; }, {"swapped", "2"}},
+      {"2^63 programs", [](ggemm_tile_grid& g) { g.m = ggemm_const(INT64_MAX), g.cluster_n = 32; }, {"2^63"}},
       {"an unknown source", [](ggemm_tile_grid& g) { g.n.kind = static_cast<ggemm_source_kind>(7); }, {"n.kind", "7"}},
       {"an array that is not there", [](ggemm_tile_grid& g) { g.m = ggemm_i64_at(nullptr, 8); }, {"m", "NULL"}},
       {"a negative size", [](ggemm_tile_grid& g) { g.m = ggemm_const(-100); }, {"m=", "-100"}},

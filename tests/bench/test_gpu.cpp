@@ -15,7 +15,7 @@
 #include "core/library.hpp"
 #include "fake_driver/fake.hpp"
 #include "jit/nvrtc.hpp"
-#include "params.cuh"
+#include "scheduler/group_params.cuh"
 
 using namespace ggemm::bench;
 namespace kernels = ggemm::kernels;
@@ -64,12 +64,9 @@ T parameter(const fake_launch* launch, int index) {
 bool is_grouped(const std::string& kernel) { return kernel.find("grouped") != std::string::npos; }
 
 void multiply_groups(const Fake& fake, const kernels::GroupedParams& p) {
-  const auto matrix = [](const kernels::SourceMatrix& of, std::int64_t group) {
-    return kernels::Matrix{of.data[group], kernels::read_source(of.row_stride, group), kernels::read_source(of.col_stride, group)};
-  };
   for (std::int64_t g = 0; g < p.groups; g++) {
-    const Size size{kernels::read_source(p.m, g), kernels::read_source(p.n, g), kernels::read_source(p.k, g)};
-    multiply(fake, size, matrix(p.a, g), matrix(p.b, g), matrix(p.d, g));
+    const kernels::GemmParams group = kernels::group_params(p, g);
+    multiply(fake, {group.m, group.n, group.k}, group.a, group.b, group.d);
   }
 }
 

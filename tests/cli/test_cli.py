@@ -365,6 +365,21 @@ class TestTiles(Cli):
         self.assertEqual(done.stdout, "pid 60 -> tile (4, 6): rows 512..639, columns 384..447\n")
         self.fails(2, "tiles", "--size", "8x8", "--config", "nonsense", says="nonsense")
 
+    def test_clusters(self):
+        grid = ("tiles", "--size", "40x25", "--tile", "16x10", "--raster", 2, "--cluster", "2x1")
+        lines = self.run_tool(*grid).stdout.splitlines()
+        self.assertEqual(lines[0], "40x25, clusters 2x1, tiles 16x10, raster group 2: 12 programs")
+        self.assertEqual(lines[1:], [" 0  4  8", " 1  5  9", " 2  6 10"])
+        self.assertEqual(self.run_tool(*grid, "--pid", 7).stdout, "pid 7 -> tile (3, 1): past the edge, nothing to do\n")
+        self.run_tool(*grid, "--svg", "order.svg")
+        root = xml.parse(self.path("order.svg")).getroot()
+        self.assertEqual(len(root.findall("{http://www.w3.org/2000/svg}rect")), 9)
+        lines = self.run_tool("tiles", "--size", "40x25", "--tile", "16x10", "--swapped").stdout.splitlines()
+        self.assertEqual(lines[1:], ["0 3 6", "1 4 7", "2 5 8"])
+        lines = self.run_tool("tiles", "--size", "32x512", "--config", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r1").stdout.splitlines()
+        self.assertEqual(lines[1:], ["0 1 4 5", "2 3 6 7"])
+        self.fails(2, "tiles", "--size", "8x8", "--tile", "2x2", "--cluster", "0x1", says="--cluster 0x1")
+
     def test_picture(self):
         self.run_tool("tiles", "--size", "100x70", "--tile", "16x16", "--raster", 3, "--svg", "order.svg")
         root = xml.parse(self.path("order.svg")).getroot()
@@ -527,6 +542,12 @@ class TestCuda(Cli):
         listed = json.loads(self.tool("configs", "--gemm", "64x64x64", "--json").stdout)[0]["configs"]
         self.assertGreater(len(listed), 2)
         self.assertIn("sm80", {each["family"] for each in listed})
+        for each in listed:  # the name says the same
+            down, across = each["cluster"]
+            self.assertEqual("sm90" == each["family"], f"_c{down}x{across}_" in each["name"])
+            self.assertEqual(each["swapped"], "_swap_" in each["name"])
+        self.assertTrue(any(each["cluster"] != [0, 0] for each in listed))
+        self.assertTrue(any(each["swapped"] for each in listed))
         done = self.tool("tune", "--gemm", "64x64x64", "--config", listed[0]["name"], "--budget", "30s", code=1)
         self.assertIn(listed[0]["name"], done.stderr)
 

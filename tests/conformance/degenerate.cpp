@@ -37,12 +37,15 @@ class List {
   explicit List(const Options& options) {
     drawing_.seed = options.seed;
     drawing_.guarded = true;
+    drawing_.forms = true;
   }
   Case& add(const CaseType& type, const std::vector<Size>& sizes) {
     drawing_.grouped = type.grouped;
     cases.push_back(draw_sized_case(drawing_, type, sizes, cases.size()));
     return cases.back();
   }
+  // From here on each group has its own strides and pointers.
+  void pointers_only() { drawing_.forms = false; }
   std::vector<Case> cases;
 
  private:
@@ -68,6 +71,7 @@ void add_no_k(List& list) {
         Case& c = list.add(t, grouped ? std::vector<Size>{{129, 65, 0}, {3, 200, 0}, {1, 1, 0}} : std::vector<Size>{{129, 65, 0}});
         c.beta_given = true;
         c.beta = 2;
+        c.beta_byte_stride = 0;
         c.use_of_c = activation == GGEMM_ACTIVATION_NONE ? UseOfC::same_as_d : UseOfC::apart;
         if (c.use_of_c == UseOfC::apart) continue;
         for (Group& g : c.groups) g.c = g.d;
@@ -85,6 +89,7 @@ void add_unread_c(List& list) {
         c.beta = 0;
         c.beta_given = given > 0;
         c.scalars_on_device = given == 2;
+        c.alpha_byte_stride = c.beta_byte_stride = 0;
         c.use_of_c = UseOfC::apart;
       }
 }
@@ -188,6 +193,7 @@ void Sweep::degenerate(double deadline) {
   add_no_k(list);
   add_unread_c(list);
   add_group_counts(list);
+  list.pointers_only();
   add_far_strides(list);
   const std::size_t ordinary = list.cases.size();
   if (options_.big) add_big(list);

@@ -57,7 +57,9 @@ std::vector<Size> many_tiles(const KernelClass& kernel, Rng& rng) {
   const Size& tile = kernel.tile;
   if (kernel.type.grouped) {
     std::vector<Size> sizes(static_cast<std::size_t>(rng.between(50, 300)));
-    for (Size& s : sizes) s = {rng.between(0, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
+    const Size common{rng.between(1, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
+    const bool own_m = rng.chance(0.7), own_n = own_m && rng.chance(0.5), own_k = !own_m || own_n;  // ragged forms want two sizes in common
+    for (Size& s : sizes) s = {own_m ? rng.between(0, 3 * tile.m / 2) : common.m, own_n ? rng.between(1, 3 * tile.n / 2) : common.n, own_k ? rng.between(0, 2 * tile.k) : common.k};
     return sizes;
   }
   const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(140, 420));
@@ -173,6 +175,7 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
   Rng rng(mix(mix(mix(options_.seed, 73), static_cast<std::uint64_t>(kernel.number)), static_cast<std::uint64_t>(number)));
   Drawing drawing;
   drawing.grouped = kernel.type.grouped;
+  drawing.forms = true;
   drawing.mode = !options_.exact || (options_.real && (!takes_exact(kernel.type) || rng.chance(0.3))) ? Mode::real : Mode::exact;
   drawing.guarded = rng.chance(0.75);
   drawing.aligned = rng.chance(0.4);

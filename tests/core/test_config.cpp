@@ -32,9 +32,11 @@ TEST_CASE("config: names are as the manual shows them") {
   const core::ProblemType mixed = type_of(GGEMM_I8, GGEMM_F64, core::Major::mn, core::Major::k);
   CHECK(core::config_name(mixed, {64, 64, 16, 2, core::Family::simt, 2, 2, 2}) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_r2");
   const core::ProblemType fp8 = type_of(GGEMM_E4M3, GGEMM_E5M2, core::Major::k, core::Major::mn);
-  const core::Config cluster{128, 256, 64, 8, core::Family::sm90, 8, 1, 4, 2, 1}, swapped{16, 128, 64, 8, core::Family::sm90, 1, 8, 6, 1, 1, 1};
+  const core::Config cluster{128, 256, 64, 8, core::Family::sm90, 8, 1, 4, 2, 1, 1}, swapped{16, 128, 64, 8, core::Family::sm90, 1, 8, 6, 1, 1, 1, 1},
+      along{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 4, 1};
   CHECK(core::config_name(bf16, cluster) == "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8");
   CHECK(core::config_name(bf16, swapped) == "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_swap_r8");
+  CHECK(core::config_name(bf16, along) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x4_swap_r1");
   CHECK(core::config_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
   CHECK(core::kernel_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
 }
@@ -132,6 +134,9 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s0_r8", "s0", "stages"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s33_r8", "s33", "stages"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s03_r8", "s03", "stages"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1x1_r8", "c2x1x1", "a cluster"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1x17_r8", "c1x1x17", "a cluster"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1x2x2_r8", "c1x1x2x2", "a cluster"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_8", "8", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r0", "r0", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r-8", "r-8", "a raster group"},

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "params.cuh"
+#include "scheduler/group_params.cuh"
 
 namespace ggemm::tests {
 namespace {
@@ -22,6 +23,10 @@ bool cut(std::string& text, const std::string& end) {
 
 bool by_tensor_maps(const std::string& kernel) { return kernel.starts_with("ggemm_sm90_"); }
 
+bool swapped(const std::string& kernel) { return kernel.find("_swap_") != std::string::npos; }
+
+bool prepares(const std::string& kernel) { return kernel == "ggemm_prepare"; }
+
 bool repacks(const std::string& kernel) { return kernel.starts_with("ggemm_repack_"); }
 
 // Copies as kernels/repack.cu does.
@@ -37,7 +42,12 @@ void repack(const std::string& kernel, const kernels::RepackParams& p) {
 kernels::GemmParams plain_params(const std::string& kernel, const void* parameters) {
   if (!by_tensor_maps(kernel)) return *static_cast<const kernels::GemmParams*>(parameters);
   const kernels::GemmParams& params = static_cast<const kernels::TensorParams*>(parameters)->problem;
-  return kernel.find("_swap_") == std::string::npos ? params : core::transposed(params);
+  return swapped(kernel) ? kernels::transposed(params) : params;
+}
+
+// What the kernel that runs before a grouped one finds out: each group's product.
+void prepare(const kernels::PrepareParams& p) {
+  for (std::int64_t g = 0; g < p.problem.groups; ++g) p.records[g].facts.problem = kernels::group_params(p.problem, g);
 }
 
 }  // namespace
@@ -94,7 +104,12 @@ void Machine::check_clean() const {
 }
 
 int Machine::sizes(void*, const char* kernel, std::size_t* out) {
-  out[0] = repacks(kernel) ? sizeof(kernels::RepackParams) : ends_with(kernel, "_grouped") ? sizeof(kernels::GroupedParams) : by_tensor_maps(kernel) ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
+  const std::string name = kernel;
+  const bool grouped = name.find("_grouped") != std::string::npos, maps = by_tensor_maps(name);
+  if (repacks(name)) out[0] = sizeof(kernels::RepackParams);
+  else if (prepares(name)) out[0] = sizeof(kernels::PrepareParams);
+  else if (grouped) out[0] = maps ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams);
+  else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
   return 1;
 }
 
@@ -106,8 +121,17 @@ double Machine::answer(void* user, const fake_launch* launch) {
       repack(kernel, *static_cast<const kernels::RepackParams*>(launch->parameters[0]));
       return 1.0;
     }
+    if (prepares(kernel)) {
+      prepare(*static_cast<const kernels::PrepareParams*>(launch->parameters[0]));
+      return 1.0;
+    }
     const core::ProblemType type = type_of_kernel(kernel);
-    if (type.grouped)
+    if (type.grouped && by_tensor_maps(kernel)) {
+      const auto& params = *static_cast<const kernels::GroupedTensorParams*>(launch->parameters[0]);
+      core::ProblemType plain = type;
+      plain.grouped = 0;
+      for (std::int64_t g = 0; g < params.groups; ++g) machine.reference_.run(plain, params.records[g].facts.problem);
+    } else if (type.grouped)
       machine.reference_.run(type, *static_cast<const kernels::GroupedParams*>(launch->parameters[0]));
     else
       machine.reference_.run(type, plain_params(kernel, launch->parameters[0]));

@@ -65,6 +65,14 @@ bool make_devices(const int* capabilities, int count, std::vector<DeviceModel>& 
   return true;
 }
 
+bool shrink_devices(int multiprocessors, std::vector<DeviceModel>& devices) {
+  for (DeviceModel& device : devices) {
+    device.attributes[static_cast<int>(cu::DeviceAttribute::multiprocessor_count)] = multiprocessors;
+    device.name += " (emulated)";
+  }
+  return multiprocessors > 0;
+}
+
 }  // namespace fake
 
 using namespace fake;

@@ -43,6 +43,8 @@ class Driver {
   decltype(&::fake_capture_call_get) capture_call_get;
   decltype(&::fake_set_parameter_sizes) set_parameter_sizes;
   decltype(&::fake_set_answer) set_answer;
+  decltype(&::fake_emulator_failure) emulator_failure;
+  decltype(&::fake_set_emulator_seed) set_emulator_seed;
   decltype(&::fake_launches) launches;
   decltype(&::fake_launch_get) launch_get;
 
@@ -102,6 +104,8 @@ class Driver {
     bind(capture_call_get, "fake_capture_call_get");
     bind(set_parameter_sizes, "fake_set_parameter_sizes");
     bind(set_answer, "fake_set_answer");
+    bind(emulator_failure, "fake_emulator_failure");
+    bind(set_emulator_seed, "fake_set_emulator_seed");
     bind(launches, "fake_launches");
     bind(launch_get, "fake_launch_get");
   }

@@ -11,7 +11,9 @@
  *  - Each stream is a thread that works in order; the legacy default stream (NULL) waits for all blocking streams and they for it. What reads results
  *    must therefore wait as with a real driver. As there, cuMemFree waits for the device (but not for memory of cuMemAllocAsync), and copies of ordinary
  *    memory have read it, or are complete, on return.
- *  - Kernels do nothing unless the test answers them (fake_set_answer). Each launch is recorded with a copy of its parameters (fake_set_parameter_sizes).
+ *  - Kernels that the emulated NVRTC compiled (tests/emulator) run, on the stream's thread. A misuse that the emulator finds goes to stderr, and is what every
+ *    later call returns, as after a kernel's failure.
+ *  - Other kernels do nothing unless the test answers them (fake_set_answer). Each launch is recorded with a copy of its parameters (fake_set_parameter_sizes).
  *  - Handles are numbers that are never reused, so that a dead one is always noticed. Contexts own their objects: an object used while another context
  *    is current is CUDA_ERROR_INVALID_CONTEXT or CUDA_ERROR_INVALID_HANDLE, more strictly than in real drivers.
  *  - A module must be an ELF file of this device's architecture (e_flags; 0 fits all) whose bytes contain the kernel's name between two NULs.
@@ -27,6 +29,9 @@
  *   GGEMM_FAKE_DEVICES  compute capabilities such as "90" or "80,120"; "none": no device
  *   GGEMM_FAKE_FAIL     rules "function:nth:result:count", separated by commas; "*" stands for any function
  *   GGEMM_FAKE_HIDE     functions that cuGetProcAddress does not find, separated by commas
+ *   GGEMM_FAKE_MULTIPROCESSORS  how many each device has, whatever its product has
+ *   GGEMM_EMULATOR_SEED         what the seeds of emulated launches are drawn from, in the order of submission (0)
+ *   GGEMM_EMULATOR_LAUNCH_SEED  every launch's seed, as the message of a failed one says
  */
 #ifndef GGEMM_TESTS_FAKE_DRIVER_H
 #define GGEMM_TESTS_FAKE_DRIVER_H
@@ -134,6 +139,11 @@ FAKE_API void fake_set_parameter_sizes(fake_parameter_sizes_fn function, void* u
  *  no one waits for them. */
 typedef double (*fake_answer_fn)(void* user, const fake_launch* launch);
 FAKE_API void fake_set_answer(fake_answer_fn function, void* user);
+
+/** What an emulated kernel failed with since the last reset; "" if none did. Valid until the next reset. */
+FAKE_API const char* fake_emulator_failure(void);
+/** As GGEMM_EMULATOR_SEED; launches are counted anew. */
+FAKE_API void fake_set_emulator_seed(uint64_t seed);
 
 /** Launches since the last reset, in the order of submission: direct ones, captured ones, and one more for each replay. */
 FAKE_API long fake_launches(void);

@@ -2,6 +2,7 @@
 // Launches, direct and by graphs: recorded, and answered by the test.
 #include <cstring>
 
+#include "emulated.hpp"
 #include "state.hpp"
 
 using namespace fake;
@@ -21,11 +22,12 @@ std::shared_ptr<LaunchRecord> make_record(const cu::LaunchConfig& config, const 
   launch.shared_bytes = config.shared_bytes;
   launch.stream = config.stream;
   launch.context = current_context();
-  if (!s.parameter_sizes) return record;
-  launch.parameter_count = s.parameter_sizes(s.parameter_sizes_user, launch.kernel, launch.parameter_bytes);
+  record->emulated = function.emulated;
+  if (function.emulated) launch.parameter_count = 1, launch.parameter_bytes[0] = function.emulated->parameter_bytes;
+  else if (s.parameter_sizes) launch.parameter_count = s.parameter_sizes(s.parameter_sizes_user, launch.kernel, launch.parameter_bytes);
   for (int i = 0; i < launch.parameter_count; ++i) {
     const std::size_t bytes = launch.parameter_bytes[i];
-    auto copy = std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1);
+    auto copy = std::make_unique<ParameterWord[]>(bytes / sizeof(ParameterWord) + 1);
     std::memcpy(copy.get(), params[i], bytes);
     launch.parameters[i] = copy.get();
     record->copies.push_back(std::move(copy));
@@ -37,14 +39,15 @@ std::shared_ptr<LaunchRecord> make_record(const cu::LaunchConfig& config, const 
 std::shared_ptr<LaunchRecord> replay_of(const LaunchRecord& captured, Handle stream) {
   auto record = std::make_shared<LaunchRecord>();
   record->kernel = captured.kernel;
+  record->emulated = captured.emulated;
   record->launch = captured.launch;
   record->launch.kernel = record->kernel.c_str();
   record->launch.stream = stream;
   record->launch.captured = 0;
   record->launch.replayed = 1;
   for (int i = 0; i < record->launch.parameter_count; ++i) {
-    const std::size_t items = record->launch.parameter_bytes[i] / sizeof(std::max_align_t) + 1;
-    auto copy = std::make_unique<std::max_align_t[]>(items);
+    const std::size_t items = record->launch.parameter_bytes[i] / sizeof(ParameterWord) + 1;
+    auto copy = std::make_unique<ParameterWord[]>(items);
     std::copy_n(captured.copies[static_cast<std::size_t>(i)].get(), items, copy.get());
     record->launch.parameters[i] = copy.get();
     record->copies.push_back(std::move(copy));
@@ -54,6 +57,7 @@ std::shared_ptr<LaunchRecord> replay_of(const LaunchRecord& captured, Handle str
 
 Worker::Work answering(std::shared_ptr<const LaunchRecord> record) {
   const State& s = state();
+  if (record->emulated) return emulating(std::move(record));
   return [record = std::move(record), answer = s.answer, user = s.answer_user](Worker& worker) {
     if (answer) worker.pretended_ms += answer(user, &record->launch);
   };
@@ -78,7 +82,7 @@ FAKE_DRIVER Result cuLaunchKernelEx(const cu::LaunchConfig* config, cu::Function
   if (!function) return Result::invalid_handle;
   if (find(s.modules, function->module)->context != current_context()) return Result::invalid_context;
   if (!params || extra || !sound(*config, *function)) return Result::invalid_value;
-  const long registers = static_cast<long>(s.kernel_registers) * config->block_x * config->block_y * config->block_z;
+  const long registers = static_cast<long>(function->emulated ? emulator::registers_of(*function->emulated) : s.kernel_registers) * config->block_x * config->block_y * config->block_z;
   if (registers > 65536) return Result{701};  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
   std::shared_ptr<Stream> stream;
   if (const Result bad = find_stream(config->stream, stream); bad != Result::success) return bad;

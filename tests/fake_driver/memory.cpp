@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulated.hpp"
 #include "state.hpp"
 
 using namespace fake;
@@ -130,7 +131,7 @@ FAKE_DRIVER Result cuMemcpyDtoHAsync_v2(void* destination, cu::Address source, s
   object.reset();
   call.lock().unlock();
   end.wait();
-  return Result::success;
+  return failure_of_kernels();
 }
 
 FAKE_DRIVER Result cuMemsetD8Async(cu::Address destination, unsigned char value, std::size_t bytes, cu::Stream stream) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "emulated.hpp"
+#include "emulator/machine/tensor_map.hpp"
 #include "state.hpp"
 
 using namespace fake;
@@ -53,6 +55,8 @@ Result find_function(cu::Function handle, std::shared_ptr<Function>& out) {
   return find(state().modules, out->module)->context == current_context() ? Result::success : Result::invalid_context;
 }
 
+int registers(const Function& function) { return function.emulated ? emulator::registers_of(*function.emulated) : state().kernel_registers; }
+int static_shared(const Function& function) { return function.emulated ? static_cast<int>(function.emulated->static_shared) : state().kernel_static_shared; }
 int local_bytes(const std::string& kernel) {
   for (const auto& [part, bytes] : state().spills)
     if (kernel.find(part) != std::string::npos) return bytes;
@@ -74,6 +78,10 @@ FAKE_DRIVER Result cuModuleLoadData(cu::Module* out, const void* image) {
   auto module = std::make_shared<Module>();
   module->context = context;
   module->image.assign(static_cast<const char*>(image), static_cast<const char*>(image) + bytes);
+  if (is_emulated(module->image)) {
+    module->emulated = load_emulated(module->image);
+    if (!module->emulated) return Result{200};  // CUDA_ERROR_INVALID_IMAGE
+  }
   *out = static_cast<cu::Module>(state().new_handle());
   state().modules[*out] = std::move(module);
   return Result::success;
@@ -102,7 +110,8 @@ FAKE_DRIVER Result cuModuleGetFunction(cu::Function* out, cu::Module handle, con
   auto function = std::make_shared<Function>();
   function->module = handle;
   function->name = name;
-  function->max_dynamic_shared -= std::min(function->max_dynamic_shared, state().kernel_static_shared);
+  function->emulated = module->emulated;
+  function->max_dynamic_shared -= std::min(function->max_dynamic_shared, static_shared(*function));
   *out = static_cast<cu::Function>(state().new_handle());
   state().functions[*out] = std::move(function);
   return Result::success;
@@ -114,9 +123,9 @@ FAKE_DRIVER Result cuFuncGetAttribute(int* value, cu::FunctionAttribute which, c
   std::shared_ptr<Function> function;
   if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
   switch (which) {
-    case cu::FunctionAttribute::shared_bytes: *value = state().kernel_static_shared; break;
+    case cu::FunctionAttribute::shared_bytes: *value = static_shared(*function); break;
     case cu::FunctionAttribute::local_bytes: *value = local_bytes(function->name); break;
-    case cu::FunctionAttribute::registers: *value = state().kernel_registers; break;
+    case cu::FunctionAttribute::registers: *value = registers(*function); break;
     case cu::FunctionAttribute::max_dynamic_shared_bytes: *value = function->max_dynamic_shared; break;
     default: return Result::invalid_value;
   }
@@ -128,7 +137,7 @@ FAKE_DRIVER Result cuFuncSetAttribute(cu::Function handle, cu::FunctionAttribute
   if (call.fails()) return call.result();
   std::shared_ptr<Function> function;
   if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
-  const int most = attribute(device_of(current_context()), cu::DeviceAttribute::shared_per_block_optin) - state().kernel_static_shared;
+  const int most = attribute(device_of(current_context()), cu::DeviceAttribute::shared_per_block_optin) - static_shared(*function);
   if (which != cu::FunctionAttribute::max_dynamic_shared_bytes || value < 0 || value > most) return Result::invalid_value;
   function->max_dynamic_shared = value;
   return Result::success;
@@ -141,13 +150,12 @@ FAKE_DRIVER Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* ctas, cu::Fu
   if (const Result bad = find_function(handle, function); bad != Result::success) return bad;
   if (threads < 1) return Result::invalid_value;
   constexpr int max_threads_per_multiprocessor = 39, max_registers_per_multiprocessor = 82;  // CU_DEVICE_ATTRIBUTE_*
-  const State& s = state();
   const DeviceModel& device = device_of(current_context());
   const long shared_of_all = attribute(device, cu::DeviceAttribute::shared_per_multiprocessor);
   const long reserved = shared_of_all - attribute(device, cu::DeviceAttribute::shared_per_block_optin);
-  const long shared = static_cast<long>(dynamic_shared) + s.kernel_static_shared + reserved;
+  const long shared = static_cast<long>(dynamic_shared) + static_shared(*function) + reserved;
   const long by_threads = threads > 1024 ? 0 : attribute(device, max_threads_per_multiprocessor) / threads;
-  const long by_registers = attribute(device, max_registers_per_multiprocessor) / (static_cast<long>(s.kernel_registers) * threads);
+  const long by_registers = attribute(device, max_registers_per_multiprocessor) / (static_cast<long>(registers(*function)) * threads);
   const long by_shared = static_cast<long>(dynamic_shared) > function->max_dynamic_shared ? 0 : shared ? shared_of_all / shared : by_threads;
   *ctas = static_cast<int>(std::min({by_threads, by_registers, by_shared, 32L}));
   return Result::success;
@@ -166,19 +174,25 @@ FAKE_DRIVER Result cuOccupancyMaxActiveClusters(int* clusters, cu::Function hand
   return Result::success;
 }
 
-// Refuses what a driver refuses (CUDA driver API, "Tensor Map Object Management") for maps swizzled over 128 bytes; fills the map with a mark.
+// Refuses what a driver refuses (CUDA driver API, "Tensor Map Object Management") for maps swizzled over 128 bytes; writes what the emulated copy engine reads.
 FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::uint32_t rank, void* address, const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
                                           const std::uint32_t* element_strides, cu::TensorInterleave interleave, cu::TensorSwizzle swizzle, cu::TensorL2, cu::TensorFill) {
   Call call("cuTensorMapEncodeTiled");
   if (call.fails()) return call.result();
-  const std::uint64_t size = type == cu::TensorType::u8 ? 1 : type == cu::TensorType::f16 || type == cu::TensorType::bf16 ? 2 : 4;
+  const std::uint32_t size = type == cu::TensorType::u8 ? 1 : type == cu::TensorType::f16 || type == cu::TensorType::bf16 ? 2 : 4;
   const auto wrong = [](std::uintptr_t value, std::uintptr_t multiple) { return value == 0 || value % multiple != 0; };
   if (wrong(reinterpret_cast<std::uintptr_t>(map), 64) || wrong(reinterpret_cast<std::uintptr_t>(address), 16)) return Result::invalid_value;
   if (rank != 2 || interleave != cu::TensorInterleave::none || swizzle != cu::TensorSwizzle::bytes_128) return Result::invalid_value;
   for (int i = 0; i < 2; ++i)
     if (dims[i] < 1 || dims[i] > std::uint64_t(1) << 32 || box[i] < 1 || box[i] > 256 || element_strides[i] != 1) return Result::invalid_value;
   if (wrong(strides[0], 16) || strides[0] >= std::uint64_t(1) << 40 || strides[0] < dims[0] * size || box[0] * size > 128) return Result::invalid_value;
-  std::memset(map, 0x7e, 128);
+  emulator::TensorMap out{};
+  out.mark = emulator::TensorMap::right_mark;
+  out.base = reinterpret_cast<std::uintptr_t>(address);
+  out.inner = dims[0], out.outer = dims[1], out.stride = strides[0];
+  out.box_inner = box[0], out.box_outer = box[1];
+  out.element_bytes = size, out.swizzle_bytes = 128;
+  std::memcpy(map, &out, sizeof out);
   return Result::success;
 }
 

@@ -35,8 +35,12 @@ void read_environment(State& s) {
     s.rules.push_back({rule[0] == "*" ? "" : rule[0], nth, count < 0 ? -1 : nth + count, static_cast<Result>(std::atoi(rule[2].c_str()))});
   }
   s.hidden = split(std::getenv("GGEMM_FAKE_HIDE"), ',');
+  if (const char* count = std::getenv("GGEMM_FAKE_MULTIPROCESSORS")) understood = shrink_devices(std::atoi(count), s.devices) && understood;
+  const auto seed_of = [](const char* name) { return std::getenv(name) ? std::strtoull(std::getenv(name), nullptr, 10) : 0; };
+  s.emulator_seed = seed_of("GGEMM_EMULATOR_SEED");
+  s.emulator_launch_seed = seed_of("GGEMM_EMULATOR_LAUNCH_SEED");
   if (understood) return;
-  std::fputs("fake driver: GGEMM_FAKE_DEVICES or GGEMM_FAKE_FAIL cannot be understood\n", stderr);
+  std::fputs("fake driver: GGEMM_FAKE_DEVICES, GGEMM_FAKE_FAIL or GGEMM_FAKE_MULTIPROCESSORS cannot be understood\n", stderr);
   std::abort();
 }
 
@@ -87,6 +91,7 @@ Call::Call(const char* function, Kind kind) {
     lock_.lock();
   }
   result_ = wanted_failure(s, function, kind != Kind::unfailing);
+  if (kind == Kind::usual && result_ == Result::success) result_ = s.emulator_failure;
   if (kind == Kind::usual && s.initialised_by == 0) {
     alive_ = false;
     result_ = Result::not_initialized;
@@ -209,6 +214,9 @@ void reset() {
   s.call_names.clear();
   s.capture_calls.clear();
   s.launches.clear();
+  s.emulator_failure = Result::success;
+  s.emulator_text.clear();
+  s.emulated_launches = 0;
   s.parameter_sizes = nullptr;
   s.answer = nullptr;
   s.driver_version = 13000;

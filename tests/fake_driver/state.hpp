@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cuda/driver_api.hpp"
+#include "emulator/device/interface.hpp"
 #include "fake_driver.h"
 #include "worker.hpp"
 
@@ -35,10 +36,16 @@ struct DeviceModel {
   int retains = 0;
 };
 
+// Parameters may hold tensor maps, which lie at multiples of 64 bytes.
+struct alignas(64) ParameterWord {
+  char bytes[64];
+};
+
 struct LaunchRecord {
   fake_launch launch{};
   std::string kernel;
-  std::vector<std::unique_ptr<std::max_align_t[]>> copies;
+  std::vector<std::unique_ptr<ParameterWord[]>> copies;
+  const emulator::Kernel* emulated = nullptr;
 };
 
 struct GraphNode {
@@ -86,11 +93,13 @@ struct Event {
 struct Module {
   Handle context = nullptr;
   std::vector<char> image;
+  const emulator::Kernel* emulated = nullptr;  // the kernel of an image that the emulated NVRTC made
 };
 struct Function {
   Handle module = nullptr;
   std::string name;
   int max_dynamic_shared = 48 * 1024;
+  const emulator::Kernel* emulated = nullptr;
 };
 
 struct Allocation {
@@ -140,6 +149,10 @@ struct State {
   void* parameter_sizes_user = nullptr;
   fake_answer_fn answer = nullptr;
   void* answer_user = nullptr;
+  std::uint64_t emulator_seed = 1, emulator_launch_seed = 0;  // the second, unless 0, is every launch's own
+  long emulated_launches = 0;
+  Result emulator_failure = Result::success;  // of a kernel: every later call that waits says it again
+  std::string emulator_text;
 
   Handle new_handle() { return reinterpret_cast<Handle>(next_handle += 0x10); }
 };
@@ -203,5 +216,7 @@ Result legacy_stream_conflict(Handle stream, bool invalidate);
 // Goes back to the beginning; the lock must not be held.
 void reset();
 bool make_devices(const int* capabilities, int count, std::vector<DeviceModel>& out);
+// So few multiprocessors that small problems keep all of them busy for several rounds.
+bool shrink_devices(int multiprocessors, std::vector<DeviceModel>& devices);
 
 }  // namespace fake

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams and events.
+#include "emulated.hpp"
 #include "state.hpp"
 
 using namespace fake;
@@ -56,7 +57,7 @@ FAKE_DRIVER Result cuStreamSynchronize(cu::Stream handle) {
   stream.reset();
   call.lock().unlock();
   worker->wait(ticket);
-  return Result::success;
+  return failure_of_kernels();
 }
 
 FAKE_DRIVER Result cuEventCreate(cu::Event* out, unsigned) {

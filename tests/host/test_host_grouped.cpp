@@ -34,12 +34,12 @@ struct Groups {
     g.groups = static_cast<std::int64_t>(cases.size());
     const auto size = [&](int which) { return kernels::Source{sizes.data() + which, 24, 0, 2, 0}; };
     const auto matrix = [&](const std::vector<const void*>& data, int which) {
-      return kernels::SourceMatrix{data.data(), {strides.data() + 2 * which, 64, 0, 2, 0}, {strides.data() + 2 * which + 1, 64, 0, 2, 0}};
+      return kernels::SourceMatrix{data.data(), 0, 0, 1, 0, {strides.data() + 2 * which, 64, 0, 2, 0}, {strides.data() + 2 * which + 1, 64, 0, 2, 0}};
     };
     g.m = {narrow.data(), 4, 0, 1, 0};
     g.n = size(1), g.k = size(2);
     g.a = matrix(a, 0), g.b = matrix(b, 1), g.c = matrix(c, 2), g.d = matrix(d, 3);
-    g.bias = bias.data();
+    g.bias = {bias.data(), 0, 0, 1, 0};
     if (!cases.empty()) g.epilogue = cases.front().params().epilogue;
     g.raster = 1;
     return g;
@@ -224,7 +224,7 @@ TEST_CASE("host grouped: what is wrong with a group is said before anything is w
   }
   SECTION("missing bias") {
     groups.cases.front().bias_kind = GGEMM_BIAS_PER_COLUMN;
-    params.bias = nullptr;
+    params.bias.data = nullptr;
     expect_refusal(groups, params, "bias[0] is NULL");
   }
   SECTION("misaligned pointers") {

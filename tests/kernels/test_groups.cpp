@@ -173,10 +173,10 @@ TEST_CASE("groups: sizes, strides and pointers of a group are read from constant
   p.n = {&rows[0].n, sizeof(Row), 0, 1, 0};
   p.k = {&rows[0].k, sizeof(Row), 0, 2, 0};
   const Source packed{nullptr, 0, packed_stride, 0, 0}, one{nullptr, 0, 1, 0, 0};
-  p.a = {pointers, packed, packed};
-  p.b = {pointers, one, {strides, 8, 0, 2, 0}};
-  p.c = {nullptr, packed, packed};
-  p.d = {pointers, {&strides[1], -8, 0, 2, 0}, one};
+  p.a = {pointers, 0, 0, 1, 0, packed, packed};
+  p.b = {pointers, 0, 0, 1, 0, one, {strides, 8, 0, 2, 0}};
+  p.c = {nullptr, 0, 0, 1, 0, packed, packed};
+  p.d = {pointers, 0, 0, 1, 0, {&strides[1], -8, 0, 2, 0}, one};
   p.raster = 6;
   const GemmParams first = group_params(p, 0), second = group_params(p, 1);
   CHECK((first.m == 3 && first.n == 4 && first.k == 5));
@@ -188,4 +188,42 @@ TEST_CASE("groups: sizes, strides and pointers of a group are read from constant
   CHECK(second.a.data == nullptr);
   CHECK(first.bias == nullptr);
   CHECK(first.raster == 6);
+}
+
+TEST_CASE("groups: a ragged size is the distance of ends within the whole, and operands begin where the groups before end") {
+  const std::int32_t ends[] = {3, -1, 2, 5, 5, 100};
+  GroupedParams p{};
+  p.groups = 6;
+  const Source one{nullptr, 0, 1, 0, 0}, eight{nullptr, 0, 8, 0, 0};
+  p.m = {ends, 4, 7, 1, source_ends};
+  p.n = p.k = eight;
+  p.a.data = reinterpret_cast<const char*>(1000), p.a.start_bytes = 32, p.a.row_stride = eight, p.a.col_stride = one;
+  p.b.data = reinterpret_cast<const char*>(5000), p.b.group_bytes = -100, p.b.row_stride = one, p.b.col_stride = eight;
+  p.d = p.a;
+  p.bias = {reinterpret_cast<const char*>(9000), 0, 4, 0, 0};
+  const float scalars[6] = {};
+  p.epilogue.alpha.pointer = &scalars[5], p.alpha_stride = -4;
+  p.epilogue.beta.bits = 7, p.beta_stride = 4;
+  const i64 sizes[] = {3, 0, 2, 3, 0, 2}, starts[] = {0, 3, 0, 2, 5, 5};
+  for (int g = 0; g < 6; ++g) {
+    const GemmParams group = group_params(p, g);
+    INFO("group " << g);
+    CHECK((group.m == sizes[g] && group.n == 8 && group.k == 8));
+    CHECK(reinterpret_cast<i64>(group.a.data) == 1000 + 32 * starts[g]);
+    CHECK(reinterpret_cast<i64>(group.b.data) == 5000 - 100 * g);
+    CHECK(reinterpret_cast<i64>(group.bias) == 9000 + 4 * starts[g]);
+    CHECK(group.c.data == nullptr);
+    CHECK((group.epilogue.alpha.pointer == &scalars[5 - g] && group.epilogue.beta.pointer == nullptr && group.epilogue.beta.bits == 7));
+  }
+  // The same along k.
+  p.k = p.m, p.m = eight;
+  CHECK((group_params(p, 3).m == 8 && group_params(p, 3).k == 3 && group_params(p, 1).k == 0));
+  CHECK(reinterpret_cast<i64>(group_params(p, 3).a.data) == 1000 + 32 * 2);
+}
+
+TEST_CASE("groups: a count is cut at the room that there is") {
+  const std::int64_t counts[] = {4, 5, 6, -3};
+  GroupedParams p{};
+  p.m = {counts, 8, 5, 2, source_count};
+  for (int g = 0; g < 4; ++g) CHECK(group_params(p, g).m == (g == 3 ? 0 : g == 0 ? 4 : 5));
 }

@@ -36,7 +36,8 @@ std::vector<Broken> broken() {
   endless.unreachable = core::too_long;
   grouped.grouped = 1;
   wide.d = GGEMM_F64;
-  const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config; };
+  const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
+  const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
   const core::DeviceFacts h = device(90);
   core::DeviceFacts old = h;
   old.compute_capability = 70;
@@ -80,7 +81,6 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
-      {"Hopper's for groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "serves plain problems only"},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
@@ -90,6 +90,9 @@ std::vector<Broken> broken() {
       {"3 consumers", f16, cluster(tile(sm90, 192, 128, 64, 12, 1, 4), 1, 1), h, "registers serve two consumers"},
       {"24 columns a consumer", f16, cluster(tile(sm90, 128, 24, 64, 8, 1, 4), 1, 1), h, "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
       {"clusters of three", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 3, 1), h, "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
+      {"three CTAs along k", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 3), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+      {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+      {"sums that the ring does not hold", f16, along(tile(sm90, 256, 128, 64, 8, 1, 2), 2), h, "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
       {"half a panel", f16, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
       {"D in f64", wide, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "the epilogue stores elements of 4 bytes or fewer"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
@@ -103,6 +106,14 @@ TEST_CASE("space: each rule gives its reason to a configuration that breaks it")
     INFO(row.what);
     CHECK(reason(row.type, row.config, row.facts) == row.reason);
   }
+}
+
+TEST_CASE("space: Hopper's kernels serve groups") {
+  core::ProblemType grouped = type_of(GGEMM_F16);
+  grouped.grouped = 1;
+  Config config = tile(Family::sm90, 128, 128, 64, 8, 1, 4);
+  config.cluster_m = config.cluster_n = config.cluster_k = 1;
+  CHECK(reason(grouped, config, device(90)) == "");
 }
 
 TEST_CASE("space: no configuration of any shape meets a reason that the test of the rules does not know") {
@@ -120,6 +131,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
+      config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 1, 2, 3}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
     const core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();

@@ -91,6 +91,18 @@ void draw_real(Case& c, Rng& rng) {
   }
 }
 
+// A scalar for each group, in device memory, now and then. They are as harmless as the one for all.
+void draw_own_scalars(Case& c, Rng& rng) {
+  if (!c.type.grouped || !c.scalars_on_device) return;
+  const int64_t size = static_cast<int64_t>(size_of(c.type.scalar()));
+  if (c.alpha_given && rng.chance(0.5)) c.alpha_byte_stride = size * rng.pick<int64_t>({1, 1, 2, 3, -1});
+  if (c.beta_given && rng.chance(0.5)) c.beta_byte_stride = size * rng.pick<int64_t>({1, 1, 2, 3, -1});
+  for (Group& g : c.groups) {
+    g.alpha = rng.pick({c.alpha, 1.0, -1.0});
+    g.beta = rng.pick({c.beta, 0.0, 1.0, -1.0});
+  }
+}
+
 }  // namespace
 
 double Case::work() const {
@@ -247,6 +259,7 @@ void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
     draw_real(c, rng);
   else
     draw_exact(c, rng, longest);
+  if (drawing.forms) draw_own_scalars(c, rng);
   const bool may_share = t.c_dtype() == t.d;
   // beta in device memory is not known to the library before the launch, so that C must be there for it.
   const bool needs_c = c.beta != 0 || (c.beta_given && c.scalars_on_device);
@@ -275,10 +288,13 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
   }
   draw_values(c, drawing, rng);
   if (drawing.aligned && !whole && c.placement == Placement::ends_at_guard) c.placement = Placement::begins_at_guard;
-  if (c.type.grouped)
-    draw_grouped(c, sizes, rng);
-  else
+  if (c.type.grouped && drawing.forms) draw_form(c, rng);
+  if (!c.type.grouped)
     draw_plain(c, sizes[0], rng);
+  else if (c.form == GGEMM_GROUPS_POINTERS)
+    draw_grouped(c, rng);
+  else
+    draw_formed(c, rng);
   return c;
 }
 

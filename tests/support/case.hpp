@@ -23,8 +23,9 @@ struct View {
 struct Group {
   std::int64_t m = 0, n = 0, k = 0;
   View a, b, c, d;
-  std::int64_t bias = 0;  // offset of its first element
-  View scale_a, scale_b;  // empty where they are not looked at
+  std::int64_t bias = 0;       // offset of its first element
+  double alpha = 1, beta = 0;  // where each group has its own
+  View scale_a, scale_b;       // empty where they are not looked at
 };
 
 // How a per-group number reaches the library.
@@ -35,6 +36,15 @@ struct Given {
 };
 struct GivenMatrix {
   Given row_stride, col_stride;
+  bool pointers = true;           // else one address, of the element at `base`
+  bool packed_groups = false;     // the distance of groups is GGEMM_PACKED
+  std::int64_t group_stride = 0;  // of groups at a distance
+  std::int64_t base = 0;
+  std::int64_t end = 0;           // the buffer has so many elements at least: what no group has may be read too
+};
+struct GivenBias {
+  bool pointers = true, packed_groups = false;
+  std::int64_t group_stride = 0, base = 0, end = 0;
 };
 
 // What the elements are.
@@ -91,10 +101,17 @@ struct Case {
   std::int64_t described_m = 0, described_n = 0, described_k = 0;
   bool packed_a = false, packed_b = false, packed_c = false, packed_d = false, packed_scale_a = false, packed_scale_b = false;  // described by GGEMM_PACKED
   // Grouped.
-  Given given_m, given_n, given_k;
+  ggemm_grouped_form form = GGEMM_GROUPS_POINTERS;
+  std::int64_t stored_m = 0, stored_k = 0;  // ragged: rows, or depth, of all groups; masked: rows that each has room for
+  bool beyond = false;                      // the last end, or the counts of full groups, are larger than that
+  Given given_m, given_n, given_k;          // a ragged size: its ends; a masked one: its counts
   GivenMatrix given_a, given_b, given_c, given_d, given_scale_a, given_scale_b;
+  GivenBias given_bias;
+  std::int64_t alpha_byte_stride = 0, beta_byte_stride = 0;  // not 0: each group has its own
   std::int64_t expected_m = 0, expected_n = 0, expected_k = 0;
 
+  double alpha_of(const Group& g) const { return alpha_byte_stride ? g.alpha : alpha; }
+  double beta_of(const Group& g) const { return beta_byte_stride ? g.beta : beta; }
   double work() const;       // multiply-adds
   std::string text() const;  // one line
 };
@@ -111,6 +128,7 @@ struct Drawing {
   std::uint64_t seed = 1;
   Mode mode = Mode::exact;
   bool grouped = false;
+  bool forms = false;     // grouped cases of any form, some with scalars of each group; else of pointers, with scalars for all
   bool guarded = false;   // operands end or begin at an unmapped page
   bool aligned = false;   // bases and rows of operands lie at multiples of 16 bytes, strides are positive
   double work = 1 << 20;  // multiply-adds a case, at most
@@ -153,7 +171,26 @@ Extent extent(const View& view);
 void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element, const Case& c);
 
 void draw_plain(Case& c, const Size& size, Rng& rng);
-void draw_grouped(Case& c, const std::vector<Size>& sizes, Rng& rng);
+void draw_grouped(Case& c, Rng& rng);
+// A form that the groups' sizes fit, and what it says of them.
+void draw_form(Case& c, Rng& rng);
+// As draw_grouped, for the other forms than pointers.
+void draw_formed(Case& c, Rng& rng);
+// Parts of both. A stride is a constant, or from memory; a size likewise.
+Given draw_size_source(Rng& rng, const std::vector<Group>& groups, std::int64_t Group::* size);
+Given from_memory(Rng& rng);
+GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element, int layout, Strides strides);
+int some_layout(Rng& rng, int layout);
+void set_shapes(const CaseType& type, Group& g);
+// The shape of A's scales or B's, `rows` of A that there is room for; nothing where there is no product, as they are not looked at then.
+void set_scale_shapes(const CaseType& type, Group& g, std::int64_t rows);
+bool no_product(const Group& g);
+// The scales of each, where the type has any.
+void draw_plain_scales(Case& c, Rng& rng);
+void draw_pointed_scales(Case& c, Rng& rng);
+// Numbers of tensors, in any form.
+GivenMatrix draw_numbers(Case& c, View Group::* member, Rng& rng);
+void set_expectations(Case& c, Rng& rng);
 std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work);
 
 }  // namespace ggemm::tests

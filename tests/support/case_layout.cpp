@@ -14,6 +14,8 @@ bool is_packed(const View& v) { return v.row_stride == v.cols && v.col_stride ==
 
 ggemm_source_kind draw_kind(Rng& rng) { return rng.pick({GGEMM_SOURCE_I32, GGEMM_SOURCE_I64}); }
 
+}  // namespace
+
 // From memory: an int32 or int64 a group, some bytes apart; from the last to the first now and then.
 Given from_memory(Rng& rng) {
   Given given;
@@ -62,25 +64,15 @@ GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element
   return given;
 }
 
+namespace {
+
 int64_t mean(const std::vector<Group>& groups, int64_t Group::* size) {
   double sum = 0;
   for (const Group& g : groups) sum += static_cast<double>(std::max<int64_t>(g.*size, 0));
   return groups.empty() ? 0 : static_cast<int64_t>(sum / static_cast<double>(groups.size()));
 }
 
-// Of groups' tensors an array of numbers, as their stride says; else a matrix each.
-void place_scales(Case& c, View Group::* member, ggemm_scale_kind kind, GivenMatrix& given, Rng& rng) {
-  std::vector<View*> views;
-  for (Group& g : c.groups) views.push_back(&(g.*member));
-  if (kind != GGEMM_SCALE_TENSOR || !c.type.grouped) return place_views(rng, views, 4, c);
-  const int64_t step = rng.pick<int64_t>({1, 1, 0, 2, -1}), count = static_cast<int64_t>(views.size());
-  given.row_stride.packed = step == 1 && rng.chance(0.5);
-  // The first number may lie before a guard page only if its group is looked at.
-  int64_t first = c.placement == Placement::begins_at_guard ? 0 : rng.between(0, 9);
-  if (step < 0) first += count - 1;
-  for (int64_t g = 0; g < count; ++g) views[static_cast<std::size_t>(g)]->row_stride = step, views[static_cast<std::size_t>(g)]->offset = first + g * step;
-}
-
+// Groups that lie anywhere.
 void place_all(Case& c, Rng& rng) {
   const auto place = [&](View Group::* member, ggemm_dtype dtype) {
     std::vector<View*> views;
@@ -91,11 +83,6 @@ void place_all(Case& c, Rng& rng) {
   place(&Group::a, c.type.a);
   place(&Group::b, c.type.b);
   place(&Group::d, c.type.d);
-  // Where there is no product they are not looked at.
-  for (Group& g : c.groups)
-    if (g.m <= 0 || g.n <= 0 || g.k <= 0) g.scale_a.rows = g.scale_a.cols = g.scale_b.rows = g.scale_b.cols = 0;
-  place_scales(c, &Group::scale_a, c.type.scale_a, c.given_scale_a, rng);
-  place_scales(c, &Group::scale_b, c.type.scale_b, c.given_scale_b, rng);
   if (c.use_of_c == UseOfC::same_as_d) {
     for (Group& g : c.groups) g.c = g.d;
   } else {
@@ -109,17 +96,19 @@ void place_all(Case& c, Rng& rng) {
   }
 }
 
+}  // namespace
+
 void set_shapes(const CaseType& t, Group& g) {
   const auto cut = [](int64_t x) { return std::max<int64_t>(x, 0); };
   g.a.rows = g.c.rows = g.d.rows = cut(g.m);
   g.a.cols = g.b.rows = cut(g.k);
   g.b.cols = g.c.cols = cut(g.n);
   g.d.cols = t.columns(cut(g.n));
-  if (t.scale_a) g.scale_a.rows = scales_along(t.scale_a, cut(g.m)), g.scale_a.cols = scales_deep(t.scale_a, cut(g.k));
-  if (t.scale_b) g.scale_b.rows = scales_deep(t.scale_b, cut(g.k)), g.scale_b.cols = scales_along(t.scale_b, cut(g.n));
 }
 
-}  // namespace
+void set_expectations(Case& c, Rng& rng) {
+  if (rng.chance(0.5)) c.expected_m = mean(c.groups, &Group::m), c.expected_n = mean(c.groups, &Group::n), c.expected_k = mean(c.groups, &Group::k);
+}
 
 void draw_plain(Case& c, const Size& size, Rng& rng) {
   Group& g = c.groups[0];
@@ -129,15 +118,13 @@ void draw_plain(Case& c, const Size& size, Rng& rng) {
   g.b = draw_view(rng, g.k, g.n, size_of(t.b), t.layout_b, {true, c.aligned});
   g.d = draw_view(rng, g.m, t.columns(g.n), size_of(t.d), some_layout(rng, t.layout_d), {false, c.aligned});
   g.c = draw_view(rng, g.m, g.n, size_of(t.c_dtype()), some_layout(rng, CaseType::any_layout), {true, c.aligned});
-  for (View* scale : {&g.scale_a, &g.scale_b}) *scale = draw_view(rng, scale->rows, scale->cols, 4, some_layout(rng, CaseType::any_layout), {true, c.aligned});
   // A row stride of 1 is one of a row-major matrix only as GGEMM_PACKED.
   const auto packed = [&](const View& v) { return is_packed(v) && (v.row_stride == 1 || rng.chance(0.7)); };
   c.packed_a = packed(g.a);
   c.packed_b = packed(g.b);
   c.packed_d = packed(g.d);
-  c.packed_scale_a = packed(g.scale_a);
-  c.packed_scale_b = packed(g.scale_b);
   place_all(c, rng);
+  draw_plain_scales(c, rng);
   c.packed_c = packed(g.c);
   c.described_otherwise = rng.chance(0.15);
   c.described_m = size.m, c.described_n = size.n, c.described_k = size.k;
@@ -153,7 +140,7 @@ std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work
     groups = 0;
   else if (u < 0.06)
     groups = rng.between(200, 1000);
-  const int style = static_cast<int>(rng.between(0, 3));
+  const int style = static_cast<int>(rng.between(0, 4));  // all, rows, rows and columns, none or depth differ
   const double each = std::max(64.0, work / static_cast<double>(std::max<int64_t>(groups, 1)));
   const Size common = draw_size(rng, drawing, each);
   const double emptiness = rng.pick({0.0, 0.1, 0.5});
@@ -162,13 +149,17 @@ std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work
     Size s = style == 0 ? draw_size(rng, drawing, each) : common;
     if (style == 1) s.m = rng.between(0, 2 * common.m);
     if (style == 2) s.m = rng.between(0, common.m), s.n = rng.between(0, common.n);
-    if (style != 3 && rng.chance(emptiness)) (rng.chance(0.5) ? s.m : rng.chance(0.5) ? s.n : s.k) = rng.chance(0.2) ? -rng.between(1, 9) : 0;
+    if (style == 4) s.k = rng.between(0, 2 * common.k);
+    if (style != 3 && rng.chance(emptiness)) {
+      int64_t Size::* const side = style == 4 ? &Size::k : style == 1 || rng.chance(0.5) ? &Size::m : rng.chance(0.5) ? &Size::n : &Size::k;
+      s.*side = rng.chance(0.2) ? -rng.between(1, 9) : 0;
+    }
     sizes.push_back(s);
   }
   return sizes;
 }
 
-void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
+void draw_grouped(Case& c, Rng& rng) {
   const CaseType& t = c.type;
   for (Group& g : c.groups) set_shapes(t, g);
   const auto matrix = [&](View Group::* member, ggemm_dtype dtype, int layout, bool repeats) {
@@ -181,13 +172,12 @@ void draw_grouped(Case& c, const std::vector<Size>&, Rng& rng) {
   c.given_d = matrix(&Group::d, t.d, t.layout_d, false);
   c.given_c = matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true);
   if (c.use_of_c == UseOfC::same_as_d) c.given_c = c.given_d;
-  if (t.scale_a > GGEMM_SCALE_TENSOR) c.given_scale_a = matrix(&Group::scale_a, GGEMM_F32, CaseType::any_layout, true);
-  if (t.scale_b > GGEMM_SCALE_TENSOR) c.given_scale_b = matrix(&Group::scale_b, GGEMM_F32, CaseType::any_layout, true);
   place_all(c, rng);
+  draw_pointed_scales(c, rng);
   c.given_m = draw_size_source(rng, c.groups, &Group::m);
   c.given_n = draw_size_source(rng, c.groups, &Group::n);
   c.given_k = draw_size_source(rng, c.groups, &Group::k);
-  if (rng.chance(0.5)) c.expected_m = mean(c.groups, &Group::m), c.expected_n = mean(c.groups, &Group::n), c.expected_k = mean(c.groups, &Group::k);
+  set_expectations(c, rng);
 }
 
 }  // namespace ggemm::tests

@@ -22,6 +22,10 @@ std::string given_text(const Given& g) {
   return (g.kind == GGEMM_SOURCE_I32 ? "i32/" : "i64/") + std::to_string(g.byte_stride);
 }
 
+std::string place_text(const GivenMatrix& g) {
+  return g.pointers ? "" : "+" + (g.packed_groups ? "packed" : std::to_string(g.group_stride)) + "@" + std::to_string(g.base);
+}
+
 std::string group_text(const Case& c, const Group& g) {
   char sizes[96];
   std::snprintf(sizes, sizeof sizes, "%lldx%lldx%lld", ll(g.m), ll(g.n), ll(g.k));
@@ -34,6 +38,7 @@ std::string group_text(const Case& c, const Group& g) {
 }
 
 constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "clamp"};
+constexpr const char* forms[] = {"pointers", "ragged m", "ragged k", "masked", "batch"};
 constexpr const char* value_names[] = {"small", "full_i8", "normal", "special"};
 constexpr const char* scales[] = {"nothing", "tensor", "vector", "1x128", "128x128"};
 constexpr const char* gates[] = {"none", "halves", "interleaved"};
@@ -43,14 +48,16 @@ constexpr const char* placements[] = {"free", "ends at a guard page", "begins at
 
 std::string Case::text() const {
   char line[512];
-  std::string out = type.grouped ? "grouped " + std::to_string(groups.size()) + " groups;" : "plain " + group_text(*this, groups[0]) + ";";
+  std::string out = type.grouped ? "grouped " + std::to_string(groups.size()) + " groups, " + forms[form] + ";" : "plain " + group_text(*this, groups[0]) + ";";
   if (type.grouped) {
     for (std::size_t i = 0; i < groups.size() && i < 4; ++i) out += " #" + std::to_string(i) + " " + group_text(*this, groups[i]) + ";";
     if (groups.size() > 4) out += " ...;";
     out += " m,n,k " + given_text(given_m) + "," + given_text(given_n) + "," + given_text(given_k);
     const GivenMatrix* matrices[] = {&given_a, &given_b, &given_c, &given_d};
     for (int i = 0; i < 4; ++i)
-      out += std::string(" ") + "abcd"[i] + ":" + given_text(matrices[i]->row_stride) + "," + given_text(matrices[i]->col_stride);
+      out += std::string(" ") + "abcd"[i] + ":" + given_text(matrices[i]->row_stride) + "," + given_text(matrices[i]->col_stride) + place_text(*matrices[i]);
+    if (form != GGEMM_GROUPS_POINTERS) out += " stored m,k " + std::to_string(stored_m) + "," + std::to_string(stored_k) + (beyond ? " and beyond" : "");
+    if (alpha_byte_stride || beta_byte_stride) out += " scalars of each group at " + std::to_string(alpha_byte_stride) + "," + std::to_string(beta_byte_stride) + ";";
   } else if (described_otherwise) {
     std::snprintf(line, sizeof line, " described as %lldx%lldx%lld;", ll(described_m), ll(described_n), ll(described_k));
     out += line;

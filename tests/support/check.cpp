@@ -174,7 +174,7 @@ double evaluation_error(const CaseType& t, double x, double y, double u) {
 class Judge {
  public:
   Judge(const Case& c, const Group& g, const Images& before, const Bytes& after, const CheckOptions& options)
-      : c_(c), t_(c.type), g_(g), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
+      : c_(c), t_(c.type), g_(g), alpha_(c.alpha_of(g)), beta_(c.beta_of(g)), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
     const double k = static_cast<double>(std::max<int64_t>(g.k, 0)) + 3;
     of_products_ = gamma(k - 1 + (t_.scaled() ? 3 : 0)) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(k - 3) : 0);
     gamma_3_ = gamma(3);
@@ -185,9 +185,9 @@ class Judge {
     const unsigned char* got = after_.data() + g_.d.at(i, j) * static_cast<int64_t>(size_of(t_.d));
     if (t_.gate) return pair_at(i, j, got, product);
     const auto at = static_cast<std::size_t>(j);
-    const double c = c_.beta == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j), bias = bias_of(i, j);
+    const double c = beta_ == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j), bias = bias_of(i, j);
     if (t_.epilogue_i32()) return exactly(i, j, got, whole(product.sum[at], c, bias));
-    const double x = c_.alpha * product.sum[at] + (c_.beta == 0 ? 0 : c_.beta * c) + bias;
+    const double x = alpha_ * product.sum[at] + (beta_ == 0 ? 0 : beta_ * c) + bias;
     if (exact()) return exactly(i, j, got, activated(t_, x));
     const double error = error_before(x, product.magnitude[at], c, bias), y = activated(t_, x);
     return within(i, j, got, y, std::isfinite(y) ? activated_error(x, y, error) : 0, product.magnitude[at]);
@@ -202,7 +202,7 @@ class Judge {
   // How wrong alpha sum + beta c + bias may be, and the activation y of such an x.
   double error_before(double x, double magnitude, double c, double bias) const {
     if (!std::isfinite(x)) return 0;
-    return std::fabs(c_.alpha) * of_products_ * magnitude + gamma_3_ * (std::fabs(c_.beta == 0 ? 0 : c_.beta * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(c_.alpha));
+    return std::fabs(alpha_) * of_products_ * magnitude + gamma_3_ * (std::fabs(beta_ == 0 ? 0 : beta_ * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(alpha_));
   }
   double activated_error(double x, double y, double error) const { return slope(t_) * error + evaluation_error(t_, std::isfinite(x) ? x : 0, y, u_); }
 
@@ -212,7 +212,7 @@ class Judge {
     for (int part = 0; part < 2; ++part) {
       const auto at = static_cast<std::size_t>(columns[part]);
       const double bias = bias_of(i, columns[part]);
-      x[part] = c_.alpha * product.sum[at] + bias;
+      x[part] = alpha_ * product.sum[at] + bias;
       error[part] = error_before(x[part], product.magnitude[at], 0, bias);
     }
     const double gate = activated(t_, x[0]), y = gate * x[1];
@@ -232,7 +232,7 @@ class Judge {
   // Wraps as int32 arithmetic does.
   double whole(double sum, double c, double bias) const {
     const auto word = [](double v) { return static_cast<std::uint32_t>(static_cast<int64_t>(v)); };
-    const auto v = static_cast<std::int32_t>(word(c_.alpha) * word(sum) + word(c_.beta) * word(c) + word(bias));
+    const auto v = static_cast<std::int32_t>(word(alpha_) * word(sum) + word(beta_) * word(c) + word(bias));
     return activated(t_, v);
   }
 
@@ -269,6 +269,7 @@ class Judge {
   const Case& c_;
   const CaseType& t_;
   const Group& g_;
+  const double alpha_, beta_;
   const Images& before_;
   const Bytes& after_;
   double u_, of_products_ = 0, gamma_3_ = 0, tiny_ = 0;

@@ -64,8 +64,8 @@ class Filler {
   double scale_, special_;
 };
 
-int64_t bytes_for(const Case& c, View Group::* member, ggemm_dtype dtype, int64_t tail) {
-  int64_t end = 0;
+int64_t bytes_for(const Case& c, View Group::* member, const GivenMatrix& given, ggemm_dtype dtype, int64_t tail) {
+  int64_t end = given.end;
   for (const Group& g : c.groups)
     if (!(g.*member).empty()) end = std::max(end, (g.*member).offset + extent(g.*member).high);
   return (end > 0 ? end + tail : 0) * static_cast<int64_t>(size_of(dtype));
@@ -90,22 +90,49 @@ int64_t first_byte(const Given& given, std::size_t groups) {
   return given.byte_stride < 0 ? -given.byte_stride * static_cast<int64_t>(groups - 1) : 0;
 }
 
-template <class Value>
-void put_array(Bytes& image, const Case& c, const Given& given, Value value) {
+void put_array(Bytes& image, const Case& c, const Given& given, const std::vector<int64_t>& numbers) {
   if (given.kind == GGEMM_SOURCE_CONST || c.groups.empty()) return;
   const int64_t size = given.kind == GGEMM_SOURCE_I32 ? 4 : 8, step = given.byte_stride, count = static_cast<int64_t>(c.groups.size());
   image.assign(static_cast<std::size_t>((step < 0 ? -step : step) * (count - 1) + size), 0xff);
   for (int64_t g = 0; g < count; ++g)
-    put(image, static_cast<std::size_t>(first_byte(given, c.groups.size()) + g * step), given.kind, value(c.groups[static_cast<std::size_t>(g)]));
+    put(image, static_cast<std::size_t>(first_byte(given, c.groups.size()) + g * step), given.kind, numbers[static_cast<std::size_t>(g)]);
 }
 
-void put_pointers(Bytes& image, const Case& c, char* base, ggemm_dtype dtype, View Group::* member) {
+// A ragged size as its ends, a masked one as its count, any other as itself.
+std::vector<int64_t> numbers_of(const Case& c, int64_t Group::* size, ggemm_grouped_form ragged) {
+  std::vector<int64_t> out;
+  int64_t sum = 0;
+  for (const Group& g : c.groups) {
+    sum += g.*size;
+    const bool full = c.form == GGEMM_GROUPS_MASKED && ragged == GGEMM_GROUPS_RAGGED_M && g.m == c.stored_m;
+    out.push_back(c.form == ragged ? sum : g.*size + (full && c.beyond ? 7 : 0));
+  }
+  if (c.form == ragged && c.beyond && !out.empty()) out.back() += 5;
+  return out;
+}
+
+// A scalar of each group, or the one of all.
+void put_scalars(Bytes& image, const Case& c, int64_t byte_stride, double one, double Group::* own) {
+  const ggemm_dtype scalar = c.type.scalar();
+  const int64_t size = static_cast<int64_t>(size_of(scalar)), count = byte_stride ? static_cast<int64_t>(c.groups.size()) : 1;
+  image.assign(static_cast<std::size_t>(std::abs(byte_stride) * std::max<int64_t>(count - 1, 0) + size), 0xff);
+  for (int64_t g = 0; g < count; ++g) {
+    const int64_t at = byte_stride < 0 ? -byte_stride * (count - 1 - g) : byte_stride * g;
+    encode(scalar, byte_stride ? c.groups[static_cast<std::size_t>(g)].*own : one, image.data() + at);
+  }
+}
+
+// Nothing lies there, and nothing may be looked for.
+char* const nowhere = reinterpret_cast<char*>(0x10000);
+
+void put_pointers(Bytes& image, const Case& c, char* base, ggemm_dtype dtype, View Group::* member, const GivenMatrix& given) {
+  if (!given.pointers) return;
   image.resize(8 * c.groups.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
     const View& view = c.groups[g].*member;
     // An empty operand's address is never followed: NULL, or one that nothing lies at.
     char* address =
-        view.empty() || !base ? (g % 2 ? nullptr : reinterpret_cast<char*>(0x10000)) : base + view.offset * static_cast<int64_t>(size_of(dtype));
+        view.empty() || !base ? (g % 2 ? nullptr : nowhere) : base + view.offset * static_cast<int64_t>(size_of(dtype));
     std::memcpy(image.data() + 8 * g, &address, 8);
   }
 }
@@ -130,6 +157,13 @@ std::uint64_t scalar_bits(ggemm_dtype dtype, double value) {
   return bits;
 }
 
+int64_t first_scalar(const Case& c, int64_t byte_stride) { return byte_stride < 0 && !c.groups.empty() ? -byte_stride * static_cast<int64_t>(c.groups.size() - 1) : 0; }
+
+const void* matrix_address(const GivenMatrix& given, const Addresses& at, SlotName pointers, SlotName data, ggemm_dtype dtype) {
+  if (given.pointers) return at[pointers];
+  return at[data] ? at[data] + given.base * static_cast<int64_t>(size_of(dtype)) : nowhere + 256 * data;  // not the same for two
+}
+
 ggemm_source source(const Case& c, const Given& given, char* at, int64_t value) {
   if (given.packed) return ggemm_const(GGEMM_PACKED);
   if (given.kind == GGEMM_SOURCE_CONST) return ggemm_const(value);
@@ -138,24 +172,38 @@ ggemm_source source(const Case& c, const Given& given, char* at, int64_t value) 
   return given.kind == GGEMM_SOURCE_I32 ? ggemm_i32_at(at, given.byte_stride) : ggemm_i64_at(at, given.byte_stride);
 }
 
+void describe_sizes(const Case& c, const Addresses& at, const Group& first, ggemm_grouped_desc& d) {
+  const bool ragged_m = c.form == GGEMM_GROUPS_RAGGED_M, ragged_k = c.form == GGEMM_GROUPS_RAGGED_K, masked = c.form == GGEMM_GROUPS_MASKED;
+  const ggemm_source m = source(c, c.given_m, at[slot_m], first.m), k = source(c, c.given_k, at[slot_k], first.k);
+  d.groups = static_cast<int64_t>(c.groups.size());
+  d.form = c.form;
+  d.m = ragged_m || masked ? ggemm_const(c.stored_m) : m;
+  d.n = source(c, c.given_n, at[slot_n], first.n);
+  d.k = ragged_k ? ggemm_const(c.stored_k) : k;
+  if (ragged_m) d.ends = m;
+  if (ragged_k) d.ends = k;
+  if (masked) d.counts = m;
+  d.expected_m = c.expected_m, d.expected_n = c.expected_n, d.expected_k = c.expected_k;
+}
+
 void describe_grouped(const Case& c, const Addresses& at, ggemm_grouped_desc& d) {
   const Group empty{}, &first = c.groups.empty() ? empty : c.groups[0];
-  d.groups = static_cast<int64_t>(c.groups.size());
-  d.m = source(c, c.given_m, at[slot_m], first.m);
-  d.n = source(c, c.given_n, at[slot_n], first.n);
-  d.k = source(c, c.given_k, at[slot_k], first.k);
+  describe_sizes(c, at, first, d);
   const auto slots = stride_slots(c);
-  const auto strides = [&](auto& matrix, std::size_t i) {
+  const auto place = [&](auto& matrix, std::size_t i, bool by_form) {
+    const GivenMatrix& given = slots[i].given;
     const View view = c.groups.empty() ? View{0, 0, 1, 1, 0} : first.*slots[i].view;
-    matrix.row_stride = source(c, slots[i].given.row_stride, at[slots[i].rows], view.row_stride);
-    matrix.col_stride = source(c, slots[i].given.col_stride, at[slots[i].cols], view.col_stride);
+    matrix.row_stride = source(c, given.row_stride, at[slots[i].rows], view.row_stride);
+    matrix.col_stride = source(c, given.col_stride, at[slots[i].cols], view.col_stride);
+    matrix.pointers = given.pointers && !by_form;
+    matrix.group_stride = given.packed_groups ? GGEMM_PACKED : given.group_stride;
   };
-  strides(d.a, 0), strides(d.b, 1), strides(d.c, 2), strides(d.d, 3);
-  if (c.type.scale_a) strides(d.scale_a, 4);
-  if (c.type.scale_b) strides(d.scale_b, 5);
-  if (c.type.scale_a == GGEMM_SCALE_TENSOR) d.scale_a.col_stride = ggemm_const(GGEMM_PACKED);
-  if (c.type.scale_b == GGEMM_SCALE_TENSOR) d.scale_b.col_stride = ggemm_const(GGEMM_PACKED);
-  d.expected_m = c.expected_m, d.expected_n = c.expected_n, d.expected_k = c.expected_k;
+  const bool by_form = c.form == GGEMM_GROUPS_POINTERS;
+  place(d.a, 0, by_form), place(d.b, 1, by_form), place(d.c, 2, by_form), place(d.d, 3, by_form);
+  if (c.type.scale_a) place(d.scale_a, 4, by_form && c.type.scale_a != GGEMM_SCALE_TENSOR);
+  if (c.type.scale_b) place(d.scale_b, 5, by_form && c.type.scale_b != GGEMM_SCALE_TENSOR);
+  d.bias_pointers = c.given_bias.pointers && c.form != GGEMM_GROUPS_POINTERS;
+  d.bias_group_stride = c.given_bias.packed_groups ? GGEMM_PACKED : c.given_bias.pointers ? 0 : c.given_bias.group_stride;
 }
 
 template <class Desc>
@@ -198,9 +246,9 @@ Images make_images(const Case& c) {
   const CaseType& t = c.type;
   Images images;
   const int64_t tail = c.placement == Placement::free ? 67 : 0;
-  images[slot_a].assign(static_cast<std::size_t>(bytes_for(c, &Group::a, t.a, tail)), 0xff);
-  images[slot_b].assign(static_cast<std::size_t>(bytes_for(c, &Group::b, t.b, tail)), 0xff);
-  images[slot_d].resize(static_cast<std::size_t>(bytes_for(c, &Group::d, t.d, tail)));
+  images[slot_a].assign(static_cast<std::size_t>(bytes_for(c, &Group::a, c.given_a, t.a, tail)), 0xff);
+  images[slot_b].assign(static_cast<std::size_t>(bytes_for(c, &Group::b, c.given_b, t.b, tail)), 0xff);
+  images[slot_d].resize(static_cast<std::size_t>(bytes_for(c, &Group::d, c.given_d, t.d, tail)));
   Rng noise(mix(c.data_seed, 5));
   for (std::size_t at = 0; at < images[slot_d].size(); at += 8) {
     const std::uint64_t word = noise.next();
@@ -213,20 +261,21 @@ Images make_images(const Case& c) {
     if (c.use_of_c == UseOfC::same_as_d) fill_view(images[slot_d], g.d, t.d, [&] { return addend.addend(); });
   }
   if (c.use_of_c == UseOfC::apart) {
-    images[slot_c].assign(static_cast<std::size_t>(bytes_for(c, &Group::c, t.c_dtype(), tail)), 0xff);
+    images[slot_c].assign(static_cast<std::size_t>(bytes_for(c, &Group::c, c.given_c, t.c_dtype(), tail)), 0xff);
     // Where beta is 0, C stays NaN throughout: it must not be read into the result.
-    if (c.beta != 0)
-      for (const Group& g : c.groups) fill_view(images[slot_c], g.c, t.c_dtype(), [&] { return addend.addend(); });
+    for (const Group& g : c.groups)
+      if (c.beta_of(g) != 0) fill_view(images[slot_c], g.c, t.c_dtype(), [&] { return addend.addend(); });
   }
   Filler scale_a(c, GGEMM_F32, 1, 6), scale_b(c, GGEMM_F32, 1, 7);
-  images[slot_scale_a].assign(static_cast<std::size_t>(bytes_for(c, &Group::scale_a, GGEMM_F32, tail)), 0xff);
-  images[slot_scale_b].assign(static_cast<std::size_t>(bytes_for(c, &Group::scale_b, GGEMM_F32, tail)), 0xff);
+  images[slot_scale_a].assign(static_cast<std::size_t>(bytes_for(c, &Group::scale_a, c.given_scale_a, GGEMM_F32, tail)), 0xff);
+  images[slot_scale_b].assign(static_cast<std::size_t>(bytes_for(c, &Group::scale_b, c.given_scale_b, GGEMM_F32, tail)), 0xff);
   for (const Group& g : c.groups) {
     fill_view(images[slot_scale_a], g.scale_a, GGEMM_F32, [&] { return scale_a.scale(); });
     fill_view(images[slot_scale_b], g.scale_b, GGEMM_F32, [&] { return scale_b.scale(); });
   }
   if (t.bias) {
     const std::size_t size = size_of(t.bias_type());
+    images[slot_bias].assign(static_cast<std::size_t>(c.given_bias.end) * size, 0xff);
     for (const Group& g : c.groups) {
       if (g.m <= 0 || g.n <= 0) continue;
       const int64_t length = t.bias == GGEMM_BIAS_PER_ROW ? g.m : g.n;
@@ -239,35 +288,29 @@ Images make_images(const Case& c) {
 }
 
 void add_metadata(const Case& c, const Addresses& data, Images& images) {
-  const ggemm_dtype scalar = c.type.scalar();
-  const auto scalar_image = [&](SlotName slot, bool given, double value) {
-    if (!given || !c.scalars_on_device) return;
-    images[slot].resize(size_of(scalar));
-    encode(scalar, value, images[slot].data());
-  };
-  scalar_image(slot_alpha, c.alpha_given, c.alpha);
-  scalar_image(slot_beta, c.beta_given, c.beta);
+  if (c.alpha_given && c.scalars_on_device) put_scalars(images[slot_alpha], c, c.alpha_byte_stride, c.alpha, &Group::alpha);
+  if (c.beta_given && c.scalars_on_device) put_scalars(images[slot_beta], c, c.beta_byte_stride, c.beta, &Group::beta);
   if (!c.type.grouped) return;
-  put_array(images[slot_m], c, c.given_m, [](const Group& g) { return g.m; });
-  put_array(images[slot_n], c, c.given_n, [](const Group& g) { return g.n; });
-  put_array(images[slot_k], c, c.given_k, [](const Group& g) { return g.k; });
+  put_array(images[slot_m], c, c.given_m, numbers_of(c, &Group::m, GGEMM_GROUPS_RAGGED_M));
+  put_array(images[slot_n], c, c.given_n, numbers_of(c, &Group::n, GGEMM_GROUPED_FORM_FORCE32));
+  put_array(images[slot_k], c, c.given_k, numbers_of(c, &Group::k, GGEMM_GROUPS_RAGGED_K));
   for (const StrideSlots& s : stride_slots(c)) {
-    put_array(images[s.rows], c, s.given.row_stride, [&](const Group& g) { return (g.*s.view).row_stride; });
-    put_array(images[s.cols], c, s.given.col_stride, [&](const Group& g) { return (g.*s.view).col_stride; });
+    std::vector<int64_t> rows, cols;
+    for (const Group& g : c.groups) rows.push_back((g.*s.view).row_stride), cols.push_back((g.*s.view).col_stride);
+    put_array(images[s.rows], c, s.given.row_stride, rows);
+    put_array(images[s.cols], c, s.given.col_stride, cols);
   }
-  put_pointers(images[slot_a_pointers], c, data[slot_a], c.type.a, &Group::a);
-  put_pointers(images[slot_b_pointers], c, data[slot_b], c.type.b, &Group::b);
-  put_pointers(images[slot_d_pointers], c, data[slot_d], c.type.d, &Group::d);
-  if (c.use_of_c == UseOfC::apart) put_pointers(images[slot_c_pointers], c, data[slot_c], c.type.c_dtype(), &Group::c);
-  if (c.type.scale_a > GGEMM_SCALE_TENSOR) put_pointers(images[slot_scale_a_pointers], c, data[slot_scale_a], GGEMM_F32, &Group::scale_a);
-  if (c.type.scale_b > GGEMM_SCALE_TENSOR) put_pointers(images[slot_scale_b_pointers], c, data[slot_scale_b], GGEMM_F32, &Group::scale_b);
-  if (c.type.bias) {
-    images[slot_bias_pointers].resize(8 * c.groups.size());
-    for (std::size_t g = 0; g < c.groups.size(); ++g) {
-      char* address =
-          c.groups[g].m > 0 && c.groups[g].n > 0 ? data[slot_bias] + c.groups[g].bias * static_cast<int64_t>(size_of(c.type.bias_type())) : nullptr;
-      std::memcpy(images[slot_bias_pointers].data() + 8 * g, &address, 8);
-    }
+  put_pointers(images[slot_a_pointers], c, data[slot_a], c.type.a, &Group::a, c.given_a);
+  put_pointers(images[slot_b_pointers], c, data[slot_b], c.type.b, &Group::b, c.given_b);
+  put_pointers(images[slot_d_pointers], c, data[slot_d], c.type.d, &Group::d, c.given_d);
+  if (c.use_of_c == UseOfC::apart) put_pointers(images[slot_c_pointers], c, data[slot_c], c.type.c_dtype(), &Group::c, c.given_c);
+  if (c.type.scale_a) put_pointers(images[slot_scale_a_pointers], c, data[slot_scale_a], GGEMM_F32, &Group::scale_a, c.given_scale_a);
+  if (c.type.scale_b) put_pointers(images[slot_scale_b_pointers], c, data[slot_scale_b], GGEMM_F32, &Group::scale_b, c.given_scale_b);
+  if (!c.type.bias || !c.given_bias.pointers) return;
+  images[slot_bias_pointers].resize(8 * c.groups.size());
+  for (std::size_t g = 0; g < c.groups.size(); ++g) {
+    char* address = c.groups[g].m > 0 && c.groups[g].n > 0 ? data[slot_bias] + c.groups[g].bias * static_cast<int64_t>(size_of(c.type.bias_type())) : nullptr;
+    std::memcpy(images[slot_bias_pointers].data() + 8 * g, &address, 8);
   }
 }
 
@@ -287,22 +330,21 @@ void bind_call(const Case& c, const Addresses& at, Call& call) {
   const ggemm_dtype scalar = c.type.scalar();
   call.scalar_bits[0] = scalar_bits(scalar, c.alpha);
   call.scalar_bits[1] = scalar_bits(scalar, c.beta);
-  const void* alpha = !c.alpha_given ? nullptr : c.scalars_on_device ? static_cast<const void*>(at[slot_alpha]) : &call.scalar_bits[0];
-  const void* beta = !c.beta_given ? nullptr : c.scalars_on_device ? static_cast<const void*>(at[slot_beta]) : &call.scalar_bits[1];
+  const void* alpha = !c.alpha_given ? nullptr : c.scalars_on_device ? static_cast<const void*>(at[slot_alpha] + first_scalar(c, c.alpha_byte_stride)) : &call.scalar_bits[0];
+  const void* beta = !c.beta_given ? nullptr : c.scalars_on_device ? static_cast<const void*>(at[slot_beta] + first_scalar(c, c.beta_byte_stride)) : &call.scalar_bits[1];
   if (c.type.grouped) {
     describe_grouped(c, at, call.grouped);
     ggemm_grouped_args& x = call.grouped_args;
-    x.a = at[slot_a_pointers], x.b = at[slot_b_pointers], x.d = at[slot_d_pointers], x.bias = at[slot_bias_pointers];
-    x.c = c.use_of_c == UseOfC::same_as_d ? at[slot_d_pointers] : at[slot_c_pointers];
+    x.a = matrix_address(c.given_a, at, slot_a_pointers, slot_a, c.type.a);
+    x.b = matrix_address(c.given_b, at, slot_b_pointers, slot_b, c.type.b);
+    x.d = matrix_address(c.given_d, at, slot_d_pointers, slot_d, c.type.d);
+    x.c = c.use_of_c == UseOfC::same_as_d ? x.d : c.use_of_c == UseOfC::none ? nullptr : matrix_address(c.given_c, at, slot_c_pointers, slot_c, c.type.c_dtype());
+    if (c.type.bias) x.bias = c.given_bias.pointers ? at[slot_bias_pointers] : at[slot_bias] ? at[slot_bias] + c.given_bias.base * static_cast<int64_t>(size_of(c.type.bias_type())) : nowhere;
     x.alpha = alpha, x.beta = beta;
-    // The numbers of tensors begin at group 0's, whether or not it is empty.
-    const auto scales = [&](ggemm_scale_kind kind, SlotName numbers, SlotName pointers, View Group::* view) -> const void* {
-      if (kind != GGEMM_SCALE_TENSOR) return at[pointers];
-      char* const base = at[numbers] ? at[numbers] : reinterpret_cast<char*>(0x10000);
-      return c.groups.empty() ? base : base + (c.groups[0].*view).offset * 4;
-    };
-    x.scale_a = scales(c.type.scale_a, slot_scale_a, slot_scale_a_pointers, &Group::scale_a);
-    x.scale_b = scales(c.type.scale_b, slot_scale_b, slot_scale_b_pointers, &Group::scale_b);
+    x.alpha_byte_stride = alpha ? c.alpha_byte_stride : 0;
+    x.beta_byte_stride = beta ? c.beta_byte_stride : 0;
+    if (c.type.scale_a) x.scale_a = matrix_address(c.given_scale_a, at, slot_scale_a_pointers, slot_scale_a, GGEMM_F32);
+    if (c.type.scale_b) x.scale_b = matrix_address(c.given_scale_b, at, slot_scale_b_pointers, slot_scale_b, GGEMM_F32);
     return;
   }
   const Group& g = c.groups[0];

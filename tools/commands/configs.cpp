@@ -41,16 +41,18 @@ void run(const Options& options) {
                         {"tile", {c.tile_m, c.tile_n, c.tile_k}},
                         {"warps", {c.warps_m, c.warps_n}},
                         {"stages", c.stages},
-                        {"raster", c.raster}});
+                        {"raster", c.raster},
+                        {"cluster", {c.cluster_m, c.cluster_n}},
+                        {"swapped", c.swapped != 0}});
       json.push_back({{"problem", spec.text()}, {"configs", list}});
       continue;
     }
     std::printf("%s: %zu on %s\n", spec.text().c_str(), configs.size(), describe(device_info(context.get())).c_str());
-    Table table({"family", "tile", "warps", "stages", "raster", "configuration"});
+    Table table({"family", "tile", "warps", "stages", "raster", "cluster", "swapped", "configuration"});
     for (const ggemm_config& c : configs) {
       const bool tiled = c.tile_m > 0;
       table.add({c.family, tiled ? format("%dx%dx%d", c.tile_m, c.tile_n, c.tile_k) : "-", tiled ? format("%dx%d", c.warps_m, c.warps_n) : "-",
-                 tiled ? std::to_string(c.stages) : "-", tiled ? std::to_string(c.raster) : "-", c.name});
+                 tiled ? std::to_string(c.stages) : "-", tiled ? std::to_string(c.raster) : "-", c.cluster_m > 0 ? format("%dx%d", c.cluster_m, c.cluster_n) : "-", c.swapped ? "yes" : "-", c.name});
     }
     std::fputs(table.text().c_str(), stdout);
   }

@@ -21,9 +21,10 @@ constexpr std::int64_t svg_tiles = 20000, svg_labels = 2048;  // a picture has n
 constexpr int svg_tile = 32;                                  // pixels
 
 struct Options {
-  std::string size, tile, config, svg;
+  std::string size, tile, config, cluster, svg;
   std::vector<std::string> groups;
   int raster = 1;
+  bool swapped = false;
   std::int64_t pid = -1;
 };
 
@@ -51,9 +52,21 @@ class Grid {
   bool grouped() const { return grouped_; }
   const std::vector<Shape>& shapes() const { return shapes_; }
   std::int64_t count() const { return count_; }
-  int raster() const { return grid_.raster; }
   std::int64_t rows(const Shape& shape) const { return (shape.m + grid_.tile_m - 1) / grid_.tile_m; }
   std::int64_t cols(const Shape& shape) const { return (shape.n + grid_.tile_n - 1) / grid_.tile_n; }
+  // Programs of one group.
+  std::int64_t programs(const Shape& shape) const {
+    ggemm_tile_grid one = grid_;
+    one.groups = 1;
+    one.m = ggemm_const(shape.m), one.n = ggemm_const(shape.n);
+    std::int64_t count = 0;
+    check(ggemm_tile_count(&one, &count));
+    return count;
+  }
+  // Which of the rows (columns, where swapped) that are walked together a tile is in.
+  std::int64_t raster_group(const ggemm_tile& tile) const {
+    return grid_.swapped ? tile.tile_col / std::max(1, grid_.cluster_n) / grid_.raster : tile.tile_row / std::max(1, grid_.cluster_m) / grid_.raster;
+  }
   ggemm_tile at(std::int64_t pid) const {
     ggemm_tile tile = GGEMM_TILE_INIT;
     check(ggemm_tile_at(&grid_, pid, &tile));
@@ -61,6 +74,8 @@ class Grid {
   }
   std::string text() const {
     std::string out = grouped_ ? format("%zu groups", shapes_.size()) : format("%lldx%lld", ll(shapes_[0].m), ll(shapes_[0].n));
+    if (grid_.cluster_m > 1 || grid_.cluster_n > 1) out += format(", clusters %dx%d", std::max(1, grid_.cluster_m), std::max(1, grid_.cluster_n));
+    if (grid_.swapped) out += ", swapped";
     return out + format(", tiles %dx%d, raster group %d: %lld programs", grid_.tile_m, grid_.tile_n, grid_.raster, ll(count_));
   }
 
@@ -76,6 +91,14 @@ class Grid {
   void read_tile(const Options& options) {
     if (options.config.empty() == options.tile.empty()) fail_usage("say either --tile BMxBN or --config NAME");
     grid_.raster = options.raster;
+    grid_.swapped = options.swapped;
+    if (!options.cluster.empty()) {
+      const std::vector<std::int64_t> ctas = parse_extents(options.cluster, 2, "--cluster");
+      for (const std::int64_t extent : ctas)
+        if (extent < 1 || extent > 16) fail_usage("--cluster %s: a cluster has 1 to 16 CTAs down and across", options.cluster.c_str());
+      grid_.cluster_m = static_cast<std::int32_t>(ctas[0]);
+      grid_.cluster_n = static_cast<std::int32_t>(ctas[1]);
+    }
     if (!options.tile.empty()) {
       const std::vector<std::int64_t> extents = parse_extents(options.tile, 2, "--tile");
       for (const std::int64_t extent : extents)
@@ -90,6 +113,9 @@ class Grid {
     grid_.tile_m = config.tile_m;
     grid_.tile_n = config.tile_n;
     grid_.raster = config.raster;
+    grid_.cluster_m = config.cluster_m;
+    grid_.cluster_n = config.cluster_n;
+    grid_.swapped = config.swapped;
   }
 
   ggemm_tile_grid grid_ = GGEMM_TILE_GRID_INIT;
@@ -98,11 +124,15 @@ class Grid {
   std::int64_t count_ = 0;
 };
 
+// Of a cluster that the edge of D cuts, some programs have nothing to do.
+bool empty(const ggemm_tile& tile) { return tile.row_begin == tile.row_end || tile.col_begin == tile.col_end; }
+
 std::string sentence(const Grid& grid, std::int64_t pid) {
   const ggemm_tile tile = grid.at(pid);
-  return format("pid %lld -> %stile (%lld, %lld): rows %lld..%lld, columns %lld..%lld", ll(pid),
-                grid.grouped() ? format("group %lld, ", ll(tile.group)).c_str() : "", ll(tile.tile_row), ll(tile.tile_col), ll(tile.row_begin),
-                ll(tile.row_end - 1), ll(tile.col_begin), ll(tile.col_end - 1));
+  const std::string place = format("pid %lld -> %stile (%lld, %lld): ", ll(pid), grid.grouped() ? format("group %lld, ", ll(tile.group)).c_str() : "",
+                                   ll(tile.tile_row), ll(tile.tile_col));
+  if (empty(tile)) return place + "past the edge, nothing to do";
+  return place + format("rows %lld..%lld, columns %lld..%lld", ll(tile.row_begin), ll(tile.row_end - 1), ll(tile.col_begin), ll(tile.col_end - 1));
 }
 
 // The upper left corner of one group's grid, each tile with the number of its program. first: the group's first program.
@@ -110,7 +140,7 @@ std::string text_grid(const Grid& grid, const Shape& shape, std::int64_t first) 
   const std::int64_t rows = std::min(grid.rows(shape), text_rows), cols = std::min(grid.cols(shape), text_cols);
   std::vector<std::int64_t> pids(static_cast<std::size_t>(rows * cols), -1);
   std::int64_t open = rows * cols;
-  const std::int64_t end = first + grid.rows(shape) * grid.cols(shape);
+  const std::int64_t end = first + grid.programs(shape);
   for (std::int64_t pid = first; pid < end && open > 0; ++pid) {
     const ggemm_tile tile = grid.at(pid);
     if (tile.tile_row >= rows || tile.tile_col >= cols) continue;
@@ -131,16 +161,16 @@ void print_grids(const Grid& grid) {
   std::int64_t first = 0;
   for (std::size_t g = 0; g < grid.shapes().size(); ++g) {
     const Shape& shape = grid.shapes()[g];
-    const std::int64_t tiles = grid.rows(shape) * grid.cols(shape);
-    if (grid.grouped()) std::printf("group %zu, %lldx%lld%s\n", g, ll(shape.m), ll(shape.n), tiles == 0 ? ": empty" : "");
-    if (tiles > 0) std::fputs(text_grid(grid, shape, first).c_str(), stdout);
-    first += tiles;
+    const std::int64_t programs = grid.programs(shape);
+    if (grid.grouped()) std::printf("group %zu, %lldx%lld%s\n", g, ll(shape.m), ll(shape.n), programs == 0 ? ": empty" : "");
+    if (programs > 0) std::fputs(text_grid(grid, shape, first).c_str(), stdout);
+    first += programs;
   }
 }
 
 // Raster groups differ in hue, and a tile is the darker the later its program runs.
 std::string tile_colour(const Grid& grid, const ggemm_tile& tile, double share) {
-  const int hue = static_cast<int>((tile.group * 83 + tile.tile_row / grid.raster() * 47) % 360);
+  const int hue = static_cast<int>((tile.group * 83 + grid.raster_group(tile) * 47) % 360);
   return format("hsl(%d,60%%,%.1f%%)", hue, 88 - 45 * share);
 }
 
@@ -162,6 +192,7 @@ void write_svg(const Grid& grid, const std::string& path) {
   std::string line;
   for (std::int64_t pid = 0; pid < grid.count(); ++pid) {
     const ggemm_tile tile = grid.at(pid);
+    if (empty(tile)) continue;
     const std::int64_t x = tile.tile_col * svg_tile, y = tops[std::size_t(tile.group)] + tile.tile_row * svg_tile;
     file << format("<rect x=\"%lld\" y=\"%lld\" width=\"%d\" height=\"%d\" fill=\"%s\" stroke=\"white\"><title>%s</title></rect>\n", ll(x), ll(y),
                    svg_tile, svg_tile, tile_colour(grid, tile, double(pid) / double(grid.count())).c_str(), sentence(grid, pid).c_str());
@@ -198,7 +229,9 @@ void add_tiles(CLI::App& app) {
       ->check(at_least(1))
       ->type_name("N")
       ->default_str("1");
-  command->add_option("--config", options->config, "take tile and raster group of this configuration")->type_name("NAME");
+  command->add_option("--config", options->config, "take tile, raster group and cluster of this configuration")->type_name("NAME");
+  command->add_option("--cluster", options->cluster, "CTAs of a cluster, down and across")->type_name("CMxCN");
+  command->add_flag("--swapped", options->swapped, "the kernel computes the product transposed: columns go first");
   command->add_option("--pid", options->pid, "say this program's tile only")->check(at_least(0))->type_name("N");
   command->add_option("--svg", options->svg, "draw the order into this file")->type_name("FILE");
   command->footer(

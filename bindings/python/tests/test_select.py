@@ -21,6 +21,9 @@ def test_configs():
         ggemm.Config.parse("sm80_oops")
     parsed = ggemm.Config.parse("sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8")
     assert (parsed.family, parsed.tile, parsed.warps, parsed.stages, parsed.raster) == ("sm80", (128, 256, 64), (2, 4), 3, 8)
+    assert (parsed.cluster, parsed.swapped) == ((0, 0), False)
+    parsed = ggemm.Config.parse("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r1")
+    assert (parsed.cluster, parsed.swapped) == ((1, 2), True)
 
 
 def test_prepare():
@@ -76,8 +79,14 @@ def test_tiles():
     grouped = ggemm.tiles([5, 0, 3], [4, 4, 9], (4, 4))
     assert [t.group for t in grouped] == [0, 0, 2, 2, 2] and grouped[1].rows == range(4, 5)
     assert ggemm.tiles([5, 0, 3], 4, (4, 4))[2].group == 2
+    clustered = ggemm.tiles(40, 25, (16, 10), raster=2, cluster=(2, 1))
+    assert len(clustered) == 12 and [(t.row, t.col) for t in clustered[:4]] == [(0, 0), (1, 0), (2, 0), (3, 0)]
+    assert clustered[3].rows == range(40, 40) and not clustered[3].rows
+    swapped = ggemm.tiles(32, 512, ggemm.Config.parse("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r1"))
+    assert [(t.row, t.col) for t in swapped] == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
     for call, error in [(lambda: order[16], IndexError), (lambda: order[-17], IndexError), (lambda: ggemm.tiles(4, 4, (0, 4)), ggemm.ArgumentError),
-                        (lambda: ggemm.tiles([1, 2], [1], (4, 4)), ggemm.ArgumentError)]:
+                        (lambda: ggemm.tiles([1, 2], [1], (4, 4)), ggemm.ArgumentError),
+                        (lambda: ggemm.tiles([5, 3], 4, (4, 4), cluster=(2, 1)), ggemm.ArgumentError)]:
         with pytest.raises(error):
             call()
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from . import native
 from ._errors import ArgumentError
+from ._select import Config
 
 
 class Tile(NamedTuple):
-    """One tile: its group, its place in the grid of tiles, and the elements of D that it covers."""
+    """One tile: its group, its place in the grid of tiles, and the elements of D that it covers: none if it is past the edge that cuts its cluster."""
 
     group: int
     row: int
@@ -24,11 +25,13 @@ class Tile(NamedTuple):
 class Tiles(Sequence[Tile]):
     """The tiles of a product in the order of the programs that compute them: `tiles[pid]`, `len(tiles)`, iteration."""
 
-    def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, int], raster: int) -> None:
+    def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, ...], raster: int, cluster: tuple[int, int], swapped: bool) -> None:
         self._grid = grid = native.tile_grid()
         self._sizes = []  # the grid points to them
-        grid.tile_m, grid.tile_n = tile
+        grid.tile_m, grid.tile_n = tile[:2]
         grid.raster = raster
+        grid.cluster_m, grid.cluster_n = cluster
+        grid.swapped = swapped
         lengths = set()
         for name, sizes in (("m", m), ("n", n)):
             if isinstance(sizes, (int, np.integer)):
@@ -61,10 +64,15 @@ class Tiles(Sequence[Tile]):
         return Tile(t.group, t.tile_row, t.tile_col, range(t.row_begin, t.row_end), range(t.col_begin, t.col_end))
 
 
-def tiles(m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, int], raster: int = 1) -> Tiles:
+def tiles(m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, int] | Config, raster: int = 1, *, cluster: tuple[int, int] = (1, 1),
+          swapped: bool = False) -> Tiles:
     """The tile order of D [m, n], or of groups if m or n is a sequence: `tiles(1024, 768, (128, 64), raster=2)[60]`.
 
-    tile: rows and columns of a tile. raster: rows of tiles that are walked together (Triton's GROUP_SIZE_M).
+    tile: rows and columns of a tile; or a `Config`, which says all the rest too.
+    raster: rows of tiles (of clusters, where there are any; columns, where swapped) that are walked together (Triton's GROUP_SIZE_M).
+    cluster, swapped: as in `Config`. With clusters, whole ones are counted: tiles past the edge of D are among the programs, and cover nothing.
     Raises ArgumentError for a size that makes no sense.
     """
-    return Tiles(m, n, tile, raster)
+    if isinstance(tile, Config):
+        return Tiles(m, n, tile.tile, tile.raster, tile.cluster, tile.swapped)
+    return Tiles(m, n, tile, raster, cluster, swapped)

@@ -602,16 +602,49 @@ const _: () = {
         "Offset of field: ggemm_source::reserved0",
     ][::core::mem::offset_of!(ggemm_source, reserved0) - 28usize];
 };
-/** A matrix of each group. A stride that is a constant GGEMM\_PACKED follows the group's own sizes; one from memory is taken as it is. Frozen.
- The fast path needs unit strides as constants (GGEMM\_PACKED is one): a kernel is compiled for the direction that is contiguous.*/
+/// a, b, c, d and bias in the arguments are device arrays of one pointer a group.
+pub const GGEMM_GROUPS_POINTERS: ggemm_grouped_form = 0;
+/** Tokens sorted by expert: D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g) for the rows of group g, which are those from the end of group g - 1 (the first: 0) to the end of
+ group g of matrices A \[m,k\], C and D \[m,n\]. `m` is a constant, the rows of these matrices in all; n and k are constants; `ends` has each group's end. Equal ends make
+ an empty group. Rows behind the last end belong to no group: of D they are not written. No padding between groups is needed, and any strides will do.*/
+pub const GGEMM_GROUPS_RAGGED_M: ggemm_grouped_form = 1;
+/** Weight gradients: D\_g \[m,n\] = act(alpha A\_g B\_g + beta C\_g + bias\_g), where A\_g is columns and B\_g is rows from the end of group g - 1 (the first: 0) to the end of group g
+ of matrices A \[m,k\] and B \[k,n\]. `k` is a constant, the depth of these matrices in all; m and n are constants; `ends` has each group's end. A group of depth 0 has
+ D\_g = act(beta C\_g + bias\_g). To accumulate, let C be D and beta 1.*/
+pub const GGEMM_GROUPS_RAGGED_K: ggemm_grouped_form = 2;
+/** Room for `m` rows in each group, of which as many count as `counts` says: A\_g \[m,k\], C\_g and D\_g \[m,n\]. `m` is a constant; a count above it counts as it. Rows of A
+ and C behind the count are not used, of D not written.*/
+pub const GGEMM_GROUPS_MASKED: ggemm_grouped_form = 3;
+/// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
+pub const GGEMM_GROUPS_BATCH: ggemm_grouped_form = 4;
+/// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
+pub const GGEMM_GROUPED_FORM_FORCE32: ggemm_grouped_form = 2147483647;
+/** How the operands of the groups are given. In the first form each operand is an array of pointers. In the others it is one pointer to memory that holds all groups,
+ unless the operand's `pointers` says otherwise; what is said here of D holds for C too.
+ | form     | a group's size                          | A                     | B                     | D                     |
+ | -------- | --------------------------------------- | --------------------- | --------------------- | --------------------- |
+ | POINTERS | m, n, k: sources                        | pointers              | pointers              | pointers              |
+ | RAGGED\_M | m from `ends`; n, k constant            | one matrix \[m,k\]      | group\_stride/pointers | one matrix \[m,n\]      |
+ | RAGGED\_K | k from `ends`; m, n constant            | one matrix \[m,k\]      | one matrix \[k,n\]      | group\_stride/pointers |
+ | MASKED   | m from `counts`, `m` at most; n, k      | group\_stride/pointers | group\_stride/pointers | group\_stride/pointers |
+ | BATCH    | m, n, k: sources                        | group\_stride/pointers | group\_stride/pointers | group\_stride/pointers |*/
+pub type ggemm_grouped_form = ::core::ffi::c_uint;
+/** A matrix of each group. A stride that is a constant GGEMM\_PACKED follows the matrix's shape: the group's own sizes, but in ragged and masked forms the sizes in all, or
+ that there is room for, as the description's constants give them. A stride from memory is taken as it is. Frozen.
+ The fast path needs unit strides as constants (GGEMM\_PACKED is one): a kernel is compiled for the direction that is contiguous.
+ The matrices of a ragged form that hold all groups have constant strides, by the same rules as a ggemm\_matrix.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_matrix {
     pub dtype: ggemm_dtype,
-    pub reserved0: u32,
+    /// 1: in the arguments it is a device array of one pointer a group, whatever the form. Not for what is one matrix. The first form takes 0 too
+    pub pointers: u32,
     pub row_stride: ggemm_source,
     pub col_stride: ggemm_source,
-    pub reserved1: i64,
+    /** elements from one group's first element to the next one's; 0: all groups share it (not D). GGEMM\_PACKED: rows or columns times the longer
+ stride, so that groups follow each other; needs constant sizes and strides. Not looked at with pointers and in what is one matrix: there it
+ is GGEMM\_PACKED or 0*/
+    pub group_stride: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -625,8 +658,8 @@ const _: () = {
         "Offset of field: ggemm_grouped_matrix::dtype",
     ][::core::mem::offset_of!(ggemm_grouped_matrix, dtype) - 0usize];
     [
-        "Offset of field: ggemm_grouped_matrix::reserved0",
-    ][::core::mem::offset_of!(ggemm_grouped_matrix, reserved0) - 4usize];
+        "Offset of field: ggemm_grouped_matrix::pointers",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, pointers) - 4usize];
     [
         "Offset of field: ggemm_grouped_matrix::row_stride",
     ][::core::mem::offset_of!(ggemm_grouped_matrix, row_stride) - 8usize];
@@ -634,18 +667,15 @@ const _: () = {
         "Offset of field: ggemm_grouped_matrix::col_stride",
     ][::core::mem::offset_of!(ggemm_grouped_matrix, col_stride) - 40usize];
     [
-        "Offset of field: ggemm_grouped_matrix::reserved1",
-    ][::core::mem::offset_of!(ggemm_grouped_matrix, reserved1) - 72usize];
+        "Offset of field: ggemm_grouped_matrix::group_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_matrix, group_stride) - 72usize];
 };
-/// a, b, c, d and bias in the arguments are device arrays of one pointer a group
-pub const GGEMM_GROUPS_POINTERS: ggemm_grouped_form = 0;
-pub const GGEMM_GROUPED_FORM_FORCE32: ggemm_grouped_form = 2147483647;
-/// How the operands of the groups are given.
-pub type ggemm_grouped_form = ::core::ffi::c_uint;
-/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha A\_g B\_g + beta C\_g + bias\_g), in one launch.
- A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta C\_g + bias\_g), and the pointers of A and B are not looked at.
- A size below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. The host device checks the pointers and strides of every group before it writes
- anything; a CUDA device reads them only when the launch runs, and can refuse nothing then.
+/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch.
+ A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A and B are not looked at.
+ A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
+ ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
+ the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
+ can refuse nothing then.
  Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -673,12 +703,23 @@ pub struct ggemm_grouped_desc {
     pub config: *const ::core::ffi::c_char,
     /// as in ggemm\_gemm\_desc
     pub tune_key: *const ::core::ffi::c_char,
+    /// RAGGED\_M, RAGGED\_K: where each group ends, in device memory, as torch's `offs`; else a constant 0
+    pub ends: ggemm_source,
+    /// MASKED: rows of each group that count; else a constant 0
+    pub counts: ggemm_source,
+    /** elements from one group's bias to the next one's; 0: all groups share it; GGEMM\_PACKED: its length. A bias per row in RAGGED\_M is one of m
+ elements, beside D's rows*/
+    pub bias_group_stride: i64,
+    /// 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too
+    pub bias_pointers: u32,
+    /// 0
+    pub reserved0: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_desc",
-    ][::core::mem::size_of::<ggemm_grouped_desc>() - 528usize];
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 608usize];
     [
         "Alignment of ggemm_grouped_desc",
     ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
@@ -733,31 +774,51 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_desc::tune_key",
     ][::core::mem::offset_of!(ggemm_grouped_desc, tune_key) - 520usize];
+    [
+        "Offset of field: ggemm_grouped_desc::ends",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, ends) - 528usize];
+    [
+        "Offset of field: ggemm_grouped_desc::counts",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, counts) - 560usize];
+    [
+        "Offset of field: ggemm_grouped_desc::bias_group_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, bias_group_stride) - 592usize];
+    [
+        "Offset of field: ggemm_grouped_desc::bias_pointers",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, bias_pointers) - 600usize];
+    [
+        "Offset of field: ggemm_grouped_desc::reserved0",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, reserved0) - 604usize];
 };
-/** The operands of one grouped call: device arrays of `groups` pointers to device memory, each array aligned to 8 bytes, each pointer to its element. No group's D
- may overlap another's, nor any group's A, B or bias, nor another group's C.*/
+/** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
+ description says. No group's D may overlap another's, nor any group's A, B or bias, nor another group's C.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_args {
     pub struct_size: usize,
-    /// const void\* const\[groups\]
+    /// const void\* const\[groups\], or the matrix; may be NULL when groups is 0, or a constant size in the description is
     pub a: *const ::core::ffi::c_void,
+    /// likewise
     pub b: *const ::core::ffi::c_void,
-    /// may be NULL if beta is 0, unless beta is in device memory; its pointers may be d's, as in ggemm\_gemm\_args
+    /// likewise; may be NULL if beta is 0, unless beta is in device memory; it, or its pointers, may be d's, as in ggemm\_gemm\_args
     pub c: *const ::core::ffi::c_void,
-    /// void\* const\[groups\]; the matrices it points to are written
+    /// void\* const\[groups\], or the matrix; the matrices are written
     pub d: *const ::core::ffi::c_void,
-    /// may be NULL when the description has none
+    /// likewise an array of pointers, or the bias; may be NULL when the description has none
     pub bias: *const ::core::ffi::c_void,
-    /// one scalar for all groups, as in ggemm\_gemm\_args
+    /// one scalar for all groups, as in ggemm\_gemm\_args; or one a group
     pub alpha: *const ::core::ffi::c_void,
     pub beta: *const ::core::ffi::c_void,
+    /// bytes from one group's alpha to the next one's, in device memory (scalars\_on\_device); 0: one for all
+    pub alpha_byte_stride: i64,
+    /// likewise
+    pub beta_byte_stride: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_args",
-    ][::core::mem::size_of::<ggemm_grouped_args>() - 64usize];
+    ][::core::mem::size_of::<ggemm_grouped_args>() - 80usize];
     [
         "Alignment of ggemm_grouped_args",
     ][::core::mem::align_of::<ggemm_grouped_args>() - 8usize];
@@ -785,11 +846,18 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_args::beta",
     ][::core::mem::offset_of!(ggemm_grouped_args, beta) - 56usize];
+    [
+        "Offset of field: ggemm_grouped_args::alpha_byte_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_args, alpha_byte_stride) - 64usize];
+    [
+        "Offset of field: ggemm_grouped_args::beta_byte_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_args, beta_byte_stride) - 72usize];
 };
 /** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
- "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1".*/
+ "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
+ they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1".*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
@@ -803,13 +871,21 @@ pub struct ggemm_config {
     pub warps_m: i32,
     pub warps_n: i32,
     pub stages: i32,
-    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M)
+    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M); what a row is there: see ggemm\_tile\_at
     pub raster: i32,
     pub reserved0: i32,
+    /// CTAs of a cluster down and across D; 0 in the families that form none
+    pub cluster_m: i32,
+    /// CTAs of a cluster down and across D; 0 in the families that form none
+    pub cluster_n: i32,
+    /// 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same
+    pub swapped: i32,
+    /// CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters
+    pub cluster_k: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 152usize];
+    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 168usize];
     ["Alignment of ggemm_config"][::core::mem::align_of::<ggemm_config>() - 8usize];
     [
         "Offset of field: ggemm_config::struct_size",
@@ -844,6 +920,18 @@ const _: () = {
     [
         "Offset of field: ggemm_config::reserved0",
     ][::core::mem::offset_of!(ggemm_config, reserved0) - 148usize];
+    [
+        "Offset of field: ggemm_config::cluster_m",
+    ][::core::mem::offset_of!(ggemm_config, cluster_m) - 152usize];
+    [
+        "Offset of field: ggemm_config::cluster_n",
+    ][::core::mem::offset_of!(ggemm_config, cluster_n) - 156usize];
+    [
+        "Offset of field: ggemm_config::swapped",
+    ][::core::mem::offset_of!(ggemm_config, swapped) - 160usize];
+    [
+        "Offset of field: ggemm_config::cluster_k",
+    ][::core::mem::offset_of!(ggemm_config, cluster_k) - 164usize];
 };
 /// Names a problem, plain or grouped: exactly one pointer is set. Frozen.
 #[repr(C)]
@@ -1028,10 +1116,17 @@ pub struct ggemm_tile_grid {
     /// 1 and up
     pub raster: i32,
     pub reserved0: i32,
+    /// as in ggemm\_config; 0: 1
+    pub cluster_m: i32,
+    /// as in ggemm\_config; 0: 1
+    pub cluster_n: i32,
+    /// as in ggemm\_config
+    pub swapped: i32,
+    pub reserved1: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 96usize];
+    ["Size of ggemm_tile_grid"][::core::mem::size_of::<ggemm_tile_grid>() - 112usize];
     [
         "Alignment of ggemm_tile_grid",
     ][::core::mem::align_of::<ggemm_tile_grid>() - 8usize];
@@ -1059,6 +1154,18 @@ const _: () = {
     [
         "Offset of field: ggemm_tile_grid::reserved0",
     ][::core::mem::offset_of!(ggemm_tile_grid, reserved0) - 92usize];
+    [
+        "Offset of field: ggemm_tile_grid::cluster_m",
+    ][::core::mem::offset_of!(ggemm_tile_grid, cluster_m) - 96usize];
+    [
+        "Offset of field: ggemm_tile_grid::cluster_n",
+    ][::core::mem::offset_of!(ggemm_tile_grid, cluster_n) - 100usize];
+    [
+        "Offset of field: ggemm_tile_grid::swapped",
+    ][::core::mem::offset_of!(ggemm_tile_grid, swapped) - 104usize];
+    [
+        "Offset of field: ggemm_tile_grid::reserved1",
+    ][::core::mem::offset_of!(ggemm_tile_grid, reserved1) - 108usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1067,11 +1174,13 @@ pub struct ggemm_tile {
     pub group: i64,
     pub tile_row: i64,
     pub tile_col: i64,
-    /// half open, cut at m
+    /// half open, cut at m; with a cluster both may be m: nothing
     pub row_begin: i64,
-    /// half open, cut at m
+    /// half open, cut at m; with a cluster both may be m: nothing
     pub row_end: i64,
+    /// likewise, at n
     pub col_begin: i64,
+    /// likewise, at n
     pub col_end: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1170,7 +1279,7 @@ extern "C" {
  Since 0.1*/
     pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
     /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- "grouped", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias".
+ "grouped", "grouped-forms", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias".
 
  Since 0.1*/
     pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
@@ -1375,17 +1484,18 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g), in one launch whose sizes, strides and pointers are read on the device when it runs.
+    /** For every group D\_g = act(alpha\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
 
- Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\]; any sizes, 0 included; 0 groups are nothing.
+ Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\]; any sizes, 0 included; 0 groups are nothing. How they lie: ggemm\_grouped\_form.
 
- Units: strides and sizes in elements, the sources' byte\_stride in bytes.
+ Units: strides, sizes, ends and counts in elements, byte strides in bytes.
 
- Memory: arrays of pointers, sizes and strides, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+ Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+ The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
 
  Stream: as ggemm\_gemm.
 
- Capture: allowed, as in ggemm\_gemm; a captured call may be replayed with other sizes, strides and pointers in the same arrays.
+ Capture: allowed, as in ggemm\_gemm; a captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
 
  Threads: as ggemm\_gemm.
 
@@ -1601,7 +1711,8 @@ extern "C" {
 
  Since 0.1*/
     pub fn ggemm_tile_init(tile: *mut ggemm_tile, struct_size: usize) -> ggemm_status;
-    /** Sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n): the tiles (Triton's programs) of the grid.
+    /** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n). With clusters these are rounded up to
+ whole ones: tiles past the edge of D are counted, and are empty.
 
  Returns GGEMM\_ERROR\_ARGUMENT 2^63 or more.
 
@@ -1612,6 +1723,10 @@ extern "C" {
     ) -> ggemm_status;
     /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
+ Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
+ remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ tiles of pid 0, 132, 264 and so on.
 
  Parameter pid counts from 0 through all groups.
 

@@ -37,10 +37,10 @@ const MATRIX: ggemm_matrix = ggemm_matrix {
 
 const GROUPED_MATRIX: ggemm_grouped_matrix = ggemm_grouped_matrix {
     dtype: GGEMM_DTYPE_NONE,
-    reserved0: 0,
+    pointers: 0,
     row_stride: source(GGEMM_PACKED),
     col_stride: source(GGEMM_PACKED),
-    reserved1: 0,
+    group_stride: GGEMM_PACKED,
 };
 
 /// Defaults of [`ggemm_gemm_desc`]: packed row-major, no dtypes yet, sizes 0.
@@ -71,6 +71,7 @@ pub const GGEMM_GROUPED_DESC_INIT: ggemm_grouped_desc = ggemm_grouped_desc {
     b: GROUPED_MATRIX,
     c: GROUPED_MATRIX,
     d: GROUPED_MATRIX,
+    bias_group_stride: GGEMM_PACKED,
     // SAFETY: integers and pointers may all be zero.
     ..unsafe { zeroed() }
 };

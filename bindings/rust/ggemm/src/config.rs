@@ -37,6 +37,10 @@ pub struct Config {
     pub stages: i32,
     /// Rows of tiles that are walked together, for L2.
     pub raster: i32,
+    /// CTAs of a cluster, down and across; 0 in the families that form none.
+    pub cluster: (i32, i32),
+    /// Whether the product is computed transposed.
+    pub swapped: bool,
 }
 
 impl Config {
@@ -62,6 +66,8 @@ impl Config {
             warps: (raw.warps_m, raw.warps_n),
             stages: raw.stages,
             raster: raw.raster,
+            cluster: (raw.cluster_m, raw.cluster_n),
+            swapped: raw.swapped != 0,
         })
     }
 

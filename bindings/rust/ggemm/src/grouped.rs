@@ -206,7 +206,6 @@ impl<'a> Grouped<'a> {
             (desc.epilogue.bias, desc.epilogue.bias_dtype) = (kind, dtype.raw());
         }
         let args = sys::ggemm_grouped_args {
-            struct_size: size_of::<sys::ggemm_grouped_args>(),
             a: table.array(0),
             b: table.array(1),
             c: if self.scalars.uses_c() { table.array(2) } else { ptr::null() },
@@ -214,6 +213,7 @@ impl<'a> Grouped<'a> {
             bias: if bias.is_some() { table.array(4) } else { ptr::null() },
             alpha: scalars.alpha,
             beta: scalars.beta,
+            ..sys::GGEMM_GROUPED_ARGS_INIT
         };
         // SAFETY: every group's views were checked; table and scalars outlive the call, which is complete on return.
         check(unsafe { sys::ggemm_grouped_gemm(self.context.raw(), &desc, &args, ptr::null_mut()) })
@@ -288,7 +288,7 @@ impl Table {
         } else {
             (self.source(2 * index), self.source(2 * index + 1))
         };
-        sys::ggemm_grouped_matrix { dtype: dtype.raw(), reserved0: 0, row_stride, col_stride, reserved1: 0 }
+        sys::ggemm_grouped_matrix { dtype: dtype.raw(), row_stride, col_stride, ..sys::GGEMM_GROUPED_DESC_INIT.a }
     }
 }
 
@@ -464,7 +464,6 @@ impl<'a> PointerGroups<'a> {
             None => ptr::null(),
         };
         let args = sys::ggemm_grouped_args {
-            struct_size: size_of::<sys::ggemm_grouped_args>(),
             a: self.a.0.cast(),
             b: self.b.0.cast(),
             c: c.cast(),
@@ -472,6 +471,7 @@ impl<'a> PointerGroups<'a> {
             bias: self.bias.map_or(ptr::null(), |(bias, _)| bias.cast()),
             alpha: scalars.alpha,
             beta: scalars.beta,
+            ..sys::GGEMM_GROUPED_ARGS_INIT
         };
         let mut desc = problem.raw();
         match self.target {

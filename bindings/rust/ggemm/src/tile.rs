@@ -31,7 +31,7 @@ unsafe impl Send for TileGrid<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for TileGrid<'_> {}
 
-/// A tile of a [`TileGrid`].
+/// A tile of a [`TileGrid`]. One past the edge of D, which completes a cluster, covers nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Tile {
@@ -56,10 +56,11 @@ impl TileGrid<'static> {
         Self { raw, sizes: PhantomData }
     }
 
-    /// Of a plain problem under a configuration, raster included.
+    /// Of a plain problem under a configuration, with its raster and cluster.
     #[must_use]
     pub fn of(m: usize, n: usize, config: &Config) -> Self {
-        Self::new(m, n, config.tile.0, config.tile.1).raster(config.raster)
+        let grid = Self::new(m, n, config.tile.0, config.tile.1).raster(config.raster);
+        grid.cluster(config.cluster.0, config.cluster.1).swapped(config.swapped)
     }
 }
 
@@ -74,17 +75,33 @@ impl<'a> TileGrid<'a> {
         Self { raw, sizes: PhantomData }
     }
 
-    /// How many rows of tiles are walked together: Triton's `GROUP_SIZE_M`.
+    /// How many rows of tiles (of clusters, where there are any; columns, where swapped) are walked together: Triton's
+    /// `GROUP_SIZE_M`.
     #[must_use]
     pub fn raster(mut self, raster: i32) -> Self {
         self.raw.raster = raster;
         self
     }
 
-    /// Tiles, Triton's programs, of all groups.
+    /// CTAs of a cluster, down and across. More than one is for plain problems only.
+    #[must_use]
+    pub fn cluster(mut self, down: i32, across: i32) -> Self {
+        (self.raw.cluster_m, self.raw.cluster_n) = (down, across);
+        self
+    }
+
+    /// Whether the product is computed transposed.
+    #[must_use]
+    pub fn swapped(mut self, swapped: bool) -> Self {
+        self.raw.swapped = swapped.into();
+        self
+    }
+
+    /// Programs (Triton's word) of all groups: one a tile, and with clusters those tiles too that complete the last ones.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): tile or raster is not above 0, or there are 2^63 tiles or more.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): tile or raster is not above 0, a cluster is below 0 or of a grouped
+    /// problem, or there are 2^63 tiles or more.
     pub fn count(&self) -> Result<i64> {
         let mut count = 0;
         // SAFETY: the sizes are borrowed, and there is a place for the number.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record. Four threads a group: one for each of A, B and D, one for the rest.
+#include "ptx/tensor.cuh"
+#include "scheduler/group_params.cuh"
+#include "tile/lines.cuh"
+
+using namespace ggemm::kernels;
+
+// Writes the map of `lines` after `model`, if it can be told; says whether.
+GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& lines, int size) {
+  if (lines.lines == 0 || lines.length == 0 || !reachable(lines, size)) return false;
+  out = model;
+  ptx::tensor_map_replace(out, lines.data, static_cast<u32>(lines.length), static_cast<u32>(lines.lines), static_cast<u64>(pitch(lines, size)));
+  ptx::tensor_map_release();
+  return true;
+}
+
+extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(const __grid_constant__ PrepareParams params) {
+  const i64 index = i64(blockIdx.x) * prepare_threads + threadIdx.x, group = index / prepare_lanes;
+  const int lane = static_cast<int>(threadIdx.x) % 32, part = lane % prepare_lanes;
+  const bool on = group < params.problem.groups;
+  bool reached = false;
+  if (on) {
+    const GemmParams upright = group_params(params.problem, group), p = params.swap ? transposed(upright) : upright;
+    GroupRecord& record = params.records[group];
+    if (part == 0) reached = write_map(record.a, params.a, lines_of(p.a, p.m, p.k, params.mn_a), params.size_a);
+    if (part == 1) reached = write_map(record.b, params.b, lines_of(p.b, p.k, p.n, !params.mn_b), params.size_b);
+    if (part == 2) {
+      const Lines d = lines_of(p.d, p.m, p.n, params.mn_d);
+      record.facts.store = params.boxes && write_map(record.d, params.d, d, params.size_d) ? store_way(d, params.size_d) : TensorStore::threads;
+    }
+    if (part == 3) {
+      record.facts.problem = p;
+      params.tiles[group] = static_cast<i32>(ceil_div(p.m, params.tile_m) * ceil_div(p.n, params.tile_n));
+    }
+  }
+  const u32 all = __ballot_sync(0xffffffffu, reached);
+  if (on && part == 3) params.records[group].facts.reach = static_cast<i32>(all >> (lane - 3) & 3);
+}

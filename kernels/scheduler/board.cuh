@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles of a grouped product in a kernel whose warps have roles: warp 0 finds the CTA's next tile and notes it in shared memory, where all read it. Two notes, so that it
+// is a tile ahead of those who compute.
+#pragma once
+#include "pipeline/ring.cuh"
+#include "ptx/async.cuh"
+#include "ptx/memory.cuh"
+#include "scheduler/scheduler.cuh"
+
+namespace ggemm::kernels {
+
+struct TileNote {
+  GroupFacts facts;
+  const GroupRecord* record;  // NULL: there are no more tiles
+  i32 row, column;            // the CTA's tile
+  i32 other;                  // 1: of another group than the note before
+};
+
+// READERS: warps that read each note. BM x BN: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles.
+template <int READERS, int BM, int BN, int CM, int CN>
+class TileBoard {
+  static constexpr int NOTES = 2;
+  struct Shared {
+    TileNote notes[NOTES];
+    SharedCursor cursor;
+    alignas(8) char barriers[Ring<NOTES>::BYTES];
+  };
+
+ public:
+  using Cursor = typename Ring<NOTES>::Cursor;
+
+  GG_DEVICE TileBoard() : ring_(ptx::shared_address(shared().barriers)) {}
+  // Warp 0, before a barrier of all.
+  GG_DEVICE void init() const {
+    if (threadIdx.x == 0) ring_.init(1, READERS), shared().notes[NOTES - 1].record = nullptr;
+    shared().cursor.start(static_cast<i32>(blockIdx.x / (CM * CN)));
+  }
+
+  // A warp that reads: the next note, until it is released.
+  GG_DEVICE const TileNote& read(Cursor at) const {
+    ring_.wait_full(at);
+    return shared().notes[at.slot];
+  }
+  GG_DEVICE void release(Cursor at) const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) ptx::barrier_arrive(ring_.empty(at.slot));
+  }
+
+  // Warp 0: finds the tile for the next note.
+  GG_DEVICE void find(const GroupedTensorParams& p, Cursor at) const {
+    const GroupTile found = shared().cursor.find(static_cast<i32>(gridDim.x / (CM * CN)), p.groups, [&p](i32 g) { return p.tiles[g]; });
+    ring_.wait_empty(at);
+    TileNote& note = shared().notes[at.slot];
+    const bool any = found.group < p.groups;
+    const GroupRecord* const record = any ? p.records + found.group : nullptr;
+    constexpr int CHUNKS = sizeof(GroupFacts) / 16;
+    static_assert(sizeof(GroupFacts) % 16 == 0 && CHUNKS <= 32, "a lane copies 16 bytes");
+    const int lane = DeviceWarp::lane();
+    if (any && lane < CHUNKS) reinterpret_cast<ptx::Vector16*>(&note.facts)[lane] = ptx::load_vector(reinterpret_cast<const ptx::Vector16*>(&record->facts) + lane);
+    __syncwarp();
+    if (lane != 0) return;
+    note.record = record;
+    note.other = record != shared().notes[(at.slot + NOTES - 1) % NOTES].record;
+    if (any) {
+      const GemmParams& problem = note.facts.problem;
+      const TileCoord tile = raster_tile(static_cast<u32>(found.tile), static_cast<u32>(ceil_div(problem.m, BM * CM)), static_cast<u32>(ceil_div(problem.n, BN * CN)), p.raster);
+      const TileCoord place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
+      note.row = static_cast<i32>(tile.row) * CM + static_cast<i32>(place.row);
+      note.column = static_cast<i32>(tile.col) * CN + static_cast<i32>(place.col);
+    }
+    ptx::barrier_arrive(ring_.full(at.slot));
+  }
+
+ private:
+  GG_DEVICE static Shared& shared() {
+    __shared__ Shared shared;
+    return shared;
+  }
+
+  Ring<NOTES> ring_;
+};
+
+}  // namespace ggemm::kernels

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix as the tensor copy engine sees it: lines of contiguous elements. On the host, which encodes maps of plain products, and on the device, which writes those of groups.
+#pragma once
+#include "params.cuh"
+
+namespace ggemm::kernels {
+
+struct Lines {
+  const void* data;
+  i64 length, lines;  // elements of a line; lines
+  i64 unit, stride;   // elements from one to the next in a line, and from line to line
+};
+
+// The matrix of `rows` x `columns` (A is m x k, B k x n), whose lines are its columns if by_columns.
+GG_HD Lines lines_of(const Matrix& m, i64 rows, i64 columns, bool by_columns) {
+  return by_columns ? Lines{m.data, rows, columns, m.row_stride, m.col_stride} : Lines{m.data, columns, rows, m.col_stride, m.row_stride};
+}
+
+// Sizes and strides that a tensor map can tell: coordinates have 31 bits, addresses and strides are multiples of 16 bytes. A single line has no stride that matters.
+GG_HD bool contiguous(const Lines& l) { return l.unit == 1 || l.length <= 1; }
+GG_HD bool short_enough(const Lines& l) { return max_of(l.length, l.lines) < i64(1) << 31; }
+GG_HD bool aligned(const Lines& l, int size) {
+  return (reinterpret_cast<u64>(l.data) & 15) == 0 && (l.lines <= 1 || (l.stride > 0 && l.stride < (i64(1) << 40) / size && l.stride * size % 16 == 0));
+}
+GG_HD bool reachable(const Lines& l, int size) { return contiguous(l) && short_enough(l) && aligned(l, size); }
+// Bytes from line to line, as a map is told.
+GG_HD i64 pitch(const Lines& l, int size) { return l.lines > 1 ? l.stride * size : ceil_div(l.length * size, 16) * 16; }
+
+// How D is stored where the steps of the epilogue are whole boxes.
+GG_HD TensorStore store_way(const Lines& d, int size) {
+  if (!reachable(d, size)) return TensorStore::threads;
+  return d.length * size % 16 == 0 ? TensorStore::boxes : TensorStore::whole_boxes;
+}
+
+}  // namespace ggemm::kernels

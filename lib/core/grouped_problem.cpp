@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of grouped problems: each form becomes sources of sizes and places of operands, and beyond this file no form is known.
+#include <algorithm>
+#include <cstddef>
+
+#include "core/problem_checks.hpp"
+
+namespace ggemm::core {
+namespace {
+
+using namespace checks;
+using std::int64_t;
+
+constexpr const char* forms[] = {"pointers", "ragged_m", "ragged_k", "masked", "batch"};
+// Of a description that knows other forms than pointers.
+constexpr std::size_t forms_size = offsetof(ggemm_grouped_desc, reserved0) + sizeof(ggemm_grouped_desc::reserved0);
+
+bool is_constant(const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; }
+bool is_constant(const kernels::Source& source, int64_t value) { return is_constant(source) && source.value == value; }
+
+kernels::Source check_source(const ggemm_source& source, const char* owner, const char* field, int64_t groups) {
+  if (static_cast<unsigned>(source.kind) > GGEMM_SOURCE_I64)
+    fail(GGEMM_ERROR_ARGUMENT, "%s%s.kind=%d is not a ggemm_source_kind", owner, field, static_cast<int>(source.kind));
+  if (source.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.reserved0=%u: reserved words must be 0", owner, field, source.reserved0);
+  if (source.kind == GGEMM_SOURCE_CONST) return {nullptr, 0, source.value, 0, kernels::source_itself};
+  const int64_t bytes = source.kind == GGEMM_SOURCE_I32 ? 4 : 8;
+  if (!source.data && groups > 0) fail(GGEMM_ERROR_ARGUMENT, "%s%s.data is NULL with groups=%lld", owner, field, ll(groups));
+  if (reinterpret_cast<std::uintptr_t>(source.data) % bytes || source.byte_stride % bytes)
+    fail(GGEMM_ERROR_ARGUMENT, "%s%s.data=%p, byte_stride=%lld must be multiples of %lld bytes", owner, field, source.data, ll(source.byte_stride),
+         ll(bytes));
+  return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), kernels::source_itself};
+}
+
+kernels::Source check_size_source(const ggemm_source& source, const char* field, int64_t groups) {
+  const kernels::Source checked = check_source(source, field, "", groups);
+  if (is_constant(checked)) check_size(checked.value, field);
+  return checked;
+}
+
+// The distance of groups that follow each other.
+int64_t packed_group_stride(const Place& place, const GroupedLayout& layout, const Stored& stored) {
+  if (!is_constant(stored.rows) || !is_constant(stored.cols) || !is_constant(layout.row_stride) || !is_constant(layout.col_stride))
+    return GGEMM_PACKED;
+  const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? stored.cols.value : layout.row_stride.value;
+  int64_t down, across;
+  if (__builtin_mul_overflow(stored.rows.value, row_stride, &down) || __builtin_mul_overflow(stored.cols.value, layout.col_stride.value, &across) ||
+      down == INT64_MIN || across == INT64_MIN)
+    fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(stored.rows.value),
+         ll(stored.cols.value), ll(row_stride), ll(layout.col_stride.value));
+  return std::max(down < 0 ? -down : down, across < 0 ? -across : across);
+}
+
+// Groups whose matrices are apart by a distance.
+void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dtype, int64_t groups, const Stored& stored, GroupedLayout& layout) {
+  if (groups <= 1) return;  // nothing is at a distance
+  layout.group_stride = matrix.group_stride == GGEMM_PACKED ? packed_group_stride(place, layout, stored) : matrix.group_stride;
+  if (layout.group_stride == GGEMM_PACKED) return;
+  if (place.output && matrix.group_stride == 0)
+    fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=0 with groups=%lld: groups of D must not coincide", place.name, ll(groups));
+  int64_t bytes;
+  if (__builtin_mul_overflow(layout.group_stride, groups - 1, &bytes) ||
+      __builtin_mul_overflow(bytes, static_cast<int64_t>(dtype_size(dtype)), &bytes))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with groups=%lld: the groups do not fit in 2^63 bytes", place.name, ll(layout.group_stride),
+         ll(groups));
+}
+
+}  // namespace
+
+// Of C only where C is read.
+void checks::require_distance(const Place& place, const GroupedLayout& layout) {
+  if (!layout.pointers && layout.group_stride == GGEMM_PACKED)
+    fail(GGEMM_ERROR_ARGUMENT,
+         "%s.group_stride=GGEMM_PACKED with %s, %s, %s.row_stride or %s.col_stride a group's own: the distance of groups must be given", place.name,
+         place.rows, place.cols, place.name, place.name);
+}
+
+GroupedLayout checks::check_grouped_matrix(const Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_matrix& matrix, int dtype,
+                                           const Stored& stored) {
+  const bool by_form = desc.form == GGEMM_GROUPS_POINTERS;
+  const int64_t groups = desc.groups;
+  if (matrix.pointers > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.pointers=%u must be 0 or 1", place.name, matrix.pointers);
+  GroupedLayout layout{check_source(matrix.row_stride, place.name, ".row_stride", groups),
+                       check_source(matrix.col_stride, place.name, ".col_stride", groups)};
+  if (is_constant(layout.col_stride, GGEMM_PACKED)) layout.col_stride.value = 1;
+  if (is_constant(layout.row_stride, GGEMM_PACKED) && !is_constant(layout.col_stride, 1))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name);
+  layout.pointers = by_form || matrix.pointers;
+  // Where all is constant, the checks of a plain problem know more.
+  const bool known =
+      !by_form && is_constant(stored.rows) && is_constant(stored.cols) && is_constant(layout.row_stride) && is_constant(layout.col_stride);
+  if (!known && place.output && (is_constant(layout.row_stride, 0) || is_constant(layout.col_stride, 0)))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
+  if ((layout.pointers || stored.one()) && matrix.group_stride != 0 && matrix.group_stride != GGEMM_PACKED)
+    fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with form=%s%s: it is not looked at, and must be 0 or GGEMM_PACKED", place.name,
+         ll(matrix.group_stride), forms[desc.form], layout.pointers && !by_form ? " and pointers" : "");
+  if (by_form) return layout;
+  if (stored.one()) {
+    if (matrix.pointers) fail(GGEMM_ERROR_ARGUMENT, "%s.pointers=1 with form=%s: it is one matrix there", place.name, forms[desc.form]);
+    if (!is_constant(layout.row_stride) || !is_constant(layout.col_stride))
+      fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a group's own with form=%s: it is one matrix there, of constant strides", place.name,
+           forms[desc.form]);
+  }
+  if (known) {
+    const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? stored.cols.value : layout.row_stride.value;
+    check_strides(place, dtype, row_stride, layout.col_stride.value, stored.rows.value, stored.cols.value);
+    if (stored.one()) layout.row_stride.value = row_stride;
+  }
+  if (stored.ragged_rows) layout.start_stride = layout.row_stride.value;
+  if (stored.ragged_cols) layout.start_stride = layout.col_stride.value;
+  if (!layout.pointers && !stored.one()) place_apart(place, matrix, dtype, groups, stored, layout);
+  return layout;
+}
+
+namespace {
+
+// Sizes that must be constants of the form.
+void require_constant(const kernels::Source& size, const char* field, const char* form, const char* meaning) {
+  if (!is_constant(size)) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d with form=%s: it must be a constant, %s", field, size.kind, form, meaning);
+}
+void refuse_given(const ggemm_source& source, const char* field, const char* form) {
+  if (source.kind != GGEMM_SOURCE_CONST || source.value != 0)
+    fail(GGEMM_ERROR_ARGUMENT, "%s is given with form=%s: it must be a constant 0", field, form);
+}
+
+// The ends of a ragged size, `total` in all.
+kernels::Source ends_of(const ggemm_grouped_desc& desc, int64_t total) {
+  kernels::Source ends = check_source(desc.ends, "ends", "", desc.groups);
+  if (is_constant(ends))
+    fail(GGEMM_ERROR_ARGUMENT, "ends.kind=%d with form=%s: each group's end must be in device memory", ends.kind, forms[desc.form]);
+  ends.value = total, ends.mode = kernels::source_ends;
+  return ends;
+}
+kernels::Source counts_of(const ggemm_grouped_desc& desc, int64_t room) {
+  kernels::Source counts = check_size_source(desc.counts, "counts", desc.groups);
+  counts.value = is_constant(counts) ? kernels::min_of(counts.value, room) : room;
+  counts.mode = is_constant(counts) ? kernels::source_itself : kernels::source_count;
+  return counts;
+}
+
+GroupedBias check_bias(const ggemm_grouped_desc& desc, const ProblemType& type, const kernels::Source& rows, const kernels::Source& cols) {
+  if (desc.bias_pointers > 1) fail(GGEMM_ERROR_ARGUMENT, "bias_pointers=%u must be 0 or 1", desc.bias_pointers);
+  check_reserved(desc.reserved0, "", "reserved0");
+  GroupedBias bias{desc.form == GGEMM_GROUPS_POINTERS || desc.bias_pointers, 0, 0};
+  const bool beside_rows = !bias.pointers && type.bias == GGEMM_BIAS_PER_ROW && desc.form == GGEMM_GROUPS_RAGGED_M;
+  if ((bias.pointers || beside_rows) && desc.bias_group_stride != 0 && desc.bias_group_stride != GGEMM_PACKED)
+    fail(GGEMM_ERROR_ARGUMENT, "bias_group_stride=%lld with form=%s%s: it is not looked at, and must be 0 or GGEMM_PACKED",
+         ll(desc.bias_group_stride), forms[desc.form],
+         beside_rows          ? " and a bias per row"
+         : desc.bias_pointers ? " and pointers"
+                              : "");
+  if (beside_rows) bias.start_stride = 1;
+  if (!type.bias || bias.pointers || beside_rows || desc.groups <= 1) return bias;
+  const kernels::Source& length = type.bias == GGEMM_BIAS_PER_ROW ? rows : cols;
+  bias.group_stride = desc.bias_group_stride;
+  if (bias.group_stride == GGEMM_PACKED && !is_constant(length))
+    fail(GGEMM_ERROR_ARGUMENT, "bias_group_stride=GGEMM_PACKED with a length of the group's own: the distance of groups must be given");
+  if (bias.group_stride == GGEMM_PACKED) bias.group_stride = length.value;
+  int64_t bytes;
+  if (__builtin_mul_overflow(bias.group_stride, desc.groups - 1, &bytes) ||
+      __builtin_mul_overflow(bytes, static_cast<int64_t>(dtype_size(type.bias_dtype)), &bytes))
+    fail(GGEMM_ERROR_ARGUMENT, "bias_group_stride=%lld with groups=%lld: the groups do not fit in 2^63 bytes", ll(bias.group_stride),
+         ll(desc.groups));
+  return bias;
+}
+
+void check_form(const ggemm_grouped_desc& desc) {
+  if (static_cast<unsigned>(desc.form) > GGEMM_GROUPS_BATCH)
+    fail(GGEMM_ERROR_ARGUMENT, "form=%d is not a ggemm_grouped_form", static_cast<int>(desc.form));
+  if (desc.form != GGEMM_GROUPS_POINTERS && desc.struct_size < forms_size)
+    fail(GGEMM_ERROR_VERSION, "form=%s with struct_size=%zu < %zu: the program was built with a header that does not know it", forms[desc.form],
+         desc.struct_size, forms_size);
+  const bool ragged = desc.form == GGEMM_GROUPS_RAGGED_M || desc.form == GGEMM_GROUPS_RAGGED_K;
+  if (!ragged) refuse_given(desc.ends, "ends", forms[desc.form]);
+  if (desc.form != GGEMM_GROUPS_MASKED) refuse_given(desc.counts, "counts", forms[desc.form]);
+}
+
+// Which sizes are constants, and which say what is stored.
+void check_sizes(const ggemm_grouped_desc& desc, const kernels::Source& m, const kernels::Source& n, const kernels::Source& k) {
+  const char* const form = forms[desc.form];
+  const bool ragged_m = desc.form == GGEMM_GROUPS_RAGGED_M, ragged_k = desc.form == GGEMM_GROUPS_RAGGED_K;
+  if (ragged_m) require_constant(m, "m", form, "the rows of A and D in all");
+  if (ragged_k) require_constant(k, "k", form, "the columns of A and rows of B in all");
+  if (ragged_k) require_constant(m, "m", form, "as A is one matrix");
+  if (ragged_m) require_constant(k, "k", form, "as A is one matrix");
+  if (ragged_m || ragged_k) require_constant(n, "n", form, ragged_m ? "as D is one matrix" : "as B is one matrix");
+  if (desc.form == GGEMM_GROUPS_MASKED) require_constant(m, "m", form, "the rows that each group has room for");
+}
+
+// The hint, or what the sizes say.
+int64_t expected(int64_t hint, const kernels::Source& source, int64_t groups) {
+  if (hint) return hint;
+  if (is_constant(source) || source.mode == kernels::source_count) return source.value;
+  return source.mode == kernels::source_ends ? kernels::ceil_div(source.value, std::max<int64_t>(groups, 1)) : 0;
+}
+
+// The addresses of an operand of all groups, if it leaves none out.
+Extent dense_groups(const GroupedLayout& layout, const void* data, int dtype, int64_t groups, const kernels::Source& rows,
+                    const kernels::Source& cols) {
+  if (layout.pointers || !is_constant(rows) || !is_constant(cols) || !is_constant(layout.row_stride) || !is_constant(layout.col_stride)) return {};
+  const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? cols.value : layout.row_stride.value, one = rows.value * cols.value;
+  Extent extent = dense_extent({data, row_stride, layout.col_stride.value}, dtype, rows.value, cols.value);
+  if (layout.group_stride != 0 && layout.group_stride != one) return {};
+  if (extent.end != extent.begin && layout.group_stride)
+    extent.end += static_cast<std::uintptr_t>(groups - 1) * static_cast<std::uintptr_t>(one) * dtype_size(dtype);
+  return extent;
+}
+
+// A scalar of each group, at a stride.
+void check_scalar_stride(const ProblemType& type, bool on_device, const void* pointer, int64_t byte_stride, const char* name) {
+  if (byte_stride == 0) return;
+  const int64_t size = type.sum == Sum::f64 ? 8 : 4;
+  if (!pointer) fail(GGEMM_ERROR_ARGUMENT, "%s is NULL with %s_byte_stride=%lld", name, name, ll(byte_stride));
+  if (!on_device)
+    fail(GGEMM_ERROR_ARGUMENT, "%s_byte_stride=%lld with epilogue.scalars_on_device=0: a scalar of each group must be in device memory", name,
+         ll(byte_stride));
+  if (byte_stride % size) fail(GGEMM_ERROR_ARGUMENT, "%s_byte_stride=%lld is not a multiple of %lld bytes", name, ll(byte_stride), ll(size));
+}
+
+bool differ(const kernels::Source& x, const kernels::Source& y) { return is_constant(x) && is_constant(y) && x.value != y.value; }
+
+}  // namespace
+
+const char* form_name(ggemm_grouped_form form) { return forms[form]; }
+
+GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
+  GroupedProblem p{};
+  p.type = check_type(desc);
+  p.type.grouped = 1;
+  check_size(desc.groups, "groups");
+  if (desc.groups > INT32_MAX - 32) fail(GGEMM_ERROR_ARGUMENT, "groups=%lld is more than %d", ll(desc.groups), INT32_MAX - 32);
+  check_form(desc);
+  check_size(desc.expected_m, "expected_m");
+  check_size(desc.expected_n, "expected_n");
+  check_size(desc.expected_k, "expected_k");
+  p.form = desc.form;
+  p.groups = desc.groups;
+  // As the matrices are stored.
+  const kernels::Source m = check_size_source(desc.m, "m", p.groups), n = check_size_source(desc.n, "n", p.groups),
+                        k = check_size_source(desc.k, "k", p.groups);
+  check_sizes(desc, m, n, k);
+  const bool ragged_m = desc.form == GGEMM_GROUPS_RAGGED_M, ragged_k = desc.form == GGEMM_GROUPS_RAGGED_K;
+  p.a = check_grouped_matrix(place_a, desc, desc.a, p.type.a, {m, k, ragged_m, ragged_k});
+  p.b = check_grouped_matrix(place_b, desc, desc.b, p.type.b, {k, n, ragged_k, false});
+  p.c = check_grouped_matrix(place_c, desc, desc.c, p.type.c, {m, n, ragged_m, false});
+  kernels::Source columns = n;
+  if (is_constant(n)) check_even(p.type, n.value), columns.value = columns_of_d(p.type, n.value);
+  p.d = check_grouped_matrix(place_of_d(p.type), desc, desc.d, p.type.d, {m, columns, ragged_m, false});
+  check_scales(p, desc, m, n, k);
+  require_distance(place_a, p.a);
+  require_distance(place_b, p.b);
+  require_distance(place_d, p.d);
+  p.bias = check_bias(desc, p.type, m, n);
+  p.stored_m = m, p.stored_k = k;
+  p.m = ragged_m ? ends_of(desc, m.value) : desc.form == GGEMM_GROUPS_MASKED ? counts_of(desc, m.value) : m;
+  p.n = n;
+  p.k = ragged_k ? ends_of(desc, k.value) : k;
+  p.scalars = scalars(desc.epilogue);
+  p.expected_m = expected(desc.expected_m, p.m, p.groups);
+  p.expected_n = expected(desc.expected_n, p.n, p.groups);
+  p.expected_k = expected(desc.expected_k, p.k, p.groups);
+  // A packed row stride is not a unit stride even when there is one column.
+  const auto unit = [](const ggemm_source& s) { return s.kind == GGEMM_SOURCE_CONST && s.value == 1; };
+  p.type.major_a = !is_constant(p.a.col_stride, 1) && unit(desc.a.row_stride) ? Major::mn : Major::k;
+  p.type.major_b = !unit(desc.b.row_stride) && is_constant(p.b.col_stride, 1) ? Major::mn : Major::k;
+  p.type.major_d = !is_constant(p.d.col_stride, 1) && unit(desc.d.row_stride) ? Major::mn : Major::k;
+  return p;
+}
+
+kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
+  const ProblemType& type = problem.type;
+  kernels::GroupedParams p{};
+  p.groups = problem.groups;
+  p.m = problem.m, p.n = problem.n, p.k = problem.k;
+  const auto matrix = [](const GroupedLayout& layout, const void* data, int dtype) {
+    const int64_t size = static_cast<int64_t>(dtype_size(dtype));
+    return kernels::SourceMatrix{data,
+                                 layout.group_stride == GGEMM_PACKED ? 0 : layout.group_stride * size,
+                                 layout.start_stride * size,
+                                 layout.pointers,
+                                 0,
+                                 layout.row_stride,
+                                 layout.col_stride};
+  };
+  p.a = matrix(problem.a, args.a, type.a);
+  p.b = matrix(problem.b, args.b, type.b);
+  p.c = matrix(problem.c, args.c, type.c);
+  p.d = matrix(problem.d, args.d, type.d);
+  p.scale_a = matrix(problem.scale_a, type.scale_a ? args.scale_a : nullptr, GGEMM_F32);
+  p.scale_b = matrix(problem.scale_b, type.scale_b ? args.scale_b : nullptr, GGEMM_F32);
+  const int64_t bias_size = static_cast<int64_t>(dtype_size(type.bias_dtype));
+  p.bias = {args.bias, problem.bias.group_stride * bias_size, problem.bias.start_stride * bias_size, problem.bias.pointers, 0};
+  check_scalar_stride(type, problem.scalars.on_device, args.alpha, args.alpha_byte_stride, "alpha");
+  check_scalar_stride(type, problem.scalars.on_device, args.beta, args.beta_byte_stride, "beta");
+  p.epilogue = bind_epilogue(type, problem.scalars, args.alpha, args.beta);
+  p.alpha_stride = args.alpha_byte_stride, p.beta_stride = args.beta_byte_stride;
+  p.raster = 1;
+
+  const auto nothing = [](const kernels::Source& s) { return is_constant(s, 0); };
+  const bool output = p.groups > 0 && !nothing(problem.stored_m) && !nothing(p.n), product = output && !nothing(problem.stored_k);
+  const bool reads_c = output && !is_zero(type, p.epilogue.beta);
+  check_no_c(type, reads_c, p.epilogue.beta);
+  const auto check = [](const GroupedLayout& layout, const void* data, const char* field, int dtype, bool used, const char* why) {
+    check_pointer(data, field, layout.pointers ? 8 : dtype_size(dtype), used, why);
+  };
+  check(problem.a, args.a, "a", type.a, product, "groups above 0");
+  check(problem.b, args.b, "b", type.b, product, "groups above 0");
+  check(problem.d, args.d, "d", type.d, output, "groups above 0");
+  check(problem.c, args.c, "c", type.c, reads_c, "beta other than 0");
+  if (type.scale_a) check(problem.scale_a, args.scale_a, "scale_a", GGEMM_F32, product, "groups above 0");
+  if (type.scale_b) check(problem.scale_b, args.scale_b, "scale_b", GGEMM_F32, product, "groups above 0");
+  if (type.bias) check_pointer(args.bias, "bias", problem.bias.pointers ? 8 : dtype_size(type.bias_dtype), output, "epilogue.bias set");
+  if (product) {
+    const auto in_all = [&](const GroupedLayout& layout, const void* data, int dtype, const kernels::Source& rows, const kernels::Source& cols) {
+      return dense_groups(layout, data, dtype, p.groups, rows, cols);
+    };
+    kernels::Source columns = p.n;
+    columns.value = columns_of_d(type, p.n.value);
+    const Extent d = in_all(problem.d, args.d, type.d, problem.stored_m, columns);
+    const auto same = [&](const GroupedLayout& layout, const void* data) { return !layout.pointers && !problem.d.pointers && data == args.d; };
+    const bool in_a = same(problem.a, args.a) || d.overlaps(in_all(problem.a, args.a, type.a, problem.stored_m, problem.stored_k));
+    if (in_a || same(problem.b, args.b) || d.overlaps(in_all(problem.b, args.b, type.b, problem.stored_k, p.n)))
+      fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps %s=%p: D must not overlap A or B", args.d, in_a ? "a" : "b", in_a ? args.a : args.b);
+  }
+  if (reads_c && !problem.c.pointers) {
+    require_distance(place_c, problem.c);
+    const bool unlike = type.c != type.d || problem.c.group_stride != problem.d.group_stride || differ(problem.c.row_stride, problem.d.row_stride) ||
+                        differ(problem.c.col_stride, problem.d.col_stride);
+    if (args.c == args.d && unlike)
+      fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s), strides or group strides differ", dtype_name(type.c), dtype_name(type.d));
+  }
+  if (!reads_c) p.c.data = nullptr;
+  return p;
+}
+
+}  // namespace ggemm::core

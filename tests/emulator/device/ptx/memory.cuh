@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// As kernels/ptx/memory.cuh, on the emulated GPU.
+#pragma once
+#include "tile/types.cuh"
+
+namespace ggemm::kernels::ptx {
+
+struct alignas(16) Vector16 { u32 word[4]; };
+
+template <class T>
+GG_DEVICE T load_constant_of(const T* p, bool on) {
+  if (!on) return 0;
+  emulator::machine().check_global(p, sizeof(T), "ld.global.nc");
+  return *p;
+}
+GG_DEVICE u64 load_constant(const u64* p, bool on) { return load_constant_of(p, on); }
+GG_DEVICE u32 load_constant(const u32* p, bool on) { return load_constant_of(p, on); }
+GG_DEVICE u16 load_constant(const u16* p, bool on) { return load_constant_of(p, on); }
+GG_DEVICE u32 load_constant(const u8* p, bool on) { return load_constant_of(p, on); }
+
+GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
+  const u32 by = shift < 32 ? shift : 32;
+  return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
+}
+
+GG_DEVICE Vector16 load_vector(const void* p) {
+  emulator::machine().check_global(p, 16, "ld.global.v4");
+  return *static_cast<const Vector16*>(p);
+}
+GG_DEVICE void store_vector(void* p, Vector16 v) {
+  emulator::machine().check_global(p, 16, "st.global.v4");
+  *static_cast<Vector16*>(p) = v;
+}
+
+GG_DEVICE int renewed(int x) { return x; }
+GG_DEVICE i64 renewed(i64 x) { return x; }
+
+GG_DEVICE u32 cluster_address(u32 shared, u32 cta) { return emulator::machine().map_to(shared, cta); }
+GG_DEVICE Vector16 load_cluster(u32 address) { return *static_cast<const Vector16*>(emulator::machine().shared_pointer(address, 16, 16, "ld.shared::cluster.v4")); }
+
+}  // namespace ggemm::kernels::ptx

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// As kernels/ptx/wgmma.cuh, on the emulated GPU.
+#pragma once
+#include "tile/types.cuh"
+
+namespace ggemm::kernels::ptx {
+
+GG_DEVICE void wgmma_fence() { emulator::machine().product_fence(); }
+GG_DEVICE void wgmma_commit() { emulator::machine().product_commit(); }
+template <int PENDING>
+GG_DEVICE void wgmma_wait() { emulator::machine().product_wait(PENDING); }
+
+template <class Sum>
+GG_DEVICE void wgmma_settle(Sum&) {}
+
+GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
+  return static_cast<u64>(shared >> 4 & 0x3fff) | static_cast<u64>(leading >> 4) << 16 | static_cast<u64>(stride >> 4) << 32 | 1ull << 62;
+}
+
+constexpr emulator::Element wgmma_element(int dtype) {
+  using enum emulator::Element;
+  return dtype == 3 ? f16 : dtype == 4 ? bf16 : dtype == 2 ? tf32 : dtype == 7 ? i8 : dtype == 5 ? e4m3 : e5m2;
+}
+
+template <int N>
+struct Wgmma {
+  template <bool ADD, class Sum>
+  GG_DEVICE static void mma(Sum (&d)[N / 2], u64 a, u64 b) {
+    static_assert(N == 8 || N == 16 || (N % 32 == 0 && N <= 256), "columns that the instruction's wrapper knows");
+    constexpr bool wide = GG_A == 3 || GG_A == 4;  // other types have one layout
+    emulator::machine().product({wgmma_element(GG_A), wgmma_element(GG_B), wide && GG_MAJOR_A == 1, wide && GG_MAJOR_B == 1, N, ADD, a, b}, d);
+  }
+};
+
+}  // namespace ggemm::kernels::ptx

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arithmetic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "tile/numeric.cuh"
+
+namespace emulator {
+namespace {
+
+using ggemm::kernels::E4m3Format, ggemm::kernels::E5m2Format, ggemm::kernels::F16Format;
+
+template <class Format>
+std::vector<float> table(std::size_t count) {
+  std::vector<float> out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = Format::decode(static_cast<uint32_t>(i));
+  return out;
+}
+
+// A row of sums plus one row of b times a number.
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+void add_row(int n, double a, const float* b, double* sums) {
+  for (int j = 0; j < n; ++j) sums[j] += a * static_cast<double>(b[j]);
+}
+
+}  // namespace
+
+float decode(Element element, uint32_t bits) {
+  static const std::vector<float> f16 = table<F16Format>(65536), e4m3 = table<E4m3Format>(256), e5m2 = table<E5m2Format>(256);
+  switch (element) {
+    case Element::f16: return f16[bits & 0xffff];
+    case Element::bf16: return std::bit_cast<float>(bits << 16);
+    case Element::tf32: return std::bit_cast<float>(bits & ~0x1fffu);
+    case Element::e4m3: return e4m3[bits & 0xff];
+    case Element::e5m2: return e5m2[bits & 0xff];
+    case Element::i8: break;
+  }
+  return static_cast<float>(static_cast<std::int8_t>(bits));
+}
+
+void multiply(int m, int n, int k, const float* a, const float* b, bool add, float* sums) {
+  std::array<double, 256> row;
+  // Zeros in A change nothing where B is finite: rows that a matrix's end cut off are most of a small problem's tile.
+  const bool finite = std::all_of(b, b + k * n, [](float v) { return std::isfinite(v); });
+  for (int i = 0; i < m; ++i) {
+    float* const out = sums + i * n;
+    const float* const left = a + i * k;
+    if (finite && std::all_of(left, left + k, [](float v) { return v == 0; })) {
+      if (!add) std::fill(out, out + n, 0.0f);
+      continue;
+    }
+    for (int j = 0; j < n; ++j) row[static_cast<std::size_t>(j)] = add ? static_cast<double>(out[j]) : 0.0;
+    for (int s = 0; s < k; ++s) add_row(n, static_cast<double>(left[s]), b + s * n, row.data());
+    for (int j = 0; j < n; ++j) out[j] = static_cast<float>(row[static_cast<std::size_t>(j)]);
+  }
+}
+
+void multiply(int m, int n, int k, const std::int8_t* a, const std::int8_t* b, bool add, std::int32_t* sums) {
+  for (int i = 0; i < m; ++i) {
+    auto* const out = reinterpret_cast<uint32_t*>(sums) + i * n;
+    if (!add) std::fill(out, out + n, 0u);
+    for (int s = 0; s < k; ++s) {
+      const int left = a[i * k + s];
+      if (left == 0) continue;
+      for (int j = 0; j < n; ++j) out[j] += static_cast<uint32_t>(left * b[s * n + j]);
+    }
+  }
+}
+
+}  // namespace emulator

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copy engine, and cp.async.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "emulation.hpp"
+
+namespace emulator {
+namespace {
+
+void do_copy(AsyncCopy& copy) {
+  if (copy.done) return;
+  copy.done = true;
+  if (copy.on) std::memcpy(copy.to, copy.from, static_cast<std::size_t>(copy.bytes));
+  else std::memset(copy.to, 0, static_cast<std::size_t>(copy.bytes));
+}
+
+// Bits 4 to 6 of an address by its bits 7 to 9 (PTX ISA, "Swizzling modes").
+uint32_t swizzled(uint32_t offset) { return offset ^ (offset >> 7 & 7) << 4; }
+
+constexpr std::size_t piece = 16;  // bytes that the copy engine writes at a time
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------------------- cp.async
+
+void Emulation::copy_async(uint32_t shared, const void* global, int bytes, bool on) {
+  Fiber& fiber = *running_;
+  char* const to = window_at(*fiber.cta, shared, static_cast<std::size_t>(bytes), static_cast<std::size_t>(bytes), "cp.async");
+  if (on) check_global(global, static_cast<std::size_t>(bytes), "cp.async");
+  fiber.copies.push_back({to, global, bytes, on, false});
+  // Any that is under way may be done now.
+  if (random_.chance(pace_.at_once[static_cast<std::size_t>(Unit::copy)])) do_copy(fiber.copies[random_.below(fiber.copies.size())]);
+}
+
+void Emulation::copy_commit() { running_->copy_groups.push_back(running_->copies.size()); }
+
+void Emulation::copy_wait(int pending) {
+  Fiber& fiber = *running_;
+  maybe_yield();
+  if (fiber.copy_groups.size() <= static_cast<std::size_t>(pending)) return;
+  const std::size_t groups = fiber.copy_groups.size() - static_cast<std::size_t>(pending), count = fiber.copy_groups[groups - 1];
+  for (std::size_t i = 0; i < count; ++i) do_copy(fiber.copies[i]);
+  fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(count));
+  fiber.copy_groups.erase(fiber.copy_groups.begin(), fiber.copy_groups.begin() + static_cast<std::ptrdiff_t>(groups));
+  for (std::size_t& end : fiber.copy_groups) end -= count;
+}
+
+// ------------------------------------------------------------------------------------------------------ the copy engine
+
+namespace {
+
+// What the copy engine keeps of maps in global memory from launch to launch, and goes on using until a thread acquires the map anew.
+class KeptMaps {
+ public:
+  static KeptMaps& all() {
+    static auto* const made = new KeptMaps;
+    return *made;
+  }
+  // The map as it is kept; as it is now if it is not kept yet or must be looked at anew.
+  TensorMap get(const void* address, bool anew) {
+    std::lock_guard lock(mutex_);
+    const TensorMap& now = *static_cast<const TensorMap*>(address);
+    const auto [found, fresh] = maps_.try_emplace(address, now);
+    if (anew) found->second = now;
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, TensorMap> maps_;
+};
+
+bool on_stack(const void* address) {
+  return (reinterpret_cast<uintptr_t>(address) ^ reinterpret_cast<uintptr_t>(__builtin_frame_address(0))) < stack_bytes;
+}
+
+}  // namespace
+
+TensorMap Emulation::map_at(const void* address, const char* what) {
+  if (reinterpret_cast<uintptr_t>(address) % 64 != 0) fail(misaligned_address, "%s: the tensor map at %p is no multiple of 64", what, address);
+  TensorMap map;
+  if (on_stack(address)) {  // a parameter of the kernel
+    map = *static_cast<const TensorMap*>(address);
+  } else {
+    auto& seen = running_->cta->maps;
+    auto found = seen.find(address);
+    if (found == seen.end()) found = seen.emplace(address, KeptMaps::all().get(address, false)).first;
+    map = found->second;
+  }
+  if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "%s: there is no tensor map at %p", what, address);
+  if (map.base % 16 != 0 || map.stride % 16 != 0) fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base), static_cast<unsigned long long>(map.stride));
+  return map;
+}
+
+void Emulation::tensor_prefetch(const void* map) {
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0) fail(misaligned_address, "prefetch.tensormap: the tensor map at %p is no multiple of 64", map);
+}
+
+void Emulation::tensor_map_replace(void* address, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) {
+  if (reinterpret_cast<uintptr_t>(address) % 128 != 0) fail(misaligned_address, "tensormap.replace: the tensor map at %p is no multiple of 128", address);
+  TensorMap& map = *static_cast<TensorMap*>(address);
+  if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "tensormap.replace: there is no tensor map at %p", address);
+  map.base = reinterpret_cast<uintptr_t>(data);
+  map.inner = inner, map.outer = outer, map.stride = stride;
+}
+
+void Emulation::tensor_map_acquire(const void* address) {
+  check_global(address, 128, "fence.proxy.tensormap");
+  running_->cta->maps.insert_or_assign(address, KeptMaps::all().get(address, true));
+  maybe_yield();
+}
+
+void Emulation::check_box(const TensorMap& map, uint32_t shared, const char* what) {
+  const std::size_t bytes = static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer;
+  window_at(*running_->cta, shared, bytes, map.swizzle_bytes == 128 ? 1024 : 128, what);
+}
+
+// Fills a box in a CTA's window. What lies outside the matrix is zero.
+void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer) {
+  const int64_t size = map.element_bytes, width = map.box_inner * size;
+  // Bytes of a line of the box that the matrix has: from `begin` to `end`.
+  const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, width), end = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
+  alignas(16) char line[2048];
+  for (uint32_t row = 0; row < map.box_outer; ++row) {
+    const int64_t from = int64_t(outer) + row;
+    std::memset(line, 0, static_cast<std::size_t>(width));
+    if (from >= 0 && from < static_cast<int64_t>(map.outer) && end > begin)
+      std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + inner * size + begin, static_cast<std::size_t>(end - begin));
+    const uint32_t to = shared + row * static_cast<uint32_t>(width);
+    for (uint32_t at = 0; at < width; at += piece) std::memcpy(cta.window + (map.swizzle_bytes == 128 ? swizzled(to + at) : to + at), line + at, std::min<std::size_t>(piece, static_cast<std::size_t>(width) - at));
+  }
+}
+
+void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) {
+  const char* const what = multicast ? "cp.async.bulk.tensor (multicast load)" : "cp.async.bulk.tensor (load)";
+  const TensorMap map = map_at(address, what);
+  check_box(map, shared, what);
+  const uint32_t bytes = map.box_inner * map.element_bytes * map.box_outer;
+  if (multicast && (ctas == 0 || ctas >> ctas_.size())) fail(illegal_instruction, "%s to CTAs %04x of a cluster of %zu", what, ctas, ctas_.size());
+  const uint32_t to = multicast ? ctas : 1u << running_->cta->rank;
+  for (uint32_t rank = 0; rank < ctas_.size(); ++rank) {
+    if (!(to >> rank & 1)) continue;
+    Cta& cta = ctas_[rank];
+    if (cta.exited == static_cast<int>(cta.fibers.size())) fail(illegal_address, "%s to CTA %u of the cluster, which has ended", what, rank);
+    barrier_at(cta, barrier, what);
+    submit(Unit::load, [this, &cta, shared, map, inner, outer, barrier, bytes] {
+      load_box(cta, shared, map, inner, outer);
+      complete_bytes(cta, barrier, bytes);
+    });
+  }
+  maybe_yield();
+}
+
+void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner, int32_t outer) {
+  const char* const what = "cp.async.bulk.tensor (store)";
+  const TensorMap map = map_at(address, what);
+  check_box(map, shared, what);
+  Fiber& fiber = *running_;
+  const std::shared_ptr<StoreGroup> group = fiber.open_stores;
+  ++group->unread, ++group->unwritten;
+  submit(Unit::store, [this, &fiber, group, map, shared, inner, outer] {
+    const std::size_t width = static_cast<std::size_t>(map.box_inner) * map.element_bytes;
+    std::vector<char> box(width * map.box_outer);
+    for (std::size_t at = 0; at < box.size(); at += piece) {
+      const auto from = static_cast<uint32_t>(shared + at);
+      std::memcpy(box.data() + at, fiber.cta->window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min(piece, box.size() - at));
+    }
+    --group->unread;
+    if (group->waiter) wake(*group->waiter);
+    // The thread and its CTA may have ended when this comes.
+    submit(Unit::store, [this, group, map, box = std::move(box), width, inner, outer] {
+      const int64_t size = map.element_bytes;
+      for (uint32_t row = 0; row < map.box_outer; ++row) {
+        const int64_t to = int64_t(outer) + row;
+        if (to < 0 || to >= static_cast<int64_t>(map.outer)) continue;
+        // The engine writes whole pieces: one that the line's end cuts is written past it.
+        const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, static_cast<int64_t>(width)), cut = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, static_cast<int64_t>(width));
+        const int64_t end = std::min<int64_t>((cut + static_cast<int64_t>(piece) - 1) / static_cast<int64_t>(piece) * static_cast<int64_t>(piece), static_cast<int64_t>(width));
+        if (cut > begin) std::memcpy(reinterpret_cast<char*>(map.base) + to * static_cast<int64_t>(map.stride) + inner * size + begin, box.data() + row * width + begin, static_cast<std::size_t>(end - begin));
+      }
+      --group->unwritten;
+      if (group->waiter) wake(*group->waiter);
+    });
+  });
+  maybe_yield();
+}
+
+void Emulation::store_commit() {
+  running_->store_groups.push_back(running_->open_stores);
+  running_->open_stores = std::make_shared<StoreGroup>();
+}
+
+void Emulation::store_wait(int pending, bool read_only) {
+  Fiber& fiber = *running_;
+  maybe_yield();
+  while (fiber.store_groups.size() > static_cast<std::size_t>(pending)) {
+    const std::shared_ptr<StoreGroup> group = fiber.store_groups.front();
+    group->waiter = &fiber;
+    wait_until([&] { return group->unread == 0 && (read_only || group->unwritten == 0); }, [&] { return std::string("cp.async.bulk.wait_group"); });
+    group->waiter = nullptr;
+    fiber.store_groups.pop_front();
+  }
+}
+
+}  // namespace emulator

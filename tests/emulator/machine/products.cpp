@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor-core products: of a warp (mma.sync), and of a warpgroup beside its threads (wgmma); a warpgroup's registers.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "arithmetic.hpp"
+#include "emulation.hpp"
+
+namespace emulator {
+namespace {
+
+constexpr uint32_t poisoned = 0x7fd0dead;  // registers that products may yet write; a NaN as f32
+constexpr std::size_t group_threads = 128;
+
+// Row and column of a thread's sum (PTX ISA, "Register fragments for wgmma.mma_async").
+std::size_t row_of(std::size_t thread, std::size_t i) { return 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2); }
+std::size_t column_of(std::size_t thread, std::size_t i) { return 8 * (i / 4) + 2 * (thread % 4) + i % 2; }
+
+uint32_t swizzled(uint32_t offset) { return offset ^ (offset >> 7 & 7) << 4; }
+
+constexpr const char* name_of(WarpgroupStep::Kind kind) {
+  switch (kind) {
+    case WarpgroupStep::Kind::fence: return "wgmma.fence";
+    case WarpgroupStep::Kind::product: return "wgmma.mma_async";
+    case WarpgroupStep::Kind::commit: return "wgmma.commit_group";
+    case WarpgroupStep::Kind::wait: return "wgmma.wait_group";
+    case WarpgroupStep::Kind::registers: break;
+  }
+  return "setmaxnreg";
+}
+
+// ------------------------------------------------------------------------------------------------------- products of a warp
+
+// Element `index` of a lane's registers, which hold whole words of elements.
+float element_of(Element element, const void* registers, std::size_t index) {
+  uint32_t bits = 0;
+  const auto bytes = static_cast<std::size_t>(bytes_of(element));
+  std::memcpy(&bits, static_cast<const char*>(registers) + index * bytes, bytes);
+  return decode(element, bits);
+}
+
+// The shapes of 16 rows and 8 columns whose k spans 32 bytes; see kernels/ptx/mma.cuh for which lane holds what.
+template <class Number, class Sum>
+void multiply_wide(Element element, const Meeting& m) {
+  const std::size_t in_word = 4 / static_cast<std::size_t>(bytes_of(element)), depth = 8 * in_word;
+  std::vector<Number> a(16 * depth), b(depth * 8);
+  std::array<Sum, 128> sums;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::size_t g = lane / 4, t = lane % 4;
+    for (std::size_t r = 0; r < 4; ++r)
+      for (std::size_t e = 0; e < in_word; ++e) {
+        a[(g + r % 2 * 8) * depth + (t + r / 2 * 4) * in_word + e] = static_cast<Number>(element_of(element, m.a[lane], r * in_word + e));
+        if (r < 2) b[((t + r * 4) * in_word + e) * 8 + g] = static_cast<Number>(element_of(element, m.b[lane], r * in_word + e));
+      }
+    for (std::size_t i = 0; i < 4; ++i) sums[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = static_cast<const Sum*>(m.out[lane])[i];
+  }
+  multiply(16, 8, static_cast<int>(depth), a.data(), b.data(), true, sums.data());
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t i = 0; i < 4; ++i) static_cast<Sum*>(m.out[lane])[i] = sums[(lane / 4 + i / 2 * 8) * 8 + 2 * (lane % 4) + i % 2];
+}
+
+void multiply_f64(const Meeting& m) {
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t i = 0; i < 2; ++i) {
+      double& sum = static_cast<double*>(m.out[lane])[i];
+      for (std::size_t k = 0; k < 4; ++k) sum = __builtin_fma(*static_cast<const double*>(m.a[lane / 4 * 4 + k]), *static_cast<const double*>(m.b[(lane % 4 * 2 + i) * 4 + k]), sum);
+    }
+}
+
+}  // namespace
+
+void Emulation::multiply(Mma kind, void* sums, const void* a, const void* b) {
+  together("mma.sync", static_cast<uint64_t>(kind), 0xffffffffu, sums, a, b, 0, [](Meeting& m) {
+    switch (static_cast<Mma>(m.key)) {
+      case Mma::f16: return multiply_wide<float, float>(Element::f16, m);
+      case Mma::bf16: return multiply_wide<float, float>(Element::bf16, m);
+      case Mma::tf32: return multiply_wide<float, float>(Element::tf32, m);
+      case Mma::i8: return multiply_wide<int8_t, int32_t>(Element::i8, m);
+      case Mma::f64: return multiply_f64(m);
+    }
+  });
+}
+
+// ------------------------------------------------------------------------------------- what a warpgroup executes together
+
+// The instructions of a warpgroup are a list that each of its threads goes through at its own pace. Answers this one's number.
+std::size_t Emulation::warpgroup_step(WarpgroupStep::Kind kind, int argument, const Product& product, const char* what) {
+  Fiber& fiber = *running_;
+  Warpgroup& group = *fiber.warpgroup;
+  if (expected_elsewhere(fiber)) fail(illegal_instruction, "%s, while other lanes of the warp are at %s", what, fiber.warp->meeting.what);
+  if (static_cast<std::size_t>(group.number) * group_threads + group_threads > group.cta->fibers.size()) fail(illegal_instruction, "%s in an incomplete warpgroup", what);
+  const std::size_t number = fiber.warpgroup_step++;
+  if (number == group.first_step + group.steps.size()) group.steps.push_back({kind, argument, product, 0, nullptr});
+  WarpgroupStep& step = group.steps[number - group.first_step];
+  if (step.kind != kind) fail(illegal_instruction, "%s, where other threads of the warpgroup execute %s", what, name_of(step.kind));
+  if (step.argument != argument || !(step.product == product)) fail(illegal_instruction, "%s with other arguments than other threads of the warpgroup", what);
+  ++step.arrived;
+  return number;
+}
+
+WarpgroupStep& Emulation::step_at(std::size_t number) {
+  Warpgroup& group = *running_->warpgroup;
+  return group.steps[number - group.first_step];
+}
+
+// Forgets the steps that all have gone through.
+void Emulation::drop_steps(Warpgroup& group) {
+  const std::size_t begin = static_cast<std::size_t>(group.number) * group_threads;
+  std::size_t least = SIZE_MAX;
+  for (std::size_t i = begin; i < begin + group_threads; ++i) least = std::min(least, group.cta->fibers[i].warpgroup_step);
+  for (; group.first_step + 1 < least; ++group.first_step) group.steps.pop_front();
+}
+
+void Emulation::set_registers(int count, bool take) {
+  Fiber& fiber = *running_;
+  Warpgroup& group = *fiber.warpgroup;
+  Cta& cta = *fiber.cta;
+  const char* const what = take ? "setmaxnreg.inc" : "setmaxnreg.dec";
+  if (count < 24 || count > 256 || count % 8 != 0) fail(illegal_instruction, "%s %d: multiples of 8 from 24 to 256", what, count);
+  const std::size_t number = warpgroup_step(WarpgroupStep::Kind::registers, take ? count : -count, {}, what);
+  const auto all_there = [&] { return step_at(number).arrived == static_cast<int>(group_threads); };
+  if (all_there() && !take) {
+    if (count > group.registers) fail(illegal_instruction, "%s %d of a warpgroup that has %d registers a thread", what, count, group.registers);
+    cta.free_registers += group.registers - count;
+    group.registers = count;
+    wake(cta.want_registers);
+  }
+  if (all_there()) wake(group.waiting);
+  wait_until(
+      [&] {
+        if (!all_there()) {
+          group.waiting.push_back(&fiber);
+          return false;
+        }
+        if (group.registers == count) return true;
+        cta.want_registers.push_back(&fiber);
+        if (cta.free_registers < count - group.registers) return false;
+        cta.free_registers -= count - group.registers;
+        group.registers = count;
+        return true;
+      },
+      [&] {
+        char out[120];
+        std::snprintf(out, sizeof out, "%s %d (%d registers a thread are free)", what, count, cta.free_registers);
+        return std::string(out);
+      });
+}
+
+void Emulation::product_fence() {
+  warpgroup_step(WarpgroupStep::Kind::fence, 0, {}, "wgmma.fence");
+  // Of the step's first thread: what the others execute next comes later in the list anyhow.
+  running_->warpgroup->fenced = true;
+  maybe_yield();
+}
+
+// The registers of this thread become the product's: they hold nothing that may be read until a wait gives them back.
+void Emulation::take_registers(Warpgroup& group, WarpgroupStep& step, void* registers) {
+  Fiber& fiber = *running_;
+  const std::size_t thread = static_cast<std::size_t>(fiber.number) % group_threads, count = static_cast<std::size_t>(step.product.columns) / 2;
+  const bool integers = step.product.a == Element::i8;
+  const auto held = fiber.sums_in_flight.find(registers);
+  if (!step.sums) {
+    if (held != fiber.sums_in_flight.end()) {
+      const auto same = std::find_if(group.in_flight.begin(), group.in_flight.end(), [&](const auto& sums) { return sums.get() == held->second; });
+      step.sums = *same;
+      if (step.sums->columns != step.product.columns) fail(launch_failed, "wgmma.mma_async of %d columns into registers that one of %d still uses", step.product.columns, step.sums->columns);
+    } else {
+      if (!group.fenced) fail(launch_failed, "wgmma.mma_async without a wgmma.fence since its registers were last given back");
+      step.sums = std::make_shared<Sums>();
+      step.sums->columns = step.product.columns, step.sums->integers = integers;
+      step.sums->values.resize(64 * static_cast<std::size_t>(step.product.columns));
+      group.in_flight.push_back(step.sums);
+    }
+    ++step.sums->users;
+  }
+  if ((held != fiber.sums_in_flight.end()) != (step.sums->registers[thread] != nullptr)) fail(launch_failed, "wgmma.mma_async: not the same registers as in the warpgroup's other threads");
+  if (held != fiber.sums_in_flight.end()) return;
+  fiber.sums_in_flight[registers] = step.sums.get();
+  step.sums->registers[thread] = registers;
+  auto* const words = static_cast<uint32_t*>(registers);
+  for (std::size_t i = 0; i < count; ++i) step.sums->values[row_of(thread, i) * static_cast<std::size_t>(step.product.columns) + column_of(thread, i)] = words[i];
+  std::fill(words, words + count, poisoned);
+}
+
+void Emulation::product(const Product& product, void* registers) {
+  const std::size_t number = warpgroup_step(WarpgroupStep::Kind::product, 0, product, "wgmma.mma_async");
+  Warpgroup& group = *running_->warpgroup;
+  WarpgroupStep& step = step_at(number);
+  take_registers(group, step, registers);
+  if (step.arrived == static_cast<int>(group_threads)) {
+    group.under_way.push_back({product, step.sums, group.open_group});
+    ++group.open_count;
+    submit(Unit::product, [this, &group] { do_product(group); });
+  }
+  maybe_yield();
+}
+
+void Emulation::product_commit() {
+  const std::size_t number = warpgroup_step(WarpgroupStep::Kind::commit, 0, {}, "wgmma.commit_group");
+  Warpgroup& group = *running_->warpgroup;
+  if (step_at(number).arrived == static_cast<int>(group_threads)) ++group.open_group;
+  maybe_yield();
+}
+
+void Emulation::product_wait(int pending) {
+  Fiber& fiber = *running_;
+  Warpgroup& group = *fiber.warpgroup;
+  const std::size_t number = warpgroup_step(WarpgroupStep::Kind::wait, pending, {}, "wgmma.wait_group");
+  if (step_at(number).arrived == static_cast<int>(group_threads)) wake(group.waiting);
+  // All are here, so that none has committed more: all but the newest `pending` groups.
+  wait_until(
+      [&] {
+        const bool all_there = step_at(number).arrived == static_cast<int>(group_threads);
+        if (all_there && (group.under_way.empty() || group.under_way.front().group + static_cast<std::size_t>(pending) >= group.open_group)) return true;
+        group.waiting.push_back(&fiber);
+        return false;
+      },
+      [&] {
+        char out[100];
+        std::snprintf(out, sizeof out, "wgmma.wait_group %d (%d of 128 threads are there)", pending, step_at(number).arrived);
+        return std::string(out);
+      });
+  // The first of them that gets here gives the registers back for all.
+  give_back_registers(group);
+  drop_steps(group);
+}
+
+// Sums that no product will write any more go back to the threads' registers.
+void Emulation::give_back_registers(Warpgroup& group) {
+  const std::size_t first = static_cast<std::size_t>(group.number) * group_threads;
+  std::erase_if(group.in_flight, [&](const std::shared_ptr<Sums>& sums) {
+    if (sums->users > 0) return false;
+    const std::size_t count = static_cast<std::size_t>(sums->columns) / 2;
+    for (std::size_t thread = 0; thread < group_threads; ++thread) {
+      auto* const words = static_cast<uint32_t*>(sums->registers[thread]);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (words[i] != poisoned) fail(launch_failed, "thread %zu of the warpgroup wrote registers that a product (wgmma) under way writes", thread);
+        words[i] = sums->values[row_of(thread, i) * static_cast<std::size_t>(sums->columns) + column_of(thread, i)];
+      }
+      group.cta->fibers[first + thread].sums_in_flight.erase(words);
+    }
+    group.fenced = false;
+    return true;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------- products of a warpgroup
+
+// 16 bytes of an operand, at an offset from its descriptor's start before the swizzle (PTX ISA, "Matrix descriptor").
+const char* Emulation::operand_row(Cta& cta, uint64_t descriptor, uint32_t offset) {
+  const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
+  const uint32_t at = swizzled(start + offset);
+  if (at < reserved_shared || at + 16 > cta.window_bytes) fail(illegal_address, "wgmma.mma_async reads %u of %zu bytes of shared memory", at, cta.window_bytes);
+  return cta.window + at;
+}
+
+// `span` rows of A or columns of B, 32 bytes of k, element (i, k) to out[i][k], or to out[k][i] if by_k. Where 8 rows of 128 bytes lie together:
+// contiguous along k, 8 of the span and then `stride` on; contiguous along m or n, 8 of k, `stride` on to the next, and `leading` from 128 bytes to the next.
+void Emulation::read_operand(Cta& cta, Element element, bool mn_major, uint64_t descriptor, int span, float* out, bool by_k) {
+  const uint32_t leading = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4, stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
+  const auto bytes = static_cast<uint32_t>(bytes_of(element)), depth = 32 / bytes, chunk = 16 / bytes, size = static_cast<uint32_t>(span);
+  const auto put = [&](uint32_t i, uint32_t k, const char* from) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, from, bytes);
+    out[by_k ? k * size + i : i * depth + k] = decode(element, bits);
+  };
+  if (mn_major) {
+    const uint32_t panel = 128 / bytes;
+    for (uint32_t k = 0; k < depth; ++k)
+      for (uint32_t i = 0; i < size; i += chunk) {
+        const char* const from = operand_row(cta, descriptor, i / panel * leading + i % panel * bytes + k / 8 * stride + k % 8 * 128);
+        for (uint32_t e = 0; e < chunk && i + e < size; ++e) put(i + e, k, from + e * bytes);
+      }
+  } else {
+    for (uint32_t i = 0; i < size; ++i)
+      for (uint32_t k = 0; k < depth; k += chunk) {
+        const char* const from = operand_row(cta, descriptor, i / 8 * stride + i % 8 * 128 + k * bytes);
+        for (uint32_t e = 0; e < chunk; ++e) put(i, k + e, from + e * bytes);
+      }
+  }
+}
+
+void Emulation::do_product(Warpgroup& group) {
+  const Warpgroup::Work work = std::move(group.under_way.front());
+  group.under_way.pop_front();
+  const Product& p = work.product;
+  Cta& cta = *group.cta;
+  for (const uint64_t descriptor : {p.descriptor_a, p.descriptor_b})
+    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0) fail(illegal_instruction, "wgmma.mma_async: the emulator knows operands swizzled over 128 bytes, at multiples of 1024 bytes");
+  const int depth = 32 / bytes_of(p.a);
+  operand_a_.resize(64 * 32);
+  operand_b_.resize(32 * 256);
+  read_operand(cta, p.a, p.a_mn_major, p.descriptor_a, 64, operand_a_.data(), false);
+  read_operand(cta, p.b, p.b_mn_major, p.descriptor_b, p.columns, operand_b_.data(), true);
+  if (work.sums->integers) {
+    std::vector<int8_t> a(64 * 32), b(32 * 256);
+    std::copy(operand_a_.begin(), operand_a_.end(), a.begin());
+    std::copy(operand_b_.begin(), operand_b_.begin() + 32 * p.columns, b.begin());
+    emulator::multiply(64, p.columns, depth, a.data(), b.data(), p.add, reinterpret_cast<int32_t*>(work.sums->values.data()));
+  } else {
+    emulator::multiply(64, p.columns, depth, operand_a_.data(), operand_b_.data(), p.add, reinterpret_cast<float*>(work.sums->values.data()));
+  }
+  --work.sums->users;
+  wake(group.waiting);
+}
+
+}  // namespace emulator

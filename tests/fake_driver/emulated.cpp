@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulated.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace fake {
+namespace {
+
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t z = a * 0x9e3779b97f4a7c15ull + b;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return (z ^ z >> 31) >> 16;  // shorter to type
+}
+
+// The loader knows libraries by name and by file: each needs a file of its own, if only until it is mapped.
+void* open_image(const std::vector<char>& image) {
+  std::string name = (std::filesystem::temp_directory_path() / "ggemm-kernel-XXXXXX").string();
+  const int file = mkstemp(name.data());
+  if (file < 0) return nullptr;
+  std::size_t written = 0;
+  while (written < image.size()) {
+    const ssize_t n = write(file, image.data() + written, image.size() - written);
+    if (n <= 0) break;
+    written += static_cast<std::size_t>(n);
+  }
+  void* const library = written == image.size() ? dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!library) std::fprintf(stderr, "fake driver: %s\n", dlerror());
+  close(file);
+  unlink(name.c_str());
+  return library;
+}
+
+}  // namespace
+
+bool is_emulated(const std::vector<char>& image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image.data(), sizeof header);
+  return header.e_machine == EM_X86_64 && header.e_type == ET_DYN;
+}
+
+const emulator::Kernel* load_emulated(const std::vector<char>& image) {
+  static auto* const loaded = new std::map<std::vector<char>, const emulator::Kernel*>;
+  const emulator::Kernel*& kernel = (*loaded)[image];
+  if (kernel) return kernel;
+  void* const library = open_image(image);
+  auto* const get = library ? reinterpret_cast<const emulator::Kernel* (*)()>(dlsym(library, emulator::kernel_symbol)) : nullptr;
+  if (get) kernel = get();
+  return kernel;
+}
+
+Worker::Work emulating(std::shared_ptr<const LaunchRecord> record) {
+  State& s = state();
+  const std::uint64_t seed = s.emulator_launch_seed ? s.emulator_launch_seed : mixed(s.emulator_seed, static_cast<std::uint64_t>(s.emulated_launches));
+  ++s.emulated_launches;
+  return [record = std::move(record), seed](Worker&) {
+    if (failure_of_kernels() != Result::success) return;
+    const fake_launch& launch = record->launch;
+    const emulator::Failure failure = emulator::run({record->emulated, {launch.grid[0], launch.grid[1], launch.grid[2]}, {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes, launch.parameters[0], seed});
+    if (!failure.result) return;
+    std::lock_guard lock(state().mutex);
+    state().emulator_failure = static_cast<Result>(failure.result);
+    state().emulator_text = failure.text + "\n(GGEMM_EMULATOR_LAUNCH_SEED=" + std::to_string(seed) + ")";
+    std::fprintf(stderr, "emulated GPU: %s\n", state().emulator_text.c_str());
+  };
+}
+
+Result failure_of_kernels() {
+  std::lock_guard lock(state().mutex);
+  return state().emulator_failure;
+}
+
+}  // namespace fake
+
+FAKE_API const char* fake_emulator_failure(void) {
+  std::lock_guard lock(fake::state().mutex);
+  return fake::state().emulator_text.c_str();
+}
+
+FAKE_API void fake_set_emulator_seed(uint64_t seed) {
+  std::lock_guard lock(fake::state().mutex);
+  fake::state().emulator_seed = seed;
+  fake::state().emulated_launches = 0;
+}

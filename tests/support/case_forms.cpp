@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped cases whose groups are not all given by pointers: ragged, masked, at a distance.
+#include <algorithm>
+#include <cstdlib>
+
+#include "case.hpp"
+#include "formats.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+using std::int64_t;
+
+bool ragged(const Case& c) { return c.form == GGEMM_GROUPS_RAGGED_M || c.form == GGEMM_GROUPS_RAGGED_K; }
+
+// A size as the matrices are stored with it: the same for all groups, or each group's own.
+struct Stored {
+  int64_t size = 0;
+  bool constant = true;
+};
+struct Shape {
+  Stored rows, cols;
+  bool ragged_rows = false, ragged_cols = false;
+  int64_t unit = 1;       // of what is ragged: the scales of a block share one
+  bool own_units = false; // every group begins with one of its own
+  bool scales = false;    // of which a group without a product has none
+};
+
+// What groups before this one take of the ragged size.
+std::vector<int64_t> starts(const Case& c) {
+  std::vector<int64_t> out;
+  int64_t sum = 0;
+  for (const Group& g : c.groups) out.push_back(sum), sum += c.form == GGEMM_GROUPS_RAGGED_M ? g.m : g.k;
+  return out;
+}
+
+constexpr double most_elements = 1 << 22;  // of an operand, all groups together
+
+int64_t magnitude(int64_t x) { return std::abs(x); }
+
+class FormDrawer {
+ public:
+  FormDrawer(Case& c, Rng& rng) : c_(c), rng_(rng), starts_(starts(c)) {}
+
+  GivenMatrix matrix(View Group::*member, ggemm_dtype dtype, int layout, bool repeats, const Shape& shape) {
+    const Strides strides{repeats, c_.aligned};
+    element_ = size_of(dtype);
+    if (shape.ragged_rows || shape.ragged_cols) return one(member, some_layout(rng_, layout), strides, shape);
+    std::vector<View*> views;
+    for (Group& g : c_.groups) views.push_back(&(g.*member));
+    GivenMatrix given = draw_matrix(rng_, views, element_, layout, strides);
+    for (Group& g : c_.groups)
+      if (shape.scales && no_product(g)) (g.*member).rows = (g.*member).cols = 0;
+    if (rng_.chance(0.35))
+      anywhere(views, given);
+    else
+      at_distance(views, given, repeats, shape);
+    return given;
+  }
+
+  // The scales of an operand whose rows (columns of B) and depth are stored so.
+  GivenMatrix scales(View Group::*member, ggemm_scale_kind kind, const Stored& mn, const Stored& k, bool ragged_mn, bool ragged_k, bool rows_first) {
+    if (kind == GGEMM_SCALE_NONE) return {};
+    if (kind == GGEMM_SCALE_TENSOR) return draw_numbers(c_, member, rng_);
+    ragged_k = ragged_k && kind != GGEMM_SCALE_VECTOR;
+    Shape shape{{scales_along(kind, mn.size), mn.constant}, {scales_deep(kind, k.size), k.constant || kind == GGEMM_SCALE_VECTOR}, ragged_mn, ragged_k};
+    shape.scales = true;
+    if (ragged_k || (ragged_mn && kind == GGEMM_SCALE_BLOCK_128X128)) {
+      const bool whole_blocks = std::all_of(starts_.begin(), starts_.end(), [](int64_t start) { return start % 128 == 0; });
+      shape.unit = 128, shape.own_units = !whole_blocks || rng_.chance(0.5);
+      Stored& ragged = ragged_k ? shape.cols : shape.rows;
+      if (shape.own_units) ragged.size = (ragged_k ? k.size : mn.size) / 128 + static_cast<int64_t>(c_.groups.size());
+    }
+    if (!rows_first) std::swap(shape.rows, shape.cols), std::swap(shape.ragged_rows, shape.ragged_cols);
+    return matrix(member, GGEMM_F32, CaseType::any_layout, true, shape);
+  }
+
+  GivenBias bias() {
+    GivenBias given;
+    const bool per_row = c_.type.bias == GGEMM_BIAS_PER_ROW;
+    const int64_t gap = c_.placement == Placement::begins_at_guard ? 0 : rng_.between(0, 9);
+    const auto length = [&](const Group& g) { return std::max<int64_t>(0, per_row ? c_.form == GGEMM_GROUPS_MASKED ? c_.stored_m : g.m : g.n); };
+    if (per_row && c_.form == GGEMM_GROUPS_RAGGED_M) {
+      given.pointers = false, given.packed_groups = rng_.chance(0.5), given.base = gap, given.end = gap + c_.stored_m;
+      for (std::size_t i = 0; i < c_.groups.size(); ++i) c_.groups[i].bias = gap + starts_[i];
+      return given;
+    }
+    given.pointers = rng_.chance(0.35);
+    int64_t longest = 0;
+    for (const Group& g : c_.groups) longest = std::max(longest, length(g));
+    const bool constant = std::all_of(c_.groups.begin(), c_.groups.end(), [&](const Group& g) { return length(g) == longest; }) &&
+                          (per_row ? c_.given_m.kind == GGEMM_SOURCE_CONST || c_.form != GGEMM_GROUPS_BATCH : c_.given_n.kind == GGEMM_SOURCE_CONST);
+    given.packed_groups = !given.pointers && constant && !c_.groups.empty() && rng_.chance(0.5);
+    given.group_stride = given.packed_groups ? longest : rng_.chance(0.15) ? 0 : longest + rng_.between(0, 5);
+    given.base = gap;
+    for (std::size_t i = 0; i < c_.groups.size(); ++i) c_.groups[i].bias = gap + static_cast<int64_t>(i) * given.group_stride;
+    return given;
+  }
+
+ private:
+  void place(const std::vector<View*>& views, GivenMatrix& given) {
+    place_views(rng_, views, element_, c_);
+    for (const View* v : views)
+      if (!v->empty()) given.end = std::max(given.end, v->offset + extent(*v).high);
+  }
+
+  // All groups are parts of one matrix.
+  GivenMatrix one(View Group::*member, int layout, Strides strides, const Shape& shape) {
+    View whole = draw_view(rng_, shape.rows.size, shape.cols.size, element_, layout, strides);
+    GivenMatrix given;
+    given.pointers = false;
+    given.row_stride.packed = given.col_stride.packed =
+        whole.col_stride == 1 && whole.row_stride == whole.cols && (whole.row_stride == 1 || rng_.chance(0.7));
+    given.packed_groups = shape.unit == 1 ? rng_.chance(0.5) : shape.own_units;
+    place({&whole}, given);
+    given.base = whole.offset;
+    for (std::size_t i = 0; i < c_.groups.size(); ++i) {
+      View& v = c_.groups[i].*member;
+      v.row_stride = whole.row_stride, v.col_stride = whole.col_stride;
+      const int64_t start = starts_[i] / shape.unit + (shape.own_units ? static_cast<int64_t>(i) : 0);
+      v.offset = whole.offset + start * (shape.ragged_rows ? whole.row_stride : whole.col_stride);
+    }
+    return given;
+  }
+
+  void anywhere(std::vector<View*> views, GivenMatrix& given) {
+    for (std::size_t i = views.size(); i > 1; --i) std::swap(views[i - 1], views[rng_.below(i)]);
+    place(views, given);
+  }
+
+  void at_distance(const std::vector<View*>& views, GivenMatrix& given, bool repeats, const Shape& shape) {
+    given.pointers = false;
+    const int64_t vector = static_cast<int64_t>(16 / element_);
+    int64_t low = 0, high = 0;
+    for (const View* v : views) low = std::min(low, extent(*v).low), high = std::max(high, extent(*v).high);
+    const auto constant = [](const Given& g) { return g.packed || g.kind == GGEMM_SOURCE_CONST; };
+    const bool known = !views.empty() && shape.rows.constant && shape.cols.constant && constant(given.row_stride) && constant(given.col_stride);
+    const int64_t packed = known ? std::max(shape.rows.size * magnitude(views[0]->row_stride), shape.cols.size * magnitude(views[0]->col_stride)) : 0;
+    given.packed_groups = known && (!c_.aligned || packed % vector == 0) && rng_.chance(0.6);
+    int64_t distance = packed;
+    if (!given.packed_groups) {
+      distance = high - low + (c_.aligned ? 0 : rng_.between(0, 9));
+      if (c_.aligned || rng_.chance(0.4)) distance = (distance + vector - 1) / vector * vector;
+      if (!c_.aligned && rng_.chance(0.15)) distance = -distance;
+      if (repeats && rng_.chance(0.1)) distance = 0;
+      if (distance == 0 && !repeats) distance = 1;  // of groups that are all empty
+    }
+    given.group_stride = distance;
+    const int64_t last = distance * static_cast<int64_t>(std::max<std::size_t>(views.size(), 1) - 1),
+                  first_element = low + std::min<int64_t>(0, last);
+    View all{1, high - low + magnitude(last), 0, 1, 0};
+    if (high == low) all.cols = 0;
+    place({&all}, given);
+    given.base = all.offset - first_element;
+    for (std::size_t i = 0; i < views.size(); ++i) views[i]->offset = given.base + static_cast<int64_t>(i) * distance;
+  }
+
+  Case& c_;
+  Rng& rng_;
+  std::vector<int64_t> starts_;
+  std::size_t element_ = 1;
+};
+
+}  // namespace
+
+void draw_form(Case& c, Rng& rng) {
+  const auto same = [&](int64_t Group::*size) {
+    return std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& g) { return g.*size == c.groups[0].*size && g.*size >= 0; });
+  };
+  std::vector<ggemm_grouped_form> fits = {GGEMM_GROUPS_BATCH, GGEMM_GROUPS_MASKED};
+  if (same(&Group::n) && same(&Group::k)) fits.insert(fits.end(), 3, GGEMM_GROUPS_RAGGED_M);
+  if (same(&Group::n) && same(&Group::m)) fits.insert(fits.end(), 3, GGEMM_GROUPS_RAGGED_K);
+  // At a distance every group takes as much room as the largest.
+  double m = 0, n = 0, k = 0;
+  for (const Group& g : c.groups)
+    m = std::max(m, static_cast<double>(g.m)), n = std::max(n, static_cast<double>(g.n)), k = std::max(k, static_cast<double>(g.k));
+  const bool too_large = static_cast<double>(c.groups.size()) * std::max({m * n, m * k, n * k}) > most_elements;
+  if (rng.chance(0.3) || too_large) return;
+  c.form = fits[rng.below(fits.size())];
+  c.beyond = rng.chance(0.2);
+  const int64_t slack = rng.chance(0.5) ? 0 : rng.between(1, 17);
+  int64_t Group::*const size = c.form == GGEMM_GROUPS_RAGGED_K ? &Group::k : &Group::m;
+  int64_t sum = 0, most = 0;
+  for (Group& g : c.groups) {
+    if (ragged(c)) g.*size = std::max<int64_t>(0, g.*size);
+    sum += g.*size, most = std::max(most, g.*size);
+  }
+  c.stored_m = c.form == GGEMM_GROUPS_MASKED ? most + slack : sum + (c.beyond ? 0 : slack);
+  c.stored_k = sum + (c.beyond ? 0 : slack);
+  // Sources of what is no constant of the form.
+  const bool fixed_m = c.form == GGEMM_GROUPS_RAGGED_K, fixed_n = ragged(c), fixed_k = c.form == GGEMM_GROUPS_RAGGED_M;
+  c.given_m = fixed_m ? Given{} : c.form == GGEMM_GROUPS_RAGGED_M ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::m);
+  c.given_n = fixed_n ? Given{} : draw_size_source(rng, c.groups, &Group::n);
+  c.given_k = fixed_k ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
+}
+
+void draw_formed(Case& c, Rng& rng) {
+  const CaseType& t = c.type;
+  const bool ragged_m = c.form == GGEMM_GROUPS_RAGGED_M, ragged_k = c.form == GGEMM_GROUPS_RAGGED_K, masked = c.form == GGEMM_GROUPS_MASKED;
+  const Group empty{}, &first = c.groups.empty() ? empty : c.groups[0];
+  const auto constant = [](const Given& g) { return g.kind == GGEMM_SOURCE_CONST; };
+  const Stored m{ragged_m || masked ? c.stored_m : first.m, ragged_m || masked || constant(c.given_m)}, n{first.n, constant(c.given_n)},
+      k{ragged_k ? c.stored_k : first.k, ragged_k || constant(c.given_k)};
+  for (Group& g : c.groups) {
+    set_shapes(t, g);
+    if (masked) g.a.rows = g.c.rows = g.d.rows = c.stored_m;
+    set_scale_shapes(t, g, masked ? c.stored_m : g.m);
+  }
+  FormDrawer drawer(c, rng);
+  c.given_a = drawer.matrix(&Group::a, t.a, t.layout_a, true, {m, k, ragged_m, ragged_k});
+  c.given_b = drawer.matrix(&Group::b, t.b, t.layout_b, true, {k, n, ragged_k, false});
+  c.given_d = drawer.matrix(&Group::d, t.d, t.layout_d, false, {m, {t.columns(n.size), n.constant}, ragged_m, false});
+  c.given_c =
+      c.use_of_c == UseOfC::same_as_d ? c.given_d : drawer.matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true, {m, n, ragged_m, false});
+  if (t.bias) c.given_bias = drawer.bias();
+  c.given_scale_a = drawer.scales(&Group::scale_a, t.scale_a, m, k, ragged_m, ragged_k, true);
+  c.given_scale_b = drawer.scales(&Group::scale_b, t.scale_b, n, k, false, ragged_k, false);
+  for (Group& g : c.groups) {
+    if (c.use_of_c == UseOfC::same_as_d) g.c = g.d;
+    set_shapes(t, g);
+    set_scale_shapes(t, g, g.m);
+    if (no_product(g)) g.scale_a.rows = g.scale_a.cols = g.scale_b.rows = g.scale_b.cols = 0;
+  }
+  set_expectations(c, rng);
+}
+
+}  // namespace ggemm::tests
