@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record. Four threads a group: one for each of A, B and D, one for the rest.
+// Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record. Four threads a group: one
+// for each of A, B and D, one for the rest.
 #include "ptx/tensor.cuh"
 #include "scheduler/group_params.cuh"
-#include "tile/lines.cuh"
+#include "lines.cuh"
 
 using namespace ggemm::kernels;
 

@@ -13,7 +13,9 @@ using Reduction = ClusterReduction<T, Mainloop>;
 using Epilogue = StagedEpilogue<T, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
-constexpr int PRODUCER_REGISTERS = T::GROUPED ? 88 : Mainloop::CONSUMERS > 1 ? 40 : 24, CONSUMER_REGISTERS = T::GROUPED ? 208 : 232;
+// A lone consumer has what it needs without.
+constexpr bool MOVE_REGISTERS = Mainloop::CONSUMERS > 1;
+constexpr int PRODUCER_REGISTERS = T::GROUPED ? 88 : 40, CONSUMER_REGISTERS = T::GROUPED ? 208 : 232;
 
 // What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers.
 struct Cta {
@@ -145,14 +147,14 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
   if constexpr (Mainloop::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
   if (threadIdx.x < PRODUCER_THREADS) {
-    ptx::registers_release<PRODUCER_REGISTERS>();
+    if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
     form.produce(cta);
     if constexpr (T::CLUSTER_K > 1) {
       __syncwarp();
       ptx::cluster_barrier();  // the reduction's
     }
   } else {
-    ptx::registers_take<CONSUMER_REGISTERS>();
+    if constexpr (MOVE_REGISTERS) ptx::registers_take<CONSUMER_REGISTERS>();
     form.consume(cta);
   }
   // No CTA leaves while another may still write to its ring, arrive at its barriers or read its sums.

@@ -6,12 +6,13 @@ usage() {
 Usage: tests/run.sh [--help] [--quick]
 
 Installs what is missing (tools/setup.sh), builds ggemm with its tests into build/tests and runs them all, then the
-suites of the CPU device once more with the address and undefined-behaviour sanitizers (build/asan).
+suites of the CPU device once more with the address and undefined-behaviour sanitizers (build/asan), then the bindings and
+packages (tests/bindings/run.sh), of which those are skipped whose language is not there.
 No GPU is needed. The last line counts what passed, failed and was skipped; the exit code is 0 if nothing failed.
 
-  --quick   without the sanitizers and the tests labelled slow
+  --quick   without the sanitizers, the bindings and the tests labelled slow
 
-With CI=true a test that was skipped for anything but a GPU counts as failed.
+With CI=true the languages are installed too, and a test that was skipped for anything but a GPU counts as failed.
 One test: ctest --test-dir build/tests -R '<part of its name>' --output-on-failure
 TXT
 }
@@ -25,7 +26,9 @@ for argument in "$@"; do
 done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-tools/setup.sh test
+profile=test
+if [ "${CI:-}" = true ] && [ $quick = 0 ]; then profile=bindings; fi
+tools/setup.sh "$profile"
 source build/deps/env
 source tools/build.sh
 ctest=$(dirname "$ggemm_cmake")/ctest
@@ -60,5 +63,8 @@ else
   build build/asan -DGGEMM_BUILD_TESTS=ON -DGGEMM_BUILD_TOOLS=OFF -DGGEMM_WERROR=ON -DGGEMM_SANITIZE=address,undefined \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DGGEMM_CUDA_INCLUDE=$ggemm_cuda_include"
   run_suite sanitizers build/asan
+  echo "== bindings"
+  suites+=("$results/bindings.xml")
+  tests/bindings/run.sh --junit "$results/bindings.xml" || true
 fi
 python3 tests/summary.py "${suites[@]}"

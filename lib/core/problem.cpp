@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/problem_checks.hpp"
-#include "tile/lines.cuh"
+#include "lines.cuh"
 
 namespace ggemm::core {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/tensor_params.hpp"
 
-#include "tile/lines.cuh"
+#include "lines.cuh"
 
 namespace ggemm::cuda {
 namespace {

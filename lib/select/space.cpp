@@ -220,6 +220,7 @@ constexpr Rule sm90_rules[] = {
        return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && c.cluster_m * c.cluster_n == 1 && !q.type.grouped);
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+    {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {

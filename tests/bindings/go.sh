@@ -13,7 +13,8 @@ that uses the module from a clean folder.
   --work <folder>    where everything made here goes (build/go)
   --quick            without the race detector, staticcheck and the oldest Go
 
-What is missing is named. Without Go the exit code is 4, which stands for skipped, but 1 with CI=true.
+What is missing is named. Without Go the exit code is 4, which stands for skipped, but 1 with CI=true. An oldest Go that
+cannot be downloaded is left out.
 TXT
 }
 build= work= quick=0
@@ -33,56 +34,39 @@ staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 name=go
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 work=${work:-$top/build/go}
-if ! have go || ! have pkg-config; then
-  lacks "needs Go ${oldest%.*} or later (https://go.dev/dl, or the distribution's package golang-go) and pkg-config (apt-get install pkg-config)"
-  exit 4
-fi
+have go || missing "there is no Go: install ${oldest%.*} or later (https://go.dev/dl, or the distribution's package golang-go)"
 version=$(go env GOVERSION)
-if [ "$(printf '%s\n' "go${oldest%.*}" "$version" | sort -V | head -n 1)" != "go${oldest%.*}" ]; then
-  lacks "there is $version, and the module needs Go ${oldest%.*} or later (https://go.dev/dl)"
-  exit 4
-fi
+[ "$(printf '%s\n' "go${oldest%.*}" "$version" | sort -V | head -n 1)" = "go${oldest%.*}" ] ||
+  missing "there is $version, and the module needs Go ${oldest%.*} or later (https://go.dev/dl)"
 cd "$top"
 mkdir -p "$work"
 
-# -------------------------------------------------------------------------------------------------------- the library
-if [ -z "$build" ]; then
-  step "building the library"
-  tools/setup.sh build
-  source build/deps/env
-  source tools/build.sh
-  build=$top/build/lib
-  ggemm_build "$build" -DGGEMM_BUILD_TESTS=OFF -DGGEMM_BUILD_TOOLS=OFF -- ggemm
-fi
-rm -rf "$work/prefix" "$work/consumer"
-cmake=$(sed -n 's/^CMAKE_COMMAND:INTERNAL=//p' "$build/CMakeCache.txt")
-"$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
-libdir=$(dirname "$(find "$work/prefix" -name libggemm.so)")
-export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
-# No call below may write into the user's cache; the module has no dependencies, and the sources may lie in anyone's repository.
-export GGEMM_CACHE_DIR=$work/cache GOFLAGS=-buildvcs=false GOWORK=off GOTOOLCHAIN=local
+install_library
+rm -rf "$work/consumer"
+# The module has no dependencies, and the sources may lie in anyone's repository.
+export GOFLAGS=-buildvcs=false GOWORK=off GOTOOLCHAIN=local
 # The driver for tests shows how calls reach a GPU, where the build has it and NVRTC is there to compile for it.
 fake=$build/tests/fake_driver/libcuda.so.1
 if [ -f "$fake" ] && [ -n "${GGEMM_NVRTC:-}" ]; then
   export GGEMM_FAKE_DRIVER=$fake
 else
-  lacks "calls on a CUDA device are not tested: needs a build with tests (--build) and \$GGEMM_NVRTC"
+  leave_out "calls on a CUDA device: needs a build with tests (--build) and \$GGEMM_NVRTC"
 fi
 
 cd bindings/go
 # ------------------------------------------------------------------------------------------------------------ the text
 step "format and vet ($version)"
 unformatted=$(gofmt -l .)
-[ -z "$unformatted" ] || { echo "go: not as gofmt writes it: $unformatted" >&2; exit 1; }
+[ -z "$unformatted" ] || die "not as gofmt writes it: $unformatted"
 go vet ./...
-python3 ../../tests/bindings/snippets.py show ../../docs/go.md go 1 >"$work/main.go"
-python3 ../../tests/bindings/snippets.py check ../../docs/go.md go example_test.go "$work/main.go"
+python3 "$snippets" show ../../docs/go.md go 1 >"$work/main.go"
+python3 "$snippets" check ../../docs/go.md go example_test.go "$work/main.go"
 
 # ----------------------------------------------------------------------------------------------------------- the tests
 race=-race
 if [ $quick = 1 ]; then race=; fi
 step "tests, with cgocheck2${race:+ and the race detector}"
-GOEXPERIMENT=cgocheck2 GODEBUG=cgocheck=1 go test -count=1 $race .
+GOEXPERIMENT=cgocheck2 GODEBUG=cgocheck=1 go test -count=1 -timeout=30m $race .
 
 step "cost of a warm call"
 GGEMM_TEST_OVERHEAD=1 go test -count=1 -v -run Overhead ./internal/overhead | grep -v '^=== '
@@ -94,24 +78,23 @@ mv "$work/main.go" "$work/consumer"
 output=$(
   cd "$work/consumer"
   unset PKG_CONFIG_PATH LD_LIBRARY_PATH GGEMM_FAKE_DRIVER
-  ggemm=$top prefix=$work/prefix GOPROXY=off bash -euo pipefail -c "$(python3 "$top/tests/bindings/snippets.py" show "$top/docs/go.md" sh)" 2>&1
+  ggemm=$top prefix=$work/prefix GOPROXY=off bash -euo pipefail -c "$(python3 "$snippets" show "$top/docs/go.md" sh)" 2>&1
 )
 echo "$output"
 expected="ggemm $(pkg-config --modversion ggemm) runs on "
-[[ $(tail -n 1 <<<"$output") == "$expected"* ]] || { echo "go: the program must end with '$expected...'" >&2; exit 1; }
+[[ $(tail -n 1 <<<"$output") == "$expected"* ]] || die "the program must end with '$expected...'"
 
 if [ $quick = 1 ]; then echo "go: all passed"; exit 0; fi
 step "staticcheck"
-if GOBIN=$work/bin go install "$staticcheck" 2>"$work/staticcheck.log"; then
+if GOBIN=$work/bin retry quietly go install "$staticcheck"; then
   "$work/bin/staticcheck" ./...
 else
-  cat "$work/staticcheck.log"
-  lacks "staticcheck cannot be had"
+  leave_out "staticcheck cannot be had"
 fi
 step "Go $oldest"
-if GOTOOLCHAIN=go$oldest go version >/dev/null 2>&1; then
-  GOTOOLCHAIN=go$oldest go test -count=1 .
+if GOTOOLCHAIN=go$oldest retry quietly go version; then
+  GOTOOLCHAIN=go$oldest go test -count=1 -timeout=30m .
 else
-  lacks "Go $oldest cannot be had"
+  leave_out "Go $oldest cannot be had"
 fi
 echo "go: all passed"

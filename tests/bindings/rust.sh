@@ -13,7 +13,8 @@ promised, and a program built from the packed crates alone. Crates are downloade
   --work <folder>    where everything made here goes (build/rust)
   --quick            without the oldest Rust and the packed crates
 
-What is missing is named. Without cargo the exit code is 4, which stands for skipped, but 1 with CI=true.
+What is missing is named. Without cargo the exit code is 4, which stands for skipped, but 1 with CI=true. An oldest Rust
+that cannot be downloaded is left out.
 TXT
 }
 build= work= quick=0
@@ -35,43 +36,25 @@ name=rust
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 work=${work:-$top/build/rust}
 
-if ! have cargo; then
-  lacks "there is no cargo: install Rust $oldest or later (https://rustup.rs, or the distribution's packages cargo, rust-clippy and rustfmt)"
-  exit 4
-fi
+have cargo || missing "there is no cargo: install Rust $oldest or later (https://rustup.rs, or the distribution's packages cargo, rust-clippy and rustfmt)"
 cd "$top"
 mkdir -p "$work"
-export CARGO_TARGET_DIR=$work/target CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 RUST_BACKTRACE=0
-if have ccache; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+export CARGO_TARGET_DIR=$work/target CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_NET_RETRY=5 RUST_BACKTRACE=0
+if have ccache; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 
-# -------------------------------------------------------------------------------------------------------- the library
-if [ -z "$build" ]; then
-  step "building the library"
-  tools/setup.sh build
-  source build/deps/env
-  source tools/build.sh
-  build=$top/build/lib
-  ggemm_build "$build" -DGGEMM_BUILD_TESTS=OFF -DGGEMM_BUILD_TOOLS=OFF -- ggemm
-fi
-rm -rf "$work/prefix"
-cmake=$(sed -n 's/^CMAKE_COMMAND:INTERNAL=//p' "$build/CMakeCache.txt")
-"$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
-libdir=$(dirname "$(find "$work/prefix" -name libggemm.so)")
-export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
-have pkg-config || { echo "rust: pkg-config is missing: apt-get install pkg-config" >&2; exit 1; }
-# No call below may write into the user's cache.
-export GGEMM_CACHE_DIR=$work/cache
+install_library
 
 cd bindings/rust
 # ------------------------------------------------------------------------------------------------------------ the text
 step "format"
 cargo fmt --all --check
+retry quietly cargo fetch --locked
 
 step "bindings against include/ggemm.h"
 if [ -z "${LIBCLANG_PATH:-}" ]; then
   if [ ! -d "$work/venv" ]; then
     python3 -m venv "$work/venv.new"
-    "$work/venv.new/bin/pip" install --quiet --disable-pip-version-check "libclang==$libclang"
+    retry quietly "$work/venv.new/bin/pip" install --quiet --disable-pip-version-check "libclang==$libclang"
     mv "$work/venv.new" "$work/venv"
   fi
   LIBCLANG_PATH=$(dirname "$(find "$work/venv" -name 'libclang*.so' | head -n 1)")
@@ -94,19 +77,19 @@ cargo test --quiet --locked --features "$features"
 step "cost of a warm call"
 cargo bench --quiet --locked -p ggemm --bench overhead -- --check
 
-if [ $quick = 1 ]; then exit 0; fi
+if [ $quick = 1 ]; then echo "rust: all passed"; exit 0; fi
 step "Rust $oldest"
 if have rustup && { rustup run "$oldest" rustc --version >/dev/null 2>&1 ||
-  { [ "${CI:-}" = true ] && rustup toolchain install "$oldest" --profile minimal; }; }; then
+  { [ "${CI:-}" = true ] && retry quietly timeout 600 rustup toolchain install "$oldest" --profile minimal; }; }; then
   rustup run "$oldest" cargo check --quiet --locked --all-targets --features "$features" --target-dir "$work/target-$oldest"
 else
-  lacks "there is no Rust $oldest: rustup toolchain install $oldest --profile minimal"
+  leave_out "there is no Rust $oldest: rustup toolchain install $oldest --profile minimal"
 fi
 
 # ---------------------------------------------------------------------------------------------------- the packed crates
 step "a program from the packed crates"
 rm -rf "$work/packed" "$work/target/package"
-cargo package --quiet --locked --allow-dirty --no-verify -p ggemm-sys -p ggemm
+retry quietly cargo package --quiet --locked --allow-dirty --no-verify -p ggemm-sys -p ggemm
 mkdir -p "$work/packed"
 for crate in ggemm-sys ggemm; do
   tar -xzf "$work"/target/package/$crate-[0-9]*.crate -C "$work/packed"
@@ -115,8 +98,8 @@ done
 cp -r "$top/tests/bindings/rust_consumer" "$work/packed/consumer"
 cd "$work/packed/consumer"
 # pkg-config knows no ggemm here, so the sources in the crate are built.
-env -u LD_LIBRARY_PATH PKG_CONFIG_LIBDIR=/nonexistent PKG_CONFIG_PATH='' CARGO_TARGET_DIR="$work/packed/target" cargo build --quiet
+retry env -u LD_LIBRARY_PATH PKG_CONFIG_LIBDIR=/nonexistent PKG_CONFIG_PATH='' CARGO_TARGET_DIR="$work/packed/target" cargo build --quiet
 output=$(env -u LD_LIBRARY_PATH "$work/packed/target/debug/consumer")
 echo "$output"
-[ "$(tail -n 1 <<<"$output")" = 11 ] || { echo "rust: the program must end with 11" >&2; exit 1; }
+[ "$(tail -n 1 <<<"$output")" = 11 ] || die "the program must end with 11"
 echo "rust: all passed"

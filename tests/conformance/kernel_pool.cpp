@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
 #include "support/formats.hpp"
 
@@ -40,11 +41,20 @@ std::string tile_part(const std::string& name) {
 ggemm_dtype usual_output(const CaseType& t) { return t.sums_i32() ? GGEMM_I32 : t.sums_f64() ? GGEMM_F64 : t.a == t.b ? t.a : GGEMM_F32; }
 
 // A product that a kernel with demands on alignment takes too.
-Case ordinary(const CaseType& type) {
+Case ordinary(const CaseType& type, std::int64_t m = 256) {
   Drawing drawing;
   drawing.grouped = type.grouped;
   drawing.aligned = true;
-  return draw_sized_case(drawing, type, {{256, 256, 256}}, 0);
+  return draw_sized_case(drawing, type, {{m, 256, 256}}, 0);
+}
+
+// Whether the library takes a name for products of this type, be it in its table or not: it says so for an empty product too, for which it compiles nothing.
+bool takes_name(ggemm_context* context, const CaseType& type, const std::string& name) {
+  if (type.grouped) return false;
+  Call call;
+  describe(ordinary(type, 0), call);
+  call.force(name);
+  return ggemm_gemm(context, &call.gemm, &call.gemm_args, nullptr) == GGEMM_OK;
 }
 
 template <class T>
@@ -52,26 +62,14 @@ void shuffle(std::vector<T>& items, Rng& rng) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);
 }
 
-// More tiles than a GPU has multiprocessors, so that persistent kernels go round and raster groups are whole.
-std::vector<Size> many_tiles(const KernelClass& kernel, Rng& rng) {
-  const Size& tile = kernel.tile;
-  if (kernel.type.grouped) {
-    std::vector<Size> sizes(static_cast<std::size_t>(rng.between(50, 300)));
-    const Size common{rng.between(1, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
-    const bool own_m = rng.chance(0.7), own_n = own_m && rng.chance(0.5), own_k = !own_m || own_n;  // ragged forms want two sizes in common
-    for (Size& s : sizes) s = {own_m ? rng.between(0, 3 * tile.m / 2) : common.m, own_n ? rng.between(1, 3 * tile.n / 2) : common.n, own_k ? rng.between(0, 2 * tile.k) : common.k};
-    return sizes;
-  }
-  const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(140, 420));
-  const int64_t rows = std::min(tiles, rng.pick<int64_t>({1, 2, 3, 5, 8, 13, 20, tiles})), columns = tiles / rows;
-  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
-}
-
 }  // namespace
 
 std::string dtype_label(const CaseType& type) { return type.compute == GGEMM_COMPUTE_TF32 ? "tf32" : type.a == type.b ? name_of(type.a) : "mixed"; }
 
 KernelPool::KernelPool(const Options& options, ggemm_context* context) : options_(options), context_(context) {
+  ggemm_device_info info = GGEMM_DEVICE_INFO_INIT;
+  if (ggemm_context_device(context, &info)) throw std::runtime_error(std::string("ggemm_context_device: ") + ggemm_last_error());
+  multiprocessors_ = info.multiprocessors;
   Found found;
   CaseType t;
   for (const bool grouped : {false, true}) {
@@ -102,6 +100,11 @@ void KernelPool::find(const CaseType& type, Found& found) const {
     if ((!options_.family.empty() && c.family != options_.family) || (!options_.config.empty() && name != without_raster(options_.config))) continue;
     found[{c.family, dtype_label(type), type.grouped}][name].push_back({type, c.tile});
   }
+  if (options_.config.empty() || !takes_name(context_, type, options_.config)) return;
+  ggemm_config c = GGEMM_CONFIG_INIT;
+  if (ggemm_config_parse(options_.config.c_str(), &c)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
+  auto& choices = found[{c.family, dtype_label(type), type.grouped}][without_raster(c.name)];
+  if (std::none_of(choices.begin(), choices.end(), [&](const Choice& choice) { return choice.type.layout_a == type.layout_a && choice.type.layout_b == type.layout_b; })) choices.push_back({type, {c.tile_m, c.tile_n, c.tile_k}});
 }
 
 void KernelPool::turn_into_cells(const Found& found) {
@@ -131,6 +134,21 @@ void KernelPool::turn_into_cells(const Found& found) {
   for (const Place& place : places) wheel_.push_back(place.spoke);
 }
 
+// More tiles than the GPU has multiprocessors, so that persistent kernels go round and raster groups are whole.
+std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) const {
+  const Size& tile = kernel.tile;
+  if (kernel.type.grouped) {
+    std::vector<Size> sizes(static_cast<std::size_t>(rng.between(multiprocessors_ / 2, 2 * multiprocessors_ + 40)));
+    const Size common{rng.between(1, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
+    const bool own_m = rng.chance(0.7), own_n = own_m && rng.chance(0.5), own_k = !own_m || own_n;  // ragged forms want two sizes in common
+    for (Size& s : sizes) s = {own_m ? rng.between(0, 3 * tile.m / 2) : common.m, own_n ? rng.between(1, 3 * tile.n / 2) : common.n, own_k ? rng.between(0, 2 * tile.k) : common.k};
+    return sizes;
+  }
+  const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(multiprocessors_ + 8, 3 * multiprocessors_ + 24));
+  const int64_t rows = std::min(tiles, rng.pick<int64_t>({1, 2, 3, 5, 8, 13, 20, tiles})), columns = tiles / rows;
+  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
+}
+
 std::vector<std::string> KernelPool::families() const {
   std::set<std::string> names;
   for (const Cell& cell : cells_) names.insert(cell.row.family);
@@ -149,6 +167,8 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   describe(c, call);
   for (const Configuration& legal : legal_configurations(context_, call))
     if (without_raster(legal.name) == config) return legal.name;
+  // Of one that is not in the table the library says by itself for which products it is legal.
+  if (!options_.config.empty() && without_raster(options_.config) == config && !c.type.grouped) return options_.config;
   return std::nullopt;
 }
 
@@ -184,8 +204,10 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
   // Some kernels take only operands whose alignment the description shows.
   for (int attempt = 0; attempt < 6; ++attempt, drawing.aligned = true) {
     drawing.seed = rng.next();
-    const bool many = number == 1 && kernel.tile.m > 0 && options_.work >= 1 << 22;
-    Case input = many ? draw_sized_case(drawing, kernel.type, many_tiles(kernel, rng), 0) : tests::draw_case(drawing, kernel.type, 0);
+    constexpr double work_of_many = 30000;  // multiply-adds that are asked for, for each multiprocessor
+    const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
+    const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : std::vector<Size>{};
+    Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
     const auto name = legal_name(input, kernel.config);
     if (!name) continue;
     const NameParts parts = split(*name);

@@ -63,10 +63,12 @@ class KernelPool {
   using Found = std::map<RowKey, std::map<std::string, std::vector<Choice>>>;
 
   void find(const CaseType& type, Found& found) const;
+  std::vector<Size> many_tiles(const KernelClass& kernel, Rng& rng) const;
   void turn_into_cells(const Found& found);
   std::optional<std::string> legal_name(const Case& c, const std::string& config) const;  // with the raster group of the library's choice
   const Options& options_;
   ggemm_context* context_;
+  std::int64_t multiprocessors_ = 0;  // 0: the host
   std::vector<Cell> cells_;
   std::vector<Spoke> wheel_;
 };

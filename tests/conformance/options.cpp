@@ -30,8 +30,10 @@ constexpr const char* help =
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I)
   --kind plain|grouped|both
   --family NAME           only this family of kernels
-  --config NAME           only this configuration, where it is legal
+  --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
   --dtype NAME            only this type of A and B: f64 f32 tf32 f16 bf16 e4m3 e5m2 i8 mixed
+  --sizes LIST            MxNxK, separated by commas: the sizes of every random product; one a group, the first where it is plain
+  --repeat N              run every product N times (1); on the emulated GPU each run has another order of events
   --work N                multiply-adds of a product, at most (2^18 on the host; 2^22 on CUDA, where one in each kernel may be larger)
   --workers N             host threads that prepare kernels, run and check products (the cores, at most 32)
   --memory arena|exact    arena: mapped memory between unmapped pages; exact: one plain allocation an operand, for compute-sanitizer (arena)
@@ -69,6 +71,22 @@ void read_shard(const std::string& text, Options& o) {
   if (o.shard >= o.shards) refuse("--shard=" + text + ": I must be below N");
 }
 
+void read_sizes(const std::string& text, Options& o) {
+  o.sizes.clear();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size()), first = text.find('x', begin), second = first == std::string::npos ? first : text.find('x', first + 1);
+    if (second >= end) refuse("--sizes=" + text + " is not MxNxK, ...");
+    o.sizes.push_back({whole("--sizes", text.substr(begin, first - begin)), whole("--sizes", text.substr(first + 1, second - first - 1)), whole("--sizes", text.substr(second + 1, end - second - 1))});
+    begin = end + 1;
+  }
+}
+
+std::string sizes_text(const std::vector<Size>& sizes) {
+  std::string out;
+  for (const Size& s : sizes) out += (out.empty() ? "" : ",") + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+  return out;
+}
+
 void read_modes(const std::string& text, Options& o) {
   o.kernels = o.degenerate = false;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -100,6 +118,8 @@ Options parse_options(int argc, char** argv) {
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
       {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "i8", "mixed"}); }},
+      {"--sizes", [&](auto&, auto& v) { read_sizes(v, o); }},
+      {"--repeat", [&](auto& k, auto& v) { o.repeats = static_cast<int>(whole(k, v)); }},
       {"--work", [&](auto& k, auto& v) { o.work = number(k, v); }},
       {"--workers", [&](auto& k, auto& v) { o.workers = static_cast<int>(whole(k, v)); }},
       {"--memory", [&](auto& k, auto& v) { o.exact_memory = one_of(k, v, {"arena", "exact"}) == "exact"; }},
@@ -137,7 +157,7 @@ std::string repeat_start(const Options& o, const char* mode, const std::string& 
   std::snprintf(text, sizeof text, "ggemm_conformance --device %s --mode %s --seed %llu", o.cuda ? "cuda" : "host", mode,
                 static_cast<unsigned long long>(o.seed));
   return text + (family.empty() ? "" : " --family " + family) + (o.dtype.empty() ? "" : " --dtype " + o.dtype) +
-         (o.config.empty() ? "" : " --config " + o.config) + (o.exact_memory ? " --memory exact" : "");
+         (o.config.empty() ? "" : " --config " + o.config) + (o.exact_memory ? " --memory exact" : "") + (o.sizes.empty() ? "" : " --sizes " + sizes_text(o.sizes)) + (o.repeats == 1 ? "" : " --repeat " + std::to_string(o.repeats));
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct Options {
   std::int64_t first_kernel = 0, only_kernel = -1, only_case = -1;  // -1: all
   std::int64_t shard = 0, shards = 1;      // kernels whose number is `shard` modulo `shards`
   std::string family, config, dtype;       // "": any
+  std::vector<Size> sizes;  // of random products, where given: of one group each
+  int repeats = 1;          // runs of each product
   double work = 0;    // multiply-adds a case; 0: 2^18 on the host, 2^22 on CUDA
   int workers = 0;    // 0: as many as cores, at most 32
   double budget = 0;  // seconds; 0: none

@@ -70,7 +70,11 @@ void Sweep::parallel(std::int64_t count, double deadline, const std::function<vo
 
 void Sweep::judge(Session& session, const RowKey& row, Kind kind, const Case& input, const std::string& config, const std::string& repeat) {
   set_crash_line(repeat);
-  const Outcome outcome = session.run(input, config, check_options(options_.cuda ? row.family : "host", input.type, options_.work));
+  Outcome outcome;
+  for (int i = 0; i < options_.repeats && outcome.verdict == Verdict::right; ++i) {
+    outcome = session.run(input, config, check_options(options_.cuda ? row.family : "host", input.type, options_.work));
+    if (outcome.verdict == Verdict::wrong && options_.repeats > 1) outcome.what += " (run " + std::to_string(i + 1) + " of " + std::to_string(options_.repeats) + ")";
+  }
   if (session.broken()) broken_ = true;
   if (outcome.verdict == Verdict::right) return tally_.passed(row, kind);
   if (outcome.verdict == Verdict::refused) return tally_.refused(row);

@@ -15,7 +15,7 @@ block = re.search(r"^ \* Output:\n((?: \*   .*\n)+)", comment, flags=re.M)
 if not block:
     sys.exit("the first comment has no Output: part")
 expected = [line[len(" *   "):] for line in block.group(1).splitlines()]
-run = subprocess.run(sys.argv[2:], capture_output=True, text=True, timeout=60)
+run = subprocess.run(sys.argv[2:], capture_output=True, text=True, timeout=600)
 printed = run.stdout.splitlines()
 if run.returncode == 0 and printed == expected:
     sys.exit(0)

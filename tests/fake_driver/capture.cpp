@@ -126,6 +126,17 @@ FAKE_DRIVER Result cuStreamEndCapture(cu::Stream handle, Handle* graph) {
   return Result::success;
 }
 
+// How many nodes it has, which is all that is faked.
+FAKE_DRIVER Result cuGraphGetNodes(Handle graph, void* nodes, std::size_t* count) {
+  Call call("cuGraphGetNodes");
+  if (call.fails()) return call.result();
+  const std::shared_ptr<Graph> object = find(state().graphs, graph);
+  if (!object) return Result::invalid_handle;
+  if (nodes) return Result::invalid_value;
+  *count = object->nodes.size();
+  return Result::success;
+}
+
 FAKE_DRIVER Result cuGraphInstantiateWithFlags(Handle* out, Handle graph, unsigned long long) {
   Call call("cuGraphInstantiateWithFlags");
   if (call.fails()) return call.result();

@@ -63,6 +63,8 @@ Worker::Work emulating(std::shared_ptr<const LaunchRecord> record) {
   return [record = std::move(record), seed](Worker&) {
     if (failure_of_kernels() != Result::success) return;
     const fake_launch& launch = record->launch;
+    static const bool tell = std::getenv("GGEMM_EMULATOR_LOG") != nullptr;
+    if (tell) std::fprintf(stderr, "emulated GPU: %s, %u CTAs, GGEMM_EMULATOR_LAUNCH_SEED=%llu\n", launch.kernel, launch.grid[0] * launch.grid[1] * launch.grid[2], static_cast<unsigned long long>(seed));
     const emulator::Failure failure = emulator::run({record->emulated, {launch.grid[0], launch.grid[1], launch.grid[2]}, {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes, launch.parameters[0], seed});
     if (!failure.result) return;
     std::lock_guard lock(state().mutex);

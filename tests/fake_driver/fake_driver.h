@@ -32,6 +32,7 @@
  *   GGEMM_FAKE_MULTIPROCESSORS  how many each device has, whatever its product has
  *   GGEMM_EMULATOR_SEED         what the seeds of emulated launches are drawn from, in the order of submission (0)
  *   GGEMM_EMULATOR_LAUNCH_SEED  every launch's seed, as the message of a failed one says
+ *   GGEMM_EMULATOR_LOG          if set, every launch is told on stderr, with its seed
  */
 #ifndef GGEMM_TESTS_FAKE_DRIVER_H
 #define GGEMM_TESTS_FAKE_DRIVER_H

@@ -25,13 +25,14 @@ KERNELS = {
     "ptx": set(),
     "tile": {"ptx"},
     "params": set(),
+    "lines": {"params"},
     "pipeline": {"params", "ptx", "tile"},
     "scheduler": {"traits", "params", "pipeline", "tile", "ptx"},
     "epilogue": {"traits", "params", "pipeline", "tile", "ptx"},
     "mainloop": {"traits", "params", "pipeline", "tile", "ptx"},
     "traits": {"params", "epilogue", "tile"},
     "tile_loop": {"traits", "params", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
-    "root": {"tile_loop", "traits", "params", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
+    "root": {"tile_loop", "traits", "params", "lines", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
 }
 GROUND = "tile/types.cuh"
 # Kernel headers that lib/ compiles for the CPU: anything but PTX.

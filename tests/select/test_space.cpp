@@ -41,6 +41,8 @@ std::vector<Broken> broken() {
   const core::DeviceFacts h = device(90);
   core::DeviceFacts old = h;
   old.compute_capability = 70;
+  core::DeviceFacts small = h;
+  small.multiprocessors = 2;
   return {
       {"a host", f32, tile(simt, 64, 64, 16, 2, 2, 2), host_device(), "needs a CUDA device"},
       {"8 columns", f32, tile(simt, 64, 8, 16, 2, 1, 2), h, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
@@ -92,6 +94,7 @@ std::vector<Broken> broken() {
       {"clusters of three", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 3, 1), h, "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
       {"three CTAs along k", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 3), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+      {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors as it has CTAs"},
       {"sums that the ring does not hold", f16, along(tile(sm90, 256, 128, 64, 8, 1, 2), 2), h, "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
       {"half a panel", f16, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
       {"D in f64", wide, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "the epilogue stores elements of 4 bytes or fewer"},
@@ -123,7 +126,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
   Rng rng(seed);
   INFO("seed " << seed);
   const std::vector<core::ProblemType> types = every_type();
-  for (int i = 0; i < 300000; ++i) {
+  for (int i = 0; i < 4000000; ++i) {
     core::ProblemType type = types[rng.below(types.size())];
     if (rng.below(8) == 0) type.d = GGEMM_F64;
     if (rng.below(8) == 0) type.unreachable = core::too_long;
@@ -131,10 +134,11 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
-      config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 1, 2, 3}));
+      config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
-    const core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
+    core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
+    if (rng.below(4) == 0) facts.multiprocessors = 1;
     found.insert(reason(type, config, facts));
   }
   for (const std::string& text : found) {

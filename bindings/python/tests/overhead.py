@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a warm call from Python costs over the same call from C: python overhead.py [--count N]. Prints a Markdown table.
+"""What a warm call from Python costs over the same call from C. Prints a Markdown table, and fails if a call costs many times what is promised:
+GGEMM_OVERHEAD_SLACK times, 10 if it is not set, as what else the machine does is in the figures.
 
 The product is tiny, so that on the CPU the call is nearly all there is. On a GPU launches are asynchronous: the host's time is measured, and the
 device is waited for between batches that fit its queue."""
 import argparse
+import os
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -13,6 +16,8 @@ import ggemm
 from ggemm import native
 
 BATCH, REPEATS = 100, 50
+PROMISES = 3, 8, 8  # microseconds of a plan, of the one-call form with and without out
+SLACK = float(os.environ.get("GGEMM_OVERHEAD_SLACK", 10))
 
 
 def batches(run, wait):
@@ -44,23 +49,24 @@ def measure(name, a, b, wait=lambda: None, stream=None):
     calls = [lambda: plan(a, b, out=out), lambda: ggemm.matmul(a, b, out=out), lambda: ggemm.matmul(a, b)]
     figures = [python(call, wait) - from_c for call in calls]
     print(f"| {name} | {from_c:.2f} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |", flush=True)
+    return all(figure <= promise * SLACK for figure, promise in zip(figures, PROMISES))
 
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
     print("| arrays | from C, us | plan(a, b, out=d), + us | matmul(a, b, out=d), + us | matmul(a, b), + us |\n|---|---:|---:|---:|---:|")
     host = np.ones((4, 4), np.float32)
-    measure("numpy", host, host)
+    good = measure("numpy", host, host)
     try:
         import torch
     except ImportError:
         print("torch is not measured: pip install torch")
     else:
         torch_host = torch.ones(4, 4)
-        measure("torch, CPU", torch_host, torch_host)
+        good &= measure("torch, CPU", torch_host, torch_host)
         if torch.cuda.is_available():
             x = torch.ones(64, 64, dtype=torch.float16, device="cuda")
-            measure("torch, CUDA", x, x, torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream)
+            good &= measure("torch, CUDA", x, x, torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream)
     try:
         import cupy
         cupy.cuda.runtime.getDeviceCount()
@@ -68,8 +74,10 @@ def main():
         print(f"cupy is not measured: {type(error).__name__}: {error}")
     else:
         x = cupy.ones((64, 64), np.float16)
-        measure("cupy", x, x, cupy.cuda.runtime.deviceSynchronize, cupy.cuda.get_current_stream().ptr)
+        good &= measure("cupy", x, x, cupy.cuda.runtime.deviceSynchronize, cupy.cuda.get_current_stream().ptr)
+    print("promised: +3 for a plan, +8 for the one-call form")
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -32,18 +31,7 @@ void add_row(int n, double a, const float* b, double* sums) {
 
 }  // namespace
 
-float decode(Element element, uint32_t bits) {
-  static const std::vector<float> f16 = table<F16Format>(65536), e4m3 = table<E4m3Format>(256), e5m2 = table<E5m2Format>(256);
-  switch (element) {
-    case Element::f16: return f16[bits & 0xffff];
-    case Element::bf16: return std::bit_cast<float>(bits << 16);
-    case Element::tf32: return std::bit_cast<float>(bits & ~0x1fffu);
-    case Element::e4m3: return e4m3[bits & 0xff];
-    case Element::e5m2: return e5m2[bits & 0xff];
-    case Element::i8: break;
-  }
-  return static_cast<float>(static_cast<std::int8_t>(bits));
-}
+const Tables tables = {table<F16Format>(65536), table<E4m3Format>(256), table<E5m2Format>(256)};
 
 void multiply(int m, int n, int k, const float* a, const float* b, bool add, float* sums) {
   std::array<double, 256> row;

@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <numeric>
 
@@ -148,7 +149,7 @@ Fiber& Emulation::next_fiber() {
 
 void Emulation::resume(Fiber& fiber) {
   fiber.queued = false;
-  fiber.waits.clear();
+  fiber.waits.format = nullptr;
   running_ = &fiber;
   emulator_switch(&scheduler_stack_, fiber.stack);
   running_ = nullptr;
@@ -232,11 +233,21 @@ std::string Emulation::name(const Fiber& fiber) const {
   return text;
 }
 
+std::string Wait::text() const {
+  if (!format) return "its turn";
+  char out[300];
+  std::snprintf(out, sizeof out, format, values[0], values[1]);
+  if (!barrier) return out;
+  char more[200];
+  std::snprintf(more, sizeof more, " (it is in phase %llu; %u of %u arrivals and %lld bytes are missing)", static_cast<unsigned long long>(barrier->phase), barrier->pending, barrier->arrivals, static_cast<long long>(barrier->bytes));
+  return std::string(out) + more;
+}
+
 // What each thread waits for, neighbours that wait for the same on one line.
 std::string Emulation::stuck() const {
   std::string out;
   for (const Cta& cta : ctas_) {
-    const auto said = [](const Fiber& fiber) { return fiber.exited ? std::string("has ended") : "waits for " + fiber.waits; };
+    const auto said = [](const Fiber& fiber) { return fiber.exited ? std::string("has ended") : "waits for " + fiber.waits.text(); };
     for (std::size_t begin = 0, end = 0; begin < cta.fibers.size(); begin = end) {
       const std::string what = said(cta.fibers[begin]);
       while (end < cta.fibers.size() && said(cta.fibers[end]) == what) ++end;
@@ -272,6 +283,8 @@ namespace {
 
 // The launch that this system thread runs.
 thread_local Emulation* under_way = nullptr;
+std::mutex guards_mutex;
+int guards = 0;
 std::array<struct sigaction, 2> former;
 constexpr std::array fault_signals = {SIGSEGV, SIGBUS};
 
@@ -285,19 +298,20 @@ void on_fault(int signal, siginfo_t* info, void*) {
 class FaultGuard {
  public:
   explicit FaultGuard(Emulation& emulation) : stack_(64 * 1024) {
-    static const bool installed = [] {
-      struct sigaction action {};
-      action.sa_sigaction = on_fault;
-      action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-      for (std::size_t i = 0; i < fault_signals.size(); ++i) sigaction(fault_signals[i], &action, &former[i]);
-      return true;
-    }();
-    (void)installed;
+    std::lock_guard lock(guards_mutex);
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    for (std::size_t i = 0; guards == 0 && i < fault_signals.size(); ++i) sigaction(fault_signals[i], &action, &former[i]);
+    ++guards;
     const stack_t mine{stack_.data(), 0, stack_.size()};
     sigaltstack(&mine, &outer_);
     under_way = &emulation;
   }
   ~FaultGuard() {
+    std::lock_guard lock(guards_mutex);
+    --guards;
+    for (std::size_t i = 0; guards == 0 && i < fault_signals.size(); ++i) sigaction(fault_signals[i], &former[i], nullptr);
     under_way = nullptr;
     sigaltstack(&outer_, nullptr);
   }

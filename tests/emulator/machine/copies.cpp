@@ -199,7 +199,7 @@ void Emulation::store_wait(int pending, bool read_only) {
   while (fiber.store_groups.size() > static_cast<std::size_t>(pending)) {
     const std::shared_ptr<StoreGroup> group = fiber.store_groups.front();
     group->waiter = &fiber;
-    wait_until([&] { return group->unread == 0 && (read_only || group->unwritten == 0); }, [&] { return std::string("cp.async.bulk.wait_group"); });
+    wait_until([&] { return group->unread == 0 && (read_only || group->unwritten == 0); }, [&] { return Wait{"cp.async.bulk.wait_group %lld", {pending}, nullptr}; });
     group->waiter = nullptr;
     fiber.store_groups.pop_front();
   }

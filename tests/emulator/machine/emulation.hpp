@@ -88,6 +88,7 @@ class Emulation final : public Machine {
   static void enter();
   void thread_ends();
   void block();                                     // until somebody wakes this thread
+  // describe: a Wait.
   template <class Condition, class Describe>
   void wait_until(Condition condition, Describe describe) {
     while (!condition()) {
@@ -137,7 +138,7 @@ class Emulation final : public Machine {
   WarpgroupStep& step_at(std::size_t number);
   void drop_steps(Warpgroup& group);
   void take_registers(Warpgroup& group, WarpgroupStep& step, void* sums);
-  void give_back_registers(Warpgroup& group);
+  void give_back_registers(Warpgroup& group, std::size_t end);
   void do_product(Warpgroup& group);
   const char* operand_row(Cta& cta, uint64_t descriptor, uint32_t offset);
   void read_operand(Cta& cta, Element element, bool mn_major, uint64_t descriptor, int span, float* out, bool by_k);

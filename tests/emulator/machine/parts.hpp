@@ -51,6 +51,14 @@ struct AsyncCopy {
   bool on, done;
 };
 
+// What a thread waits for, put into words only when somebody asks.
+struct Wait {
+  const char* format = nullptr;  // of long long values; NULL: it can run
+  std::array<long long, 2> values{};
+  const struct SharedBarrier* barrier = nullptr;  // more to tell of
+  std::string text() const;
+};
+
 struct Fiber {
   Thread* view = nullptr;
   void* stack = nullptr;  // where it was left
@@ -59,7 +67,7 @@ struct Fiber {
   Warpgroup* warpgroup = nullptr;
   int number = 0, lane = 0;  // in the CTA, in the warp
   bool exited = false, queued = false;
-  std::string waits;  // for what; "" if it can run
+  Wait waits;
 
   std::vector<AsyncCopy> copies;          // cp.async, oldest first
   std::vector<std::size_t> copy_groups;   // ends of the committed groups in `copies`
@@ -94,7 +102,8 @@ struct Sums {
   bool integers = false;
   std::vector<uint32_t> values;  // 64 rows of `columns`
   std::array<void*, 128> registers{};
-  int users = 0;  // products that are not done
+  int users = 0;               // products that are not done
+  std::size_t last_group = 0;  // that of the newest
 };
 
 struct WarpgroupStep {

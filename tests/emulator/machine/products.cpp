@@ -32,32 +32,37 @@ constexpr const char* name_of(WarpgroupStep::Kind kind) {
 
 // ------------------------------------------------------------------------------------------------------- products of a warp
 
-// Element `index` of a lane's registers, which hold whole words of elements.
-float element_of(Element element, const void* registers, std::size_t index) {
-  uint32_t bits = 0;
-  const auto bytes = static_cast<std::size_t>(bytes_of(element));
-  std::memcpy(&bits, static_cast<const char*>(registers) + index * bytes, bytes);
-  return decode(element, bits);
-}
-
 // The shapes of 16 rows and 8 columns whose k spans 32 bytes; see kernels/ptx/mma.cuh for which lane holds what.
-template <class Number, class Sum>
-void multiply_wide(Element element, const Meeting& m) {
-  const std::size_t in_word = 4 / static_cast<std::size_t>(bytes_of(element)), depth = 8 * in_word;
-  std::vector<Number> a(16 * depth), b(depth * 8);
-  std::array<Sum, 128> sums;
+template <Element element>
+void multiply_wide(const Meeting& m) {
+  using Word = std::conditional_t<bytes_of(element) == 1, uint8_t, std::conditional_t<bytes_of(element) == 2, uint16_t, uint32_t>>;
+  using Sum = std::conditional_t<element == Element::i8, int32_t, float>;
+  using Number = std::conditional_t<element == Element::i8, int32_t, double>;  // in which integers wrap
+  constexpr std::size_t in_word = 4 / sizeof(Word), depth = 8 * in_word;
+  const auto number = [](const void* registers, std::size_t index) {
+    if constexpr (element == Element::i8) return static_cast<Number>(static_cast<const int8_t*>(registers)[index]);
+    else return static_cast<Number>(decode(element, static_cast<const Word*>(registers)[index]));
+  };
+  Number a[16][depth], b[depth][8];
   for (std::size_t lane = 0; lane < 32; ++lane) {
     const std::size_t g = lane / 4, t = lane % 4;
     for (std::size_t r = 0; r < 4; ++r)
       for (std::size_t e = 0; e < in_word; ++e) {
-        a[(g + r % 2 * 8) * depth + (t + r / 2 * 4) * in_word + e] = static_cast<Number>(element_of(element, m.a[lane], r * in_word + e));
-        if (r < 2) b[((t + r * 4) * in_word + e) * 8 + g] = static_cast<Number>(element_of(element, m.b[lane], r * in_word + e));
+        a[g + r % 2 * 8][(t + r / 2 * 4) * in_word + e] = number(m.a[lane], r * in_word + e);
+        if (r < 2) b[(t + r * 4) * in_word + e][g] = number(m.b[lane], r * in_word + e);
       }
-    for (std::size_t i = 0; i < 4; ++i) sums[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = static_cast<const Sum*>(m.out[lane])[i];
   }
-  multiply(16, 8, static_cast<int>(depth), a.data(), b.data(), true, sums.data());
-  for (std::size_t lane = 0; lane < 32; ++lane)
-    for (std::size_t i = 0; i < 4; ++i) static_cast<Sum*>(m.out[lane])[i] = sums[(lane / 4 + i / 2 * 8) * 8 + 2 * (lane % 4) + i % 2];
+  for (std::size_t row = 0; row < 16; ++row) {
+    Number sums[8];
+    const auto at = [&](std::size_t column) -> Sum& { return static_cast<Sum*>(m.out[row % 8 * 4 + column / 2])[row / 8 * 2 + column % 2]; };
+    for (std::size_t column = 0; column < 8; ++column) sums[column] = static_cast<Number>(at(column));
+    for (std::size_t k = 0; k < depth; ++k)
+      for (std::size_t column = 0; column < 8; ++column) {
+        if constexpr (element == Element::i8) sums[column] = static_cast<Number>(static_cast<uint32_t>(sums[column]) + static_cast<uint32_t>(a[row][k] * b[k][column]));
+        else sums[column] += a[row][k] * b[k][column];
+      }
+    for (std::size_t column = 0; column < 8; ++column) at(column) = static_cast<Sum>(sums[column]);
+  }
 }
 
 void multiply_f64(const Meeting& m) {
@@ -73,10 +78,10 @@ void multiply_f64(const Meeting& m) {
 void Emulation::multiply(Mma kind, void* sums, const void* a, const void* b) {
   together("mma.sync", static_cast<uint64_t>(kind), 0xffffffffu, sums, a, b, 0, [](Meeting& m) {
     switch (static_cast<Mma>(m.key)) {
-      case Mma::f16: return multiply_wide<float, float>(Element::f16, m);
-      case Mma::bf16: return multiply_wide<float, float>(Element::bf16, m);
-      case Mma::tf32: return multiply_wide<float, float>(Element::tf32, m);
-      case Mma::i8: return multiply_wide<int8_t, int32_t>(Element::i8, m);
+      case Mma::f16: return multiply_wide<Element::f16>(m);
+      case Mma::bf16: return multiply_wide<Element::bf16>(m);
+      case Mma::tf32: return multiply_wide<Element::tf32>(m);
+      case Mma::i8: return multiply_wide<Element::i8>(m);
       case Mma::f64: return multiply_f64(m);
     }
   });
@@ -140,11 +145,7 @@ void Emulation::set_registers(int count, bool take) {
         group.registers = count;
         return true;
       },
-      [&] {
-        char out[120];
-        std::snprintf(out, sizeof out, "%s %d (%d registers a thread are free)", what, count, cta.free_registers);
-        return std::string(out);
-      });
+      [&] { return Wait{"setmaxnreg to %lld (%lld registers a thread are free)", {count, cta.free_registers}, nullptr}; });
 }
 
 void Emulation::product_fence() {
@@ -173,6 +174,7 @@ void Emulation::take_registers(Warpgroup& group, WarpgroupStep& step, void* regi
       group.in_flight.push_back(step.sums);
     }
     ++step.sums->users;
+    step.sums->last_group = group.open_group;
   }
   if ((held != fiber.sums_in_flight.end()) != (step.sums->registers[thread] != nullptr)) fail(launch_failed, "wgmma.mma_async: not the same registers as in the warpgroup's other threads");
   if (held != fiber.sums_in_flight.end()) return;
@@ -216,21 +218,17 @@ void Emulation::product_wait(int pending) {
         group.waiting.push_back(&fiber);
         return false;
       },
-      [&] {
-        char out[100];
-        std::snprintf(out, sizeof out, "wgmma.wait_group %d (%d of 128 threads are there)", pending, step_at(number).arrived);
-        return std::string(out);
-      });
+      [&] { return Wait{"wgmma.wait_group %lld (%lld of 128 threads are there)", {pending, step_at(number).arrived}, nullptr}; });
   // The first of them that gets here gives the registers back for all.
-  give_back_registers(group);
+  give_back_registers(group, group.open_group - std::min(group.open_group, static_cast<std::size_t>(pending)));
   drop_steps(group);
 }
 
-// Sums that no product will write any more go back to the threads' registers.
-void Emulation::give_back_registers(Warpgroup& group) {
+// Sums of groups before `end`, which are done, go back to the threads' registers.
+void Emulation::give_back_registers(Warpgroup& group, std::size_t end) {
   const std::size_t first = static_cast<std::size_t>(group.number) * group_threads;
   std::erase_if(group.in_flight, [&](const std::shared_ptr<Sums>& sums) {
-    if (sums->users > 0) return false;
+    if (sums->last_group >= end) return false;
     const std::size_t count = static_cast<std::size_t>(sums->columns) / 2;
     for (std::size_t thread = 0; thread < group_threads; ++thread) {
       auto* const words = static_cast<uint32_t*>(sums->registers[thread]);

@@ -11,10 +11,8 @@ namespace emulator {
 namespace {
 
 template <class... Values>
-std::string text(const char* format, Values... values) {
-  char out[300];
-  std::snprintf(out, sizeof out, format, values...);
-  return out;
+Wait waiting(const char* format, Values... values) {
+  return {format, {static_cast<long long>(values)...}, nullptr};
 }
 
 constexpr int64_t most_bytes = (1 << 20) - 1;   // a barrier's tx-count (PTX ISA, "mbarrier")
@@ -33,8 +31,7 @@ Meeting& Emulation::meet(const char* what, uint64_t key, uint32_t lanes, void* o
   const uint32_t bit = 1u << fiber.lane;
   if (!(lanes & bit)) fail(illegal_instruction, "%s with lanes %08x, which its own is not among", what, lanes);
   if (!m.open) {
-    m = Meeting{};
-    m.open = true, m.what = what, m.key = key, m.lanes = lanes;
+    m.open = true, m.what = what, m.key = key, m.lanes = lanes, m.arrived = 0;
     for (int lane = 0; lane < 32; ++lane)
       if ((lanes >> lane & 1) && (!fiber.warp->lanes[static_cast<std::size_t>(lane)] || fiber.warp->lanes[static_cast<std::size_t>(lane)]->exited))
         fail(illegal_instruction, "%s by lanes %08x, of which lane %d has ended or was never there", what, lanes, lane);
@@ -64,7 +61,7 @@ void Emulation::together(const char* what, uint64_t key, uint32_t lanes, void* o
     all(m);
     return leave(m);
   }
-  running_->waits = text("the other lanes of its warp at %s (here: %08x of %08x)", what, m.arrived, m.lanes);
+  running_->waits = waiting("the other lanes of its warp at an instruction of all (%#llx of %#llx are there)", m.arrived, m.lanes);
   block();
 }
 
@@ -152,7 +149,7 @@ void Emulation::barrier(int number, int threads) {
     block();
     return;
   }
-  fiber.waits = threads ? text("bar.sync %d (%zu of %d threads are there)", number, barrier.arrived.size(), threads) : text("__syncthreads");
+  fiber.waits = threads ? waiting("bar.sync %lld, of %lld threads", number, threads) : waiting("__syncthreads");
   block();
 }
 
@@ -193,7 +190,7 @@ void Emulation::cluster_wait() {
         cluster_waiting_.push_back(&fiber);
         return false;
       },
-      [&] { return text("barrier.cluster (%d of %d threads are there)", cluster_arrived_, live_); });
+      [&] { return waiting("barrier.cluster (%lld of %lld threads are there)", cluster_arrived_, live_); });
   cluster_tokens_.erase(&fiber);
 }
 
@@ -324,9 +321,9 @@ void Emulation::barrier_wait(uint32_t address, uint32_t parity) {
         return false;
       },
       [&] {
-        const SharedBarrier& barrier = cta.barriers.at(address);
-        return text("the mbarrier at %u, parity %u (it is in phase %llu; %u of %u arrivals and %lld bytes are missing)", address, parity, static_cast<unsigned long long>(barrier.phase), barrier.pending,
-                    barrier.arrivals, static_cast<long long>(barrier.bytes));
+        Wait wait = waiting("the mbarrier at %lld, parity %lld", address, parity);
+        wait.barrier = &cta.barriers.at(address);
+        return wait;
       });
 }
 

@@ -120,7 +120,7 @@ std::string device_headers() {
 }
 
 std::vector<std::string> Program::command(const std::vector<std::string>& options) const {
-  std::vector<std::string> words = {environment("GGEMM_EMULATOR_CXX", GGEMM_EMULATOR_COMPILER), "-std=c++20", "-O1", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
+  std::vector<std::string> words = {environment("GGEMM_EMULATOR_CXX", GGEMM_EMULATOR_COMPILER), "-std=c++20", "-O1", "-w", "-Wno-psabi", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
                                     "-fno-stack-protector", "-fno-gnu-unique", "-ffp-contract=off", "-fno-math-errno", "-include", std::string(GGEMM_EMULATOR_DEVICE) + "/cuda.hpp"};
   std::istringstream more(environment("GGEMM_EMULATOR_FLAGS", ""));
   for (std::string flag; more >> flag;) words.push_back(flag);

@@ -46,11 +46,11 @@ std::string kernel_description(const std::string& text) {
   const std::string name = head.substr(begin, end - begin);
   return "\n#define EMULATOR_TEXT_(x) #x\n#define EMULATOR_TEXT(x) EMULATOR_TEXT_(x)\n"
          "extern \"C\" __attribute__((visibility(\"default\"))) const ::emulator::Kernel* emulator_kernel() {\n"
-         "  using Parameters = decltype(::emulator::parameters_of(&" + name + "));\n"
-         "  static const int bounds[2] = {" + arguments_of(head, "__launch_bounds__") + "}, cluster[3] = {" + arguments_of(head, "__cluster_dims__") + "};\n"
-         "  static const ::emulator::Kernel kernel = ::emulator::describe(&" + name + ", EMULATOR_TEXT(" + name + "),\n"
-         "      [](const void* parameters) { " + name + "(*static_cast<const Parameters*>(parameters)); }, bounds, cluster);\n"
-         "  return &kernel;\n}\n";
+         "  using Emulated = decltype(::emulator::parameters_of(&" + name + "));\n"
+         "  static const int emulator_bounds[2] = {" + arguments_of(head, "__launch_bounds__") + "}, emulator_cluster[3] = {" + arguments_of(head, "__cluster_dims__") + "};\n"
+         "  static const ::emulator::Kernel emulator_made = ::emulator::describe(&" + name + ", EMULATOR_TEXT(" + name + "),\n"
+         "      [](const void* emulator_parameters) { " + name + "(*static_cast<const Emulated*>(emulator_parameters)); }, emulator_bounds, emulator_cluster);\n"
+         "  return &emulator_made;\n}\n";
 }
 
 }  // namespace emulator

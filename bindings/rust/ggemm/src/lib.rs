@@ -3,18 +3,26 @@
 #![warn(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod bias;
+mod builder;
 mod cache;
 mod callback;
 mod config;
 mod context;
 #[cfg(feature = "cudarc")]
 pub mod cudarc;
+mod device;
+mod device_slice;
 mod element;
 mod epilogue;
 mod error;
 mod gemm;
 mod grouped;
+mod grouped_problem;
+mod log;
 mod matrix;
+mod plan;
+mod pointer_groups;
 mod problem;
 mod stream;
 mod tile;
@@ -22,17 +30,25 @@ mod tune;
 
 use std::ffi::{CStr, CString};
 
+pub use bias::Bias;
+pub use builder::{ContextBuilder, Finding};
 pub use cache::CacheEntry;
 pub use config::Config;
-pub use context::{Context, ContextBuilder, DeviceAllocator, DeviceInfo, DeviceKind, Finding, LogLevel};
+pub use context::Context;
+pub use device::{DeviceAllocator, DeviceInfo, DeviceKind};
+pub use device_slice::{DeviceSlice, DeviceSliceMut};
 pub use element::{convert, DType, Element, E4M3, E5M2};
 pub use epilogue::{Activation, Compute};
 pub use error::{Error, ErrorKind, Result};
-pub use gemm::{Gemm, Plan, PlanRun};
+pub use gemm::Gemm;
 pub use ggemm_sys as sys;
-pub use grouped::{Address, Group, Grouped, GroupedPlan, PointerGroups};
-pub use matrix::{Bias, Device, DeviceSlice, DeviceSliceMut, Host, Mat, MatMut, Untyped};
-pub use problem::{BiasKind, GemmProblem, GroupedProblem, Layout, Problem, Source};
+pub use grouped::{Group, Grouped};
+pub use grouped_problem::{GroupedProblem, Source};
+pub use log::LogLevel;
+pub use matrix::{Device, Host, Mat, MatMut, Untyped};
+pub use plan::{Plan, PlanRun};
+pub use pointer_groups::{Address, GroupedPlan, PointerGroups};
+pub use problem::{BiasKind, GemmProblem, Layout, Problem};
 pub use stream::Stream;
 pub use tile::{Tile, TileGrid};
 pub use tune::{Prepare, Progress, Tune, TuneRow, Tuned};

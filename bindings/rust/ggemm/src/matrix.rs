@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operands: views of host slices and of device memory.
+//! Matrices: views of host slices and of device memory.
 
 use std::{fmt, marker::PhantomData};
 
@@ -78,7 +78,7 @@ pub(crate) struct RawMat {
 }
 
 impl RawMat {
-    fn strided<T: Element>(
+    pub(crate) fn strided<T: Element>(
         data: *const T,
         len: usize,
         rows: usize,
@@ -188,7 +188,7 @@ impl fmt::Display for RawMat {
 macro_rules! view {
     ($name:ident) => {
         impl<'a, T, M> $name<'a, T, M> {
-            fn new(raw: RawMat) -> Self {
+            pub(crate) fn new(raw: RawMat) -> Self {
                 Self { raw, marker: PhantomData, memory: PhantomData }
             }
 
@@ -285,173 +285,6 @@ impl<'a, T: Element> MatMut<'a, T> {
     #[inline]
     pub fn strided(data: &'a mut [T], rows: usize, cols: usize, row_stride: isize, col_stride: isize) -> Self {
         Self::new(RawMat::strided(data.as_mut_ptr(), data.len(), rows, cols, row_stride, col_stride))
-    }
-}
-
-/// Device memory to read: an address and a length, for a time.
-#[derive(Debug)]
-pub struct DeviceSlice<'a, T> {
-    pub(crate) data: *const T,
-    pub(crate) len: usize,
-    marker: PhantomData<&'a T>,
-}
-
-/// Device memory to write: an address and a length, for a time.
-#[derive(Debug)]
-pub struct DeviceSliceMut<'a, T> {
-    data: *mut T,
-    len: usize,
-    marker: PhantomData<&'a mut T>,
-}
-
-impl<T> Copy for DeviceSlice<'_, T> {}
-
-impl<T> Clone for DeviceSlice<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-// SAFETY: addresses, which only unsafe launches use.
-unsafe impl<T: Sync> Send for DeviceSlice<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for DeviceSlice<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Send for DeviceSliceMut<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for DeviceSliceMut<'_, T> {}
-
-impl<'a, T> DeviceSlice<'a, T> {
-    /// `len` elements from the address `data` on.
-    ///
-    /// # Safety
-    /// They are memory of one allocation of the device, aligned to `T`, and stay allocated for `'a`.
-    #[must_use]
-    pub unsafe fn from_raw_parts(data: *const T, len: usize) -> Self {
-        Self { data, len, marker: PhantomData }
-    }
-}
-
-impl<'a, T: Element> DeviceSlice<'a, T> {
-    /// As [`Mat::row_major`].
-    #[must_use]
-    pub fn row_major(self, rows: usize, cols: usize) -> Mat<'a, T, Device> {
-        self.strided(rows, cols, cols as isize, 1)
-    }
-
-    /// As [`Mat::col_major`].
-    #[must_use]
-    pub fn col_major(self, rows: usize, cols: usize) -> Mat<'a, T, Device> {
-        self.strided(rows, cols, 1, rows as isize)
-    }
-
-    /// As [`Mat::strided`].
-    #[must_use]
-    pub fn strided(self, rows: usize, cols: usize, row_stride: isize, col_stride: isize) -> Mat<'a, T, Device> {
-        Mat::new(RawMat::strided(self.data, self.len, rows, cols, row_stride, col_stride))
-    }
-
-    /// As [`Bias::per_column`].
-    #[must_use]
-    pub fn bias_per_column(self) -> Bias<'a, Device> {
-        Bias::new(sys::GGEMM_BIAS_PER_COLUMN, self.data, self.len)
-    }
-
-    /// As [`Bias::per_row`].
-    #[must_use]
-    pub fn bias_per_row(self) -> Bias<'a, Device> {
-        Bias::new(sys::GGEMM_BIAS_PER_ROW, self.data, self.len)
-    }
-}
-
-impl<'a, T> DeviceSliceMut<'a, T> {
-    /// `len` elements from the address `data` on.
-    ///
-    /// # Safety
-    /// They are memory of one allocation of the device, aligned to `T`, stay allocated for `'a`, and nothing else of this
-    /// program names them during it.
-    #[must_use]
-    pub unsafe fn from_raw_parts(data: *mut T, len: usize) -> Self {
-        Self { data, len, marker: PhantomData }
-    }
-}
-
-impl<'a, T: Element> DeviceSliceMut<'a, T> {
-    /// As [`MatMut::row_major`].
-    #[must_use]
-    pub fn row_major(self, rows: usize, cols: usize) -> MatMut<'a, T, Device> {
-        self.strided(rows, cols, cols as isize, 1)
-    }
-
-    /// As [`MatMut::col_major`].
-    #[must_use]
-    pub fn col_major(self, rows: usize, cols: usize) -> MatMut<'a, T, Device> {
-        self.strided(rows, cols, 1, rows as isize)
-    }
-
-    /// As [`MatMut::strided`].
-    #[must_use]
-    pub fn strided(self, rows: usize, cols: usize, row_stride: isize, col_stride: isize) -> MatMut<'a, T, Device> {
-        MatMut::new(RawMat::strided(self.data, self.len, rows, cols, row_stride, col_stride))
-    }
-}
-
-/// A vector that is added to the columns or to the rows of D before the activation.
-#[derive(Debug, Copy, Clone)]
-pub struct Bias<'a, M = Host> {
-    pub(crate) raw: RawBias,
-    marker: PhantomData<&'a u8>,
-    memory: PhantomData<M>,
-}
-
-// SAFETY: a shared borrow of plain numbers, or an address that only unsafe launches use.
-unsafe impl<M> Send for Bias<'_, M> {}
-// SAFETY: as above.
-unsafe impl<M> Sync for Bias<'_, M> {}
-
-#[derive(Debug, Copy, Clone)]
-pub(crate) struct RawBias {
-    pub(crate) kind: sys::ggemm_bias,
-    pub(crate) data: *const u8,
-    pub(crate) len: usize,
-    pub(crate) dtype: DType,
-}
-
-impl<'a> Bias<'a> {
-    /// `data[j]` is added to column j: as many elements as D has columns.
-    #[must_use]
-    #[inline]
-    pub fn per_column<T: Element>(data: &'a [T]) -> Self {
-        Self::new(sys::GGEMM_BIAS_PER_COLUMN, data.as_ptr(), data.len())
-    }
-
-    /// `data[i]` is added to row i: as many elements as D has rows.
-    #[must_use]
-    #[inline]
-    pub fn per_row<T: Element>(data: &'a [T]) -> Self {
-        Self::new(sys::GGEMM_BIAS_PER_ROW, data.as_ptr(), data.len())
-    }
-}
-
-impl<M> Bias<'_, M> {
-    fn new<T: Element>(kind: sys::ggemm_bias, data: *const T, len: usize) -> Self {
-        Self {
-            raw: RawBias { kind, data: data.cast(), len, dtype: T::DTYPE },
-            marker: PhantomData,
-            memory: PhantomData,
-        }
-    }
-}
-
-impl RawBias {
-    /// Refuses a vector that does not fit D.
-    pub(crate) fn check(&self, d: &RawMat) -> Result<()> {
-        let (name, needed) =
-            if self.kind == sys::GGEMM_BIAS_PER_COLUMN { ("columns", d.cols) } else { ("rows", d.rows) };
-        if self.len == needed {
-            return Ok(());
-        }
-        Err(Error::argument(format!("bias has {} elements, D has {needed} {name}", self.len)))
     }
 }
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What products compute, and what they refuse.
+
+use ggemm::{
+    Activation, Bias, BiasKind, DType, DeviceSlice, DeviceSliceMut, GemmProblem, Group, GroupedProblem, Layout, Mat,
+    MatMut, Source,
+};
+
+use crate::{host, refused, A, B};
+
+#[test]
+fn alpha_beta_and_c() {
+    let context = host();
+    let c = [100.0_f32; 4];
+    let mut d = [10.0_f32; 4];
+    let (a, b) = (Mat::row_major(&A, 2, 3), Mat::row_major(&B, 3, 2));
+    context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).run().unwrap();
+    assert_eq!(d, [4.0, 5.0, 10.0, 11.0]);
+    context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).alpha(2).beta(-1).run().unwrap();
+    assert_eq!(d, [4.0, 5.0, 10.0, 11.0], "C is D itself");
+    context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).c(Mat::row_major(&c, 2, 2)).beta(0.5).run().unwrap();
+    assert_eq!(d, [54.0, 55.0, 60.0, 61.0]);
+    context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).c(Mat::row_major(&c, 2, 2)).run().unwrap();
+    assert_eq!(d, [4.0, 5.0, 10.0, 11.0], "without beta C is not read");
+}
+
+#[test]
+fn views_and_padding() {
+    let context = host();
+    let mut d = [-1.0_f32; 9];
+    // The rows of A backwards, B transposed, D in a wider array.
+    let b = [1.0_f32, 0.0, 1.0, 0.0, 1.0, 1.0];
+    context
+        .gemm(Mat::strided(&A, 2, 3, -3, 1), Mat::row_major(&b, 2, 3).t(), MatMut::strided(&mut d, 2, 2, 5, 1))
+        .run()
+        .unwrap();
+    assert_eq!(d, [10.0, 11.0, -1.0, -1.0, -1.0, 4.0, 5.0, -1.0, -1.0]);
+    let mut d = [0.0_f32; 4];
+    context
+        .gemm(Mat::row_major(&A, 2, 3), Mat::row_major(&b, 2, 3).t(), MatMut::col_major(&mut d, 2, 2))
+        .run()
+        .unwrap();
+    assert_eq!(d, [4.0, 10.0, 5.0, 11.0]);
+}
+
+#[test]
+fn sizes_of_zero() {
+    let context = host();
+    let mut d = [7.0_f32; 4];
+    context
+        .gemm(Mat::row_major(&A[..0], 2, 0), Mat::row_major(&B[..0], 0, 2), MatMut::row_major(&mut d, 2, 2))
+        .run()
+        .unwrap();
+    assert_eq!(d, [0.0; 4]);
+    context
+        .gemm(Mat::<f32>::row_major(&[], 0, 3), Mat::row_major(&B, 3, 2), MatMut::<f32>::row_major(&mut [], 0, 2))
+        .run()
+        .unwrap();
+    context.grouped([]).run().unwrap();
+}
+
+#[test]
+fn shapes_and_bounds_are_refused() {
+    let context = host();
+    let mut d = [7.0_f32; 4];
+    let (a, b) = (Mat::row_major(&A, 2, 3), Mat::row_major(&B, 3, 2));
+    let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 2, 1)).run());
+    assert_eq!(text, "n differs: B is 3x2 (n=2), D is 2x1 (n=1)");
+    let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 1, 2)).run());
+    assert_eq!(text, "m differs: A is 2x3 (m=2), D is 1x2 (m=1)");
+    let text = refused(context.gemm(Mat::row_major(&A[1..], 2, 3), b, MatMut::row_major(&mut d, 2, 2)).run());
+    assert_eq!(text, "A is 2x3 with strides (3, 1) and so spans 6 elements, its slice has 5");
+    let text = refused(context.gemm(a, b, MatMut::strided(&mut d, 2, 2, 3, 1)).run());
+    assert!(text.starts_with("D is 2x2 with strides (3, 1) and so spans 5 elements"), "{text}");
+    let c = [0.0_f32; 4];
+    let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).c(Mat::row_major(&c, 1, 4)).beta(1).run());
+    assert_eq!(text, "the shapes of C and D differ: C is 1x4, D is 2x2");
+    let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).bias(Bias::per_row(&A)).run());
+    assert_eq!(text, "bias has 6 elements, D has 2 rows");
+    let text = refused(context.gemm(a, b, MatMut::strided(&mut d, 2, 2, 1, 1)).run());
+    assert!(text.contains("d.row_stride=1"), "the library's own sentence: {text}");
+    assert_eq!(d, [7.0; 4]);
+}
+
+#[test]
+fn plans_take_what_they_were_made_for() {
+    let context = host();
+    let problem = GemmProblem::new::<f32, f32, f32>(2, 2, 3)
+        .b_layout(Layout::ColMajor)
+        .bias(BiasKind::PerColumn)
+        .activation(Activation::Relu);
+    let plan = context.plan(&problem).unwrap();
+    drop(context); // the plan holds it
+    assert!(plan.explain().unwrap().contains(plan.config().unwrap().name()));
+
+    let b = [1.0_f32, 0.0, 1.0, 0.0, 1.0, 1.0];
+    let (a, b) = (Mat::row_major(&A, 2, 3), Mat::row_major(&b, 2, 3).t());
+    let mut d = [0.0_f32; 4];
+    let bias = [-5.0_f32, 0.0];
+    plan.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).bias(Bias::per_column(&bias)).run().unwrap();
+    assert_eq!(d, [0.0, 5.0, 5.0, 11.0]);
+
+    let text = refused(plan.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).run());
+    assert_eq!(text, "bias is none, the plan is for f32 per column");
+    let text = refused(
+        plan.gemm(a, Mat::row_major(&B, 3, 2), MatMut::row_major(&mut d, 2, 2)).bias(Bias::per_column(&bias)).run(),
+    );
+    assert_eq!(text, "B is f32 with strides (2, 1), the plan is for f32 with strides (1, 3)");
+    let wrong = [0_i8; 6];
+    let text = refused(
+        plan.gemm(Mat::row_major(&wrong, 2, 3), b, MatMut::row_major(&mut d, 2, 2)).bias(Bias::per_column(&bias)).run(),
+    );
+    assert_eq!(text, "A is i8 with strides (3, 1), the plan is for f32 with strides (3, 1)");
+    // Another m is as good.
+    plan.gemm(Mat::row_major(&A, 1, 3), b, MatMut::row_major(&mut d, 1, 2))
+        .bias(Bias::per_column(&bias))
+        .run()
+        .unwrap();
+    assert_eq!(d[..2], [0.0, 5.0]);
+}
+
+#[test]
+fn scalars_in_device_memory() {
+    let context = host();
+    let (two, minus) = ([2.0_f32], [-1.0_f32]);
+    let mut d = [0.0_f32; 4];
+    // SAFETY: slices; the host device's memory is this program's, and it is done on return.
+    unsafe {
+        let at = |slice: &[f32]| DeviceSlice::from_raw_parts(slice.as_ptr(), slice.len());
+        let views = |d: &mut [f32]| {
+            let d = DeviceSliceMut::from_raw_parts(d.as_mut_ptr(), d.len());
+            (at(&A).row_major(2, 3), at(&B).row_major(3, 2), d.row_major(2, 2))
+        };
+        let (a, b, out) = views(&mut d);
+        context.gemm(a, b, out).alpha_at(at(&two)).launch().unwrap();
+        assert_eq!(d, [8.0, 10.0, 20.0, 22.0]);
+        let (a, b, out) = views(&mut d);
+        context.gemm(a, b, out).alpha_at(at(&two)).beta_at(at(&minus)).launch().unwrap();
+        assert_eq!(d, [0.0; 4]);
+
+        let (a, b, out) = views(&mut d);
+        let text = refused(context.gemm(a, b, out).alpha(2).beta_at(at(&minus)).launch());
+        assert_eq!(text, "alpha=2 is a number while the other scalar is in device memory: give both there");
+        let wrong = [1.0_f64];
+        let (a, b, out) = views(&mut d);
+        let text = refused(context.gemm(a, b, out).alpha_at(DeviceSlice::from_raw_parts(wrong.as_ptr(), 1)).launch());
+        assert_eq!(text, "alpha is f64 in device memory, this problem takes f32");
+        let (a, b, out) = views(&mut d);
+        let text = refused(context.gemm(a, b, out).alpha_at(at(&two[..0])).launch());
+        assert_eq!(text, "alpha is an empty slice of device memory");
+
+        let plan = context.plan(&GemmProblem::new::<f32, f32, f32>(2, 2, 3)).unwrap();
+        let (a, b, out) = views(&mut d);
+        let text = refused(plan.gemm(a, b, out).alpha_at(at(&two)).launch());
+        assert_eq!(text, "alpha and beta are in device memory, the plan is for numbers");
+        let plan = context.plan(&GemmProblem::new::<f32, f32, f32>(2, 2, 3).scalars_on_device(true)).unwrap();
+        let (a, b, out) = views(&mut d);
+        assert!(refused(plan.gemm(a, b, out).alpha(2).launch()).starts_with("alpha and beta are numbers"));
+        let (a, b, out) = views(&mut d);
+        plan.gemm(a, b, out).alpha_at(at(&two)).launch().unwrap();
+        assert_eq!(d, [8.0, 10.0, 20.0, 22.0]);
+    }
+}
+
+#[test]
+fn groups_say_which_is_wrong() {
+    let context = host();
+    let (mut d0, mut d1) = ([1.0_f32; 4], [1.0_f32; 4]);
+    let (a, b) = (Mat::row_major(&A, 2, 3), Mat::row_major(&B, 3, 2));
+    let text = refused(
+        context
+            .grouped([
+                Group::new(a, b, MatMut::row_major(&mut d0, 2, 2)),
+                Group::new(a, b.t(), MatMut::row_major(&mut d1, 2, 2)),
+            ])
+            .run(),
+    );
+    assert_eq!(text, "group 1: k differs: A is 2x3 (k=3), B is 2x3 (k=2)");
+    let wide = [1.0_f64; 6];
+    let text = refused(
+        context
+            .grouped([
+                Group::new(a, b, MatMut::row_major(&mut d0, 2, 2)),
+                Group::new(a, Mat::row_major(&wide, 3, 2), MatMut::row_major(&mut d1, 2, 2)),
+            ])
+            .run(),
+    );
+    assert_eq!(
+        text,
+        "group 1: the types of A, B, C, D and bias are f32 f64 f32 f32 none, in group 0 f32 f32 f32 f32 none"
+    );
+    context
+        .grouped([
+            Group::new(a, b, MatMut::row_major(&mut d0, 2, 2)),
+            Group::new(b, a, MatMut::row_major(&mut [0.0_f32; 9], 3, 3)),
+        ])
+        .beta(1)
+        .run()
+        .unwrap();
+    assert_eq!((d0, d1), ([5.0, 6.0, 11.0, 12.0], [1.0; 4]));
+}
+
+#[test]
+fn arrays_of_addresses_are_counted() {
+    let context = host();
+    let addresses = [A.as_ptr(); 2];
+    let problem = GroupedProblem::new::<f32, f32, f32>(3);
+    // SAFETY: refused before anything is read.
+    unsafe {
+        let array = DeviceSlice::from_raw_parts(addresses.as_ptr(), 2);
+        assert_eq!(
+            refused(context.pointer_groups(&problem, array, array, array).launch()),
+            "A has 2 addresses, the problem 3 groups"
+        );
+        let problem = GroupedProblem::new::<f32, f32, f32>(2).bias(BiasKind::PerRow);
+        assert_eq!(
+            refused(context.pointer_groups(&problem, array, array, array).launch()),
+            "no bias is given, the problem has a bias"
+        );
+        let problem = GroupedProblem::new::<f32, f32, f32>(2).c(DType::F32, Source::PACKED, Source::PACKED);
+        let text = refused(context.pointer_groups(&problem, array, array, array).beta(1).launch());
+        assert_eq!(text, "beta is given, and no C, of which the problem has its own");
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a warpgroup on the emulated GPU: their registers and operands while they are under way. (That the sums are right is seen by the kernels' own tests.)
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+
+#include "emulated_gpu.hpp"
+
+using namespace ggemm;
+using namespace ggemm::tests;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr int seeds = 24;
+
+struct Out {
+  float* data;
+};
+
+// A and B are all ones: every sum is 16. FENCE, WAIT and OVER (before WAIT) are the test's.
+constexpr const char* text = R"(struct Out { float* data; };
+extern "C" __global__ void kernel(const __grid_constant__ Out out) {
+  extern __shared__ __align__(1024) char shared[];
+  u16* const elements = reinterpret_cast<u16*>(shared);
+  for (int i = static_cast<int>(threadIdx.x); i < 8192; i += 128) elements[i] = 0x3f80;
+  ptx::fence_async();
+  __syncthreads();
+  const u32 at = ptx::shared_address(shared);
+  float sums[4] = {};
+  FENCE;
+  ptx::Wgmma<8>::mma<true>(sums, ptx::wgmma_descriptor(at, 0, 1024), ptx::wgmma_descriptor(at + 8192, 0, 1024));
+  ptx::wgmma_commit();
+  OVER;
+  WAIT;
+  out.data[threadIdx.x] = sums[threadIdx.x % 4];
+  ptx::wgmma_wait<0>();
+})";
+
+std::string run(const std::string& fence, const std::string& over, const std::string& wait, int& right) {
+  EmulatedGpu gpu(text, {"-DFENCE=" + fence, "-DOVER=" + over, "-DWAIT=" + wait});
+  std::string failure;
+  right = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    std::vector<float> out(128);
+    const std::string said = gpu.run(seed, 1, 128, 16384, Out{out.data()});
+    if (!said.empty()) failure = said;
+    right += said.empty() && out == std::vector<float>(128, 16.0f);
+  }
+  return failure;
+}
+
+}  // namespace
+
+TEST_CASE("a product that is waited for is right") {
+  int right = 0;
+  CHECK(run("ptx::wgmma_fence()", "", "ptx::wgmma_wait<0>()", right) == "");
+  CHECK(right == seeds);
+}
+
+TEST_CASE("sums that are read before the wait are not there") {
+  int right = 0;
+  CHECK(run("ptx::wgmma_fence()", "", "", right) == "");
+  CHECK(right == 0);
+  CHECK(run("ptx::wgmma_fence()", "", "ptx::wgmma_wait<1>()", right) == "");
+  CHECK(right == 0);
+}
+
+TEST_CASE("operands that change before the wait spoil a product, for some seeds") {
+  int right = 0;
+  CHECK(run("ptx::wgmma_fence()", "elements[threadIdx.x*64]=0", "ptx::wgmma_wait<0>()", right) == "");
+  CHECK(right < seeds);
+}
+
+TEST_CASE("misuse of a warpgroup's instructions is told") {
+  int right = 0;
+  CHECK_THAT(run("", "", "ptx::wgmma_wait<0>()", right), ContainsSubstring("without a wgmma.fence"));
+  CHECK_THAT(run("ptx::wgmma_fence()", "sums[1]=3", "ptx::wgmma_wait<0>()", right), ContainsSubstring("wrote registers that a product (wgmma) under way writes"));
+  CHECK_THAT(run("if(threadIdx.x<64)ptx::wgmma_fence();else ptx::wgmma_commit()", "", "ptx::wgmma_wait<0>()", right), ContainsSubstring("where other threads of the warpgroup execute"));
+  CHECK_THAT(run("ptx::wgmma_fence()", "if(threadIdx.x==5)return", "ptx::wgmma_wait<0>()", right), ContainsSubstring("ends while products (wgmma)"));
+  CHECK_THAT(run("if(threadIdx.x<96)ptx::wgmma_fence()", "", "ptx::wgmma_wait<0>()", right), ContainsSubstring("wgmma"));
+}
