@@ -163,6 +163,7 @@ struct PrepareParams {
   i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
   i32 boxes;                  // 1: D's steps are whole boxes
   i32 swap;                   // 1: the transposed product
+  u32 shape;                  // of the upright one: tile/scales.cuh's group_shape
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 

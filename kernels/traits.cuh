@@ -28,7 +28,7 @@ struct Traits {
   using Bias = ElementOf<GG_BIAS_DTYPE ? GG_BIAS_DTYPE : GG_D>::type;
   using Sum = SumOf<GG_SUM>::type;
   using Value = EpilogueType<Sum, D>::type;
-  static constexpr bool FP8 = GG_A == 5 || GG_A == 6;
+  static constexpr bool FP8 = GG_A == 5 || GG_A == 6, FAST = GG_COMPUTE == 2;
   static constexpr int SCALE_A = GG_SCALE_A, SCALE_B = GG_SCALE_B, GATE = GG_GATE;  // ggemm_scale_kind, ggemm_gate
   static constexpr bool BLOCK_SCALED = scaled_by_blocks(SCALE_A) || scaled_by_blocks(SCALE_B);  // the mainloop brings its sums scaled so
   static constexpr u32 GROUP_SHAPE = group_shape(SCALE_A, SCALE_B, GATE);

@@ -39,7 +39,6 @@ GG_HD Matrix group_scale(const SourceMatrix& source, int kind, i64 group, i64 st
 // Reads group g's sizes, strides and pointers. Negative sizes count as 0. shape: tile/scales.cuh's group_shape.
 GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
   const int scale_a = static_cast<int>(shape & 7), scale_b = static_cast<int>(shape >> 3 & 7);
-  const bool paired = shape >> 6;
   GemmParams out;
   out.m = max_of(read_source(p.m, g), 0);
   out.n = max_of(read_source(p.n, g), 0);
@@ -48,7 +47,7 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
   out.a = group_matrix(p.a, g, start, out.k);
   out.b = group_matrix(p.b, g, start, out.n);
   out.c = group_matrix(p.c, g, start, out.n);
-  out.d = group_matrix(p.d, g, start, paired ? out.n / 2 : out.n);
+  out.d = group_matrix(p.d, g, start, paired(shape) ? out.n / 2 : out.n);
   out.bias = group_data(p.bias, g, start);
   out.epilogue = p.epilogue;
   out.epilogue.alpha = group_scalar(p.epilogue.alpha, p.alpha_stride, g);

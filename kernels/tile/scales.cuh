@@ -18,5 +18,6 @@ GG_HD constexpr i64 scales_deep(int kind, i64 k) { return scaled_by_blocks(kind)
 
 // How a grouped problem's parts are shaped: the kinds of scales and the gate, in one number that a kernel is compiled for.
 GG_HD constexpr u32 group_shape(int scale_a, int scale_b, int gate) { return static_cast<u32>(scale_a | scale_b << 3 | gate << 6); }
+GG_HD constexpr bool paired(u32 shape) { return shape >> 6; }
 
 }  // namespace ggemm::kernels

@@ -89,8 +89,8 @@ int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(t
 bool wide_atom(const ProblemType& type) { return type.a != GGEMM_F64; }
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
-bool scaled(const ProblemType& type) { return type.scale_a || type.scale_b; }
 bool fp8(const ProblemType& type) { return (type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && (type.b == GGEMM_E4M3 || type.b == GGEMM_E5M2); }
+bool promoted(const ProblemType& type) { return (fp8(type) && type.compute != GGEMM_COMPUTE_FP8_FAST) || core::scaled_by_blocks(type); }
 int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, 32 * c.warps_m * c.warps_n); }
 
 struct Query {
@@ -186,8 +186,6 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
-    {[](const Query& q) { return !scaled(q.type); }, "no scales"},
-    {[](const Query& q) { return !q.type.gate; }, "no gated pairs"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
@@ -195,7 +193,9 @@ constexpr Rule sm90_rules[] = {
        return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32)));
      },
      "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
-    {[](const Query& q) { return !fp8(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == 128); }, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
+    {[](const Query& q) { return !promoted(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == kernels::scale_block); },
+     "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
     {[](const Query& q) {
        const Config c = upright(q.config);
@@ -229,6 +229,20 @@ constexpr Rule sm90_rules[] = {
        return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
      },
      "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       const ProblemType t = q.config.swap ? core::transposed(q.type) : q.type;
+       const auto fits = [](int span, int scale) { return scale != GGEMM_SCALE_BLOCK_128X128 || kernels::scale_block % span == 0 || span % kernels::scale_block == 0; };
+       return fits(c.tile_m / (c.warps_m / 4), t.scale_a) && fits(c.tile_n / c.warps_n, t.scale_b);
+     },
+     "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
+    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
+    {[](const Query& q) { return !q.type.gate || !q.config.swap; }, "gated pairs are columns, which a swapped product has as rows"},
+    {[](const Query& q) {
+       const int columns = q.config.tile_n / q.config.warps_n;
+       return !q.type.gate || columns / kernels::finishers(columns, q.config.cluster_k) >= 16;
+     },
+     "with gated pairs a warpgroup must store 16 columns of the product or more"},
 };
 
 template <std::size_t N>
