@@ -2,7 +2,7 @@
 // Which columns of the product a tile's columns are: those from its first on, but for gated pairs of halves, where half a tile is of gates and the other half of the
 // columns that go with them.
 #pragma once
-#include "params.cuh"
+#include "tile/types.cuh"
 
 namespace ggemm::kernels {
 

@@ -32,7 +32,9 @@ std::vector<Broken> broken() {
   const core::ProblemType f16 = type_of(GGEMM_F16), f16_nt = type_of(GGEMM_F16, "nt"), f32 = type_of(GGEMM_F32), i8_nn = type_of(GGEMM_I8, "nn");
   core::ProblemType mixed = f16;
   mixed.b = GGEMM_BF16;
-  core::ProblemType grouped = f16, wide = f16, endless = f16;
+  core::ProblemType grouped = f16, wide = f16, endless = f16, halves = f16, pairs = f16, scaled = f16, by_blocks = f16;
+  halves.gate = GGEMM_GATE_HALVES, pairs.gate = GGEMM_GATE_INTERLEAVED;
+  scaled.scale_a = GGEMM_SCALE_TENSOR, by_blocks.scale_b = GGEMM_SCALE_BLOCK_128X128;
   endless.unreachable = core::too_long;
   grouped.grouped = 1;
   wide.d = GGEMM_F64;
@@ -46,6 +48,7 @@ std::vector<Broken> broken() {
   return {
       {"a host", f32, tile(simt, 64, 64, 16, 2, 2, 2), host_device(), "needs a CUDA device"},
       {"8 columns", f32, tile(simt, 64, 8, 16, 2, 1, 2), h, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
+      {"48 columns of pairs", pairs, tile(simt, 64, 48, 16, 2, 2, 2), h, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
       {"no raster group", f32, tile(simt, 64, 64, 16, 2, 2, 2, 0), h, "the raster group must be 1 or more"},
       {"1024 threads", f32, tile(simt, 128, 128, 16, 8, 4, 2), h, "the CTA must have 32 to 512 threads"},
       {"no threads", f32, tile(simt, 16, 16, 16, 0, 1, 2), h, "the CTA must have 32 to 512 threads"},
@@ -61,11 +64,15 @@ std::vector<Broken> broken() {
       {"loads that do not divide", f32, tile(simt, 32, 32, 9, 2, 1, 2), h, "threads must load the tiles evenly, at most 64 deep"},
       {"128 deep", f32, tile(simt, 32, 32, 128, 4, 4, 2), h, "threads must load the tiles evenly, at most 64 deep"},
       {"64 sums of f64 on CUDA cores", type_of(GGEMM_F64), tile(simt, 128, 128, 16, 4, 2, 2), h, "f64 sums leave registers for 32 of them a thread"},
+      {"blocks cut by the tile's depth", by_blocks, tile(simt, 64, 64, 24, 2, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
+      {"64 sums a thread of blocks", by_blocks, tile(simt, 128, 128, 16, 4, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"64 loads a thread", f32, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer"},
       {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
       {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
       {"f32 that is not tf32", f32, tile(sm80, 64, 64, 32, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+      {"scales by blocks on tensor cores", by_blocks, tile(sm80, 64, 64, 32, 2, 2, 4), h, "mma.sync's sums are not promoted: no scales by blocks"},
+      {"pairs of halves on tensor cores", halves, tile(sm80, 64, 64, 32, 2, 2, 4), h, "no gated pairs of halves"},
       {"128 sums a thread of sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
       {"1 stage", f16, tile(sm80, 64, 64, 32, 2, 2, 1), h, "the ring must have 2 to 8 stages"},
       {"9 stages", f16, tile(sm80, 64, 64, 32, 2, 2, 9), h, "the ring must have 2 to 8 stages"},
@@ -83,6 +90,8 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
+      {"Hopper's with scales", scaled, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no scales"},
+      {"Hopper's with pairs", pairs, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no gated pairs"},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
@@ -130,6 +139,9 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     core::ProblemType type = types[rng.below(types.size())];
     if (rng.below(8) == 0) type.d = GGEMM_F64;
     if (rng.below(8) == 0) type.unreachable = core::too_long;
+    if (rng.below(8) == 0) type.scale_a = GGEMM_SCALE_VECTOR;
+    if (rng.below(8) == 0) type.scale_b = GGEMM_SCALE_BLOCK_1X128;
+    if (rng.below(8) == 0) type.gate = rng.below(2) ? GGEMM_GATE_HALVES : GGEMM_GATE_INTERLEAVED;
     Config config = tile(static_cast<Family>(rng.below(core::family_count)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
     if (config.family == Family::sm90) {
@@ -190,7 +202,15 @@ TEST_CASE("space: every row of the table is legal for some problem on some devic
 }
 
 TEST_CASE("space: every problem has a legal configuration on every device, the host's on the host alone") {
-  for (const core::ProblemType& type : every_type()) {
+  std::vector<core::ProblemType> types = every_type();
+  for (core::ProblemType type : every_type()) {
+    type.gate = GGEMM_GATE_HALVES;
+    types.push_back(type);
+    if (type.sum != core::Sum::f32) continue;
+    type.scale_a = GGEMM_SCALE_BLOCK_1X128, type.scale_b = GGEMM_SCALE_BLOCK_128X128;
+    types.push_back(type);
+  }
+  for (const core::ProblemType& type : types) {
     for (const int capability : capabilities) {
       int legal = 0, host = 0;
       for (const Config& config : select::table(type)) {
