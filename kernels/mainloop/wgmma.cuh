@@ -86,8 +86,9 @@ class WgmmaMainloop {
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
     const int thread = static_cast<int>(threadIdx.x);
     const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);
-    typename TileA::template Gather<0> gather_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
-    typename TileB::template Gather<1> gather_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+    // A CTA of a cluster may lie past the product's last row or column.
+    typename TileA::template Gather<0> gather_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
+    typename TileB::template Gather<1> gather_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
     ptx::barrier_sync<128>(1 + CONSUMERS);
     Cursor done = at;
 #pragma unroll 1
