@@ -100,6 +100,7 @@ std::vector<Broken> broken() {
       {"pairs of rows", pairs(f16, GGEMM_GATE_INTERLEAVED), swapped, h, "gated pairs are columns, which a swapped product has as rows"},
       {"pairs of which 8 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 32, 64, 4, 1, 8), 4), h, "with gated pairs a warpgroup must store 16 columns of the product or more"},
       {"pairs of 16 columns", pairs(f32, GGEMM_GATE_HALVES), tile(simt, 32, 16, 16, 2, 1, 2), h, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
+      {"blocks cut by the tile's depth", blocks(f32), tile(simt, 64, 64, 24, 2, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"64 sums scaled by blocks", blocks(f32), tile(simt, 128, 128, 16, 4, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"scales by blocks on sm_80", blocks(f16), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync's sums are not promoted: no scales by blocks"},
       {"halves on sm_80", pairs(f16, GGEMM_GATE_HALVES), tile(sm80, 64, 64, 64, 2, 2, 4), h, "no gated pairs of halves"},
@@ -248,7 +249,15 @@ TEST_CASE("space: every row of the table is legal for some problem on some devic
 }
 
 TEST_CASE("space: every problem has a legal configuration on every device, the host's on the host alone") {
-  for (const core::ProblemType& type : every_type()) {
+  std::vector<core::ProblemType> types = every_type();
+  for (core::ProblemType type : every_type()) {
+    type.gate = GGEMM_GATE_HALVES;
+    types.push_back(type);
+    if (type.sum != core::Sum::f32) continue;
+    type.scale_a = GGEMM_SCALE_BLOCK_1X128, type.scale_b = GGEMM_SCALE_BLOCK_128X128;
+    types.push_back(type);
+  }
+  for (const core::ProblemType& type : types) {
     for (const int capability : capabilities) {
       int legal = 0, host = 0;
       for (const Config& config : select::table(type)) {
