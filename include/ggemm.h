@@ -457,9 +457,9 @@ typedef struct ggemm_grouped_desc {
   ggemm_source a_index;      /**< RAGGED_M: not a constant 0: A is [a_rows,k], and row i of the groups' order is its row a_index[i], an int32 or int64 a row, byte_stride apart,
                                   m of them. An index outside 0 to a_rows - 1 stands for a row of zeros. A may have no scales then but one a tensor */
   int64_t a_rows;            /**< with a_index; else 0 */
-  ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n] (with gated pairs [d_rows,n/2]), and row i of the groups' order goes to its row d_index[i], likewise; it is left out where that is
-                                  outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in the type
-                                  that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
+  ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n] ([d_rows,n/2] of pairs), and row i of the groups' order goes to its row d_index[i], likewise; it is left out
+                                  where that is outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
+                                  the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
   int64_t d_rows;            /**< with d_index; else 0 */
   uint32_t d_index_unique;   /**< 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either */
   uint32_t reserved0;        /**< 0 */
@@ -518,7 +518,7 @@ typedef struct ggemm_grouped_args {
   const void* beta;
   int64_t alpha_byte_stride; /**< bytes from one group's alpha to the next one's, in device memory (scalars_on_device); 0: one for all */
   int64_t beta_byte_stride;  /**< likewise */
-  const void* row_weights;   /**< with d_index: m elements of f32, one for each row of the groups' order, which the row is multiplied by after the activation, or the gate; NULL: none */
+  const void* row_weights;   /**< with d_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation and gate; NULL: none */
   void* status;              /**< in checked mode: int32[4], aligned to 4 bytes; see ggemm_fault. Else not looked at */
   const void* scale_a;       /**< const float* const[groups], or the scales; may be NULL when the description has none, groups is 0, or a constant size is */
   const void* scale_b;       /**< likewise */

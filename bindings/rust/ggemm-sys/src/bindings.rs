@@ -842,9 +842,9 @@ pub struct ggemm_grouped_desc {
     pub a_index: ggemm_source,
     /// with a\_index; else 0
     pub a_rows: i64,
-    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (with gated pairs \[d\_rows,n/2\]), and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out where that is
- outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in the type
- that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
+    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (\[d\_rows,n/2\] of pairs), and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out
+ where that is outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
+ the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
     pub d_index: ggemm_source,
     /// with d\_index; else 0
     pub d_rows: i64,
@@ -1010,7 +1010,7 @@ pub struct ggemm_grouped_args {
     pub alpha_byte_stride: i64,
     /// likewise
     pub beta_byte_stride: i64,
-    /// with d\_index: m elements of f32, one for each row of the groups' order, which the row is multiplied by after the activation, or the gate; NULL: none
+    /// with d\_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation and gate; NULL: none
     pub row_weights: *const ::core::ffi::c_void,
     /// in checked mode: int32\[4\], aligned to 4 bytes; see ggemm\_fault. Else not looked at
     pub status: *mut ::core::ffi::c_void,
