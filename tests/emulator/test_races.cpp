@@ -30,7 +30,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const __grid_constan
   float sums[4] = {};
   if (thread == 0) ptx::barrier_init(barrier, 1);
   ptx::cluster_sync();
-)" + body + "\n  p.out[0] = static_cast<int>(sums[0]);\n  ptx::cluster_drain();\n}");
+)" + body + "\n  p.out[0] = static_cast<int>(sums[0]);\n  ptx::cluster_barrier();\n}");
   unsetenv("GGEMM_EMULATOR_RACES");
   alignas(16) static char matrix[1024];
   int out = 0;
@@ -103,7 +103,7 @@ TEST_CASE("products read their operands from the first to the wait") {
 
 TEST_CASE("a cluster's CTAs see each other's shared memory by way of a releasing barrier") {
   const std::string write = "words[thread] = 1; ", read = "sums[0] = static_cast<float>(ptx::load_cluster(ptx::cluster_address(at + thread * 16 % 256, rank ^ 1)).word[0]); ";
-  CHECK(said(write + "ptx::cluster_drain(); " + read) == "");
+  CHECK(said(write + "ptx::cluster_barrier(); " + read) == "");
   CHECK_THAT(said(write + "ptx::cluster_sync(); " + read), race);  // relaxed: it orders no ordinary accesses
   CHECK_THAT(said(write + "__syncthreads(); " + read), race);
 }
