@@ -31,8 +31,10 @@ Epoch Shadow::write(std::size_t at, std::size_t bytes, Epoch by, const Knowledge
   for (std::size_t i = at; i < at + bytes;) {
     std::size_t end = i + 1;
     while (end < at + bytes && writers_[end] == writers_[i] && readers_[end] == readers_[i]) ++end;
+    // Where the byte was read since it was written, to be ordered after the readers is enough: what they saw cannot come later than what follows them.
     const Epoch writer{writers_[i]};
-    if (writer.word && writer.actor() != by.actor() && !knows(asynchronous && writer.actor() < ordinary ? knowledge.fenced : knowledge.known, writer)) return writer;
+    const bool read_since = readers_[i] != Readers{};
+    if (!read_since && writer.word && writer.actor() != by.actor() && !knows(asynchronous && writer.actor() < ordinary ? knowledge.fenced : knowledge.known, writer)) return writer;
     if (const Epoch reader = unknown_reader(readers_[i], by, knowledge.known); reader.word) return reader;
     leave(readers_[i], end - i);
     for (; i < end; ++i) writers_[i] = by.word, readers_[i] = {};
