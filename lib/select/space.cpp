@@ -181,6 +181,8 @@ Config upright(const Config& config) { return config.swap ? core::transposed(con
 bool panels_fit(const Query& q, int span, Major major, int share) {
   const int size = size_a(q.type), inner = kernels::panel_bytes / size;
   if ((major == Major::k ? q.config.tile_k : span) % inner || span % 8) return false;
+  // What the copy engine does not reach threads gather, a row of 16-byte pieces each 128 or a part of them.
+  if (major == Major::mn && (span & (span - 1))) return false;
   const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
   return rows % 8 == 0 && rows > 0 && rows <= 256;
 }
@@ -230,7 +232,7 @@ constexpr Rule sm90_rules[] = {
        const ProblemType t = core::packed(q.config.swap ? core::transposed(q.type) : q.type);
        return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
      },
-     "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
+     "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const ProblemType t = q.config.swap ? core::transposed(q.type) : q.type;
