@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ggemm: plain and grouped matrix products, D = act(alpha A B + beta C + bias), on CUDA GPUs and on the CPU.
+ * ggemm: plain and grouped matrix products, D = act(alpha scale A B + beta C + bias), on CUDA GPUs and on the CPU.
  *
  * This header is the whole public interface and its manual. It is C99 and valid C++.
  *
@@ -74,7 +74,7 @@ GGEMM_API int32_t ggemm_version(void);
 GGEMM_API const char* ggemm_version_string(void);
 
 /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias". @since 0.1 */
+ *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs". @since 0.1 */
 GGEMM_API int32_t ggemm_has_feature(const char* name);
 
 /* ------------------------------------------------------------------------------------------------------------ dtypes */
@@ -243,6 +243,9 @@ typedef enum ggemm_compute {
   GGEMM_COMPUTE_DEFAULT = 0,
   /** f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise. */
   GGEMM_COMPUTE_TF32 = 1,
+  /** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
+   *  added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default. */
+  GGEMM_COMPUTE_FP8_FAST = 2,
   GGEMM_COMPUTE_FORCE32 = 0x7fffffff
 } ggemm_compute;
 
@@ -266,8 +269,17 @@ typedef enum ggemm_bias {
   GGEMM_BIAS_FORCE32 = 0x7fffffff
 } ggemm_bias;
 
-/** What follows the product: D = act(alpha A B + beta C + bias). Frozen: held by value in others. Computed in f64 if the sums are f64, in int32 (wrapping) if the sums and
- *  D are int32 (C and bias are then i32 and act is none, relu or clamp), else in f32. */
+/** Gated pairs, as in SwiGLU (silu) and GeGLU (gelu): columns of the product come in pairs, gate first, and D = act(x_gate) x_up has n / 2 columns, where
+ *  x = alpha scale A B + bias. n is the number of B's columns, and even; a bias per column has n elements. There is no C: beta must be NULL, or 0 in host memory. */
+typedef enum ggemm_gate {
+  GGEMM_GATE_NONE = 0,
+  GGEMM_GATE_HALVES = 1,      /**< D's column j is of columns j (gate) and j + n/2 (up) */
+  GGEMM_GATE_INTERLEAVED = 2, /**< of columns 2j (gate) and 2j + 1 (up) */
+  GGEMM_GATE_FORCE32 = 0x7fffffff
+} ggemm_gate;
+
+/** What follows the product: D = act(alpha scale A B + beta C + bias), or the gated pairs of it. Frozen: held by value in others. Computed in f64 if the sums are f64, in
+ *  int32 (wrapping) if the sums and D are int32 (C and bias are then i32, act is none, relu or clamp, and there is no gate), else in f32. */
 typedef struct ggemm_epilogue_desc {
   ggemm_activation activation;
   ggemm_bias bias;
@@ -275,10 +287,33 @@ typedef struct ggemm_epilogue_desc {
   uint32_t scalars_on_device; /**< 1: args' alpha and beta point to device memory; 0: to host memory, read before the call returns */
   double activation_p0;    /**< leaky relu: slope; clamp: low end; else not looked at, but not NaN */
   double activation_p1;    /**< clamp: high end, not below the low one; likewise */
-  int64_t reserved[2];     /**< 0 */
+  ggemm_gate gate;
+  uint32_t reserved0;      /**< 0 */
+  int64_t reserved1;       /**< 0 */
 } ggemm_epilogue_desc;
 
-/** D[m,n] = act(alpha A[m,k] B[k,n] + beta C[m,n] + bias). */
+/** How an operand is scaled: by f32 numbers in device memory, which form a matrix of their own. Blocks along k begin at k 0, the last may be partial, as may the last
+ *  along m or n. D = act(alpha sum(s_a(i,kb) s_b(kb,j) sum(a b over block kb of k)) + beta C + bias): each block's products are summed in f32 and then added, scaled, to
+ *  an f32 sum; what does not change along k scales the whole sum once. A and B may be scaled in different ways; either may be scaled alone.
+ *  Any dtypes of A and B, but f64 (its sums have more bits than the scales), and but i8 with D i32 (which stays in integers). i8 scaled by blocks is summed in f32. */
+typedef enum ggemm_scale_kind {
+  GGEMM_SCALE_NONE = 0,
+  GGEMM_SCALE_TENSOR = 1,        /**< one number */
+  GGEMM_SCALE_VECTOR = 2,        /**< one for each row of A, [m,1]; for each column of B, [1,n] */
+  GGEMM_SCALE_BLOCK_1X128 = 3,   /**< one for each 128 of k of a row of A, [m,ceil(k/128)]; of a column of B, [ceil(k/128),n] */
+  GGEMM_SCALE_BLOCK_128X128 = 4, /**< one for each block of 128 rows of A and 128 of k, [ceil(m/128),ceil(k/128)]; of B, [ceil(k/128),ceil(n/128)] */
+  GGEMM_SCALE_KIND_FORCE32 = 0x7fffffff
+} ggemm_scale_kind;
+
+/** The scales of A or B: element (i, j) of their matrix is at base + i * row_stride + j * col_stride, in f32 elements, strides as in ggemm_matrix (0 to repeat, packed
+ *  row-major by default). The strides of a single number are not looked at. Fast: contiguous along A's rows (row_stride 1) or B's columns (col_stride 1). Frozen. */
+typedef struct ggemm_scale {
+  ggemm_scale_kind kind;
+  uint32_t reserved0; /**< 0 */
+  int64_t row_stride, col_stride;
+} ggemm_scale;
+
+/** D[m,n] = act(alpha scale A[m,k] B[k,n] + beta C[m,n] + bias); with gated pairs D is [m,n/2]. */
 typedef struct ggemm_gemm_desc {
   size_t struct_size;
   int64_t m, n, k;
@@ -288,11 +323,14 @@ typedef struct ggemm_gemm_desc {
   uint32_t reserved0;
   const char* config;   /**< force this configuration (a name, see ggemm_config); NULL: chosen */
   const char* tune_key; /**< the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key */
+  ggemm_scale scale_a, scale_b;
 } ggemm_gemm_desc;
 #define GGEMM_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED, 0 }
-#define GGEMM_EPILOGUE_INIT_ { GGEMM_ACTIVATION_NONE, GGEMM_BIAS_NONE, GGEMM_DTYPE_NONE, 0, 0.0, 0.0, {0, 0} }
+#define GGEMM_EPILOGUE_INIT_ { GGEMM_ACTIVATION_NONE, GGEMM_BIAS_NONE, GGEMM_DTYPE_NONE, 0, 0.0, 0.0, GGEMM_GATE_NONE, 0, 0 }
+#define GGEMM_SCALE_INIT_ { GGEMM_SCALE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED }
 #define GGEMM_GEMM_DESC_INIT \
-  { sizeof(ggemm_gemm_desc), 0, 0, 0, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, GGEMM_COMPUTE_DEFAULT, 0, NULL, NULL }
+  { sizeof(ggemm_gemm_desc), 0, 0, 0, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, GGEMM_COMPUTE_DEFAULT, 0, NULL, NULL, \
+    GGEMM_SCALE_INIT_, GGEMM_SCALE_INIT_ }
 /** Sets the defaults: packed row-major, no dtypes yet, sizes 0. @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm_desc_init(ggemm_gemm_desc* desc, size_t struct_size);
 
@@ -302,13 +340,15 @@ typedef struct ggemm_gemm_args {
   const void* a;     /**< device memory; may be NULL when m, n or k is 0 */
   const void* b;
   const void* c;     /**< may be NULL if beta is 0, unless beta is in device memory; may be d itself, with the same strides and dtype, else must not overlap it */
-  void* d;           /**< must not overlap a, b, bias or a scalar in device memory; may be NULL when m or n is 0 */
+  void* d;           /**< must not overlap a, b, bias, scales or a scalar in device memory; may be NULL when m or n is 0 */
   const void* bias;  /**< may be NULL when the description has none, or m or n is 0 */
   const void* alpha; /**< f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1. 0 is a factor like others: NaN and infinity in A and B stay */
   const void* beta;  /**< likewise; NULL: 0. Where it is 0, C is not read */
   int64_t m, n, k;   /**< GGEMM_AS_DESCRIBED, or this call's size; packed strides follow */
+  const void* scale_a; /**< f32, device memory; may be NULL when the description has none, or m, n or k is 0: then it is not looked at */
+  const void* scale_b; /**< likewise */
 } ggemm_gemm_args;
-#define GGEMM_GEMM_ARGS_INIT { sizeof(ggemm_gemm_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED }
+#define GGEMM_GEMM_ARGS_INIT { sizeof(ggemm_gemm_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED, GGEMM_AS_DESCRIBED, NULL, NULL }
 /** Sets the defaults: no pointers, the description's sizes. @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm_args_init(ggemm_gemm_args* args, size_t struct_size);
 
@@ -377,8 +417,20 @@ typedef struct ggemm_grouped_matrix {
                                is GGEMM_PACKED or 0 */
 } ggemm_grouped_matrix;
 
-/** For each group g: D_g[m_g,n_g] = act(alpha_g A_g B_g + beta_g C_g + bias_g), in one launch.
- *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta_g C_g + bias_g), and the pointers of A and B are not looked at.
+/** The scales of each group's A or B. Their matrix is given as a ggemm_grouped_matrix is, by the same form: in ragged forms A's scales (in a ragged k B's too) are one
+ *  matrix, where each group has its own rows, or its own blocks. Blocks begin anew with each group. Where what is ragged is scaled by blocks, group g's first is
+ *  (start_g / 128) + g blocks on, start_g being where the group begins, with group_stride GGEMM_PACKED; or start_g / 128 with group_stride 0, for groups that all begin
+ *  at multiples of 128. So GGEMM_PACKED leaves room for a partial block of each group: such a matrix has size / 128 + groups blocks.
+ *  The numbers of tensors are f32 `group_stride` apart in every form (GGEMM_PACKED: 1; 0: one for all groups), unless `pointers` is set. Frozen. */
+typedef struct ggemm_grouped_scale {
+  ggemm_scale_kind kind;
+  uint32_t pointers;    /**< as in ggemm_grouped_matrix, but that the matrices of a ragged form may be given so too */
+  ggemm_source row_stride, col_stride;
+  int64_t group_stride; /**< as in ggemm_grouped_matrix, and see above */
+} ggemm_grouped_scale;
+
+/** For each group g: D_g[m_g,n_g] = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; with gated pairs D_g is [m_g,n_g/2].
+ *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta_g C_g + bias_g), and the pointers of A, B and their scales are not looked at.
  *  A size or count below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
  *  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
  *  the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
@@ -403,21 +455,24 @@ typedef struct ggemm_grouped_desc {
   uint32_t bias_pointers;    /**< 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too */
   uint32_t checked;          /**< 1: checked mode, see ggemm_fault. For every form */
   ggemm_source a_index;      /**< RAGGED_M: not a constant 0: A is [a_rows,k], and row i of the groups' order is its row a_index[i], an int32 or int64 a row, byte_stride apart,
-                                  m of them. An index outside 0 to a_rows - 1 stands for a row of zeros */
+                                  m of them. An index outside 0 to a_rows - 1 stands for a row of zeros. A may have no scales then but one a tensor */
   int64_t a_rows;            /**< with a_index; else 0 */
-  ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n], and row i of the groups' order goes to its row d_index[i], likewise; it is left out where that is
-                                  outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in the type
-                                  that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
+  ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n] ([d_rows,n/2] of pairs), and row i of the groups' order goes to its row d_index[i], likewise; it is left out
+                                  where that is outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
+                                  the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
   int64_t d_rows;            /**< with d_index; else 0 */
   uint32_t d_index_unique;   /**< 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either */
   uint32_t reserved0;        /**< 0 */
+  ggemm_grouped_scale scale_a, scale_b;
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
 #define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
+#define GGEMM_GROUPED_SCALE_INIT_ { GGEMM_SCALE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
 #define GGEMM_GROUPED_DESC_INIT \
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL, \
-    GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, GGEMM_SOURCE_INIT_(0), 0, GGEMM_SOURCE_INIT_(0), 0, 0, 0 }
+    GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, GGEMM_SOURCE_INIT_(0), 0, GGEMM_SOURCE_INIT_(0), 0, 0, 0, \
+    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_ }
 /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
 
@@ -426,7 +481,7 @@ GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t 
  *  (all 0: none found). They are of the lowest group that is wrong. D is then not written at all, for no group; the host device returns GGEMM_ERROR_ARGUMENT too. */
 typedef enum ggemm_fault {
   GGEMM_FAULT_NONE = 0,
-  GGEMM_FAULT_SIZE = 1,    /**< a size or count is below 0, or a count above the room */
+  GGEMM_FAULT_SIZE = 1,    /**< a size or count is below 0, a count above the room, or n is odd with gated pairs */
   GGEMM_FAULT_END = 2,     /**< a group ends before it begins, or above the size in all */
   GGEMM_FAULT_NULL = 3,    /**< a pointer that is followed is NULL */
   GGEMM_FAULT_ALIGN = 4,   /**< a pointer is not a multiple of its element's size */
@@ -445,11 +500,13 @@ typedef enum ggemm_field {
   GGEMM_FIELD_C = 6,
   GGEMM_FIELD_D = 7,
   GGEMM_FIELD_BIAS = 8,
+  GGEMM_FIELD_SCALE_A = 9,
+  GGEMM_FIELD_SCALE_B = 10,
   GGEMM_FIELD_FORCE32 = 0x7fffffff
 } ggemm_field;
 
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
- *  description says. No group's D may overlap another's, nor any group's A, B or bias, nor another group's C. */
+ *  description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C. */
 typedef struct ggemm_grouped_args {
   size_t struct_size;
   const void* a;     /**< const void* const[groups], or the matrix; may be NULL when groups is 0, or a constant size in the description is */
@@ -461,17 +518,19 @@ typedef struct ggemm_grouped_args {
   const void* beta;
   int64_t alpha_byte_stride; /**< bytes from one group's alpha to the next one's, in device memory (scalars_on_device); 0: one for all */
   int64_t beta_byte_stride;  /**< likewise */
-  const void* row_weights;   /**< with d_index: m elements of f32, one for each row of the groups' order, which the row is multiplied by after the activation; NULL: none */
+  const void* row_weights;   /**< with d_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation and gate; NULL: none */
   void* status;              /**< in checked mode: int32[4], aligned to 4 bytes; see ggemm_fault. Else not looked at */
+  const void* scale_a;       /**< const float* const[groups], or the scales; may be NULL when the description has none, groups is 0, or a constant size is */
+  const void* scale_b;       /**< likewise */
 } ggemm_grouped_args;
-#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL }
+#define GGEMM_GROUPED_ARGS_INIT { sizeof(ggemm_grouped_args), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL }
 /** Sets the defaults: no pointers. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t struct_size);
 
 /* -------------------------------------------------------------------------------------------------------- one call */
 
-/** D = act(alpha A B + beta C + bias).
- *  Shapes: A [m,k], B [k,n], C and D [m,n], bias [n] or [m]; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+/** D = act(alpha scale A B + beta C + bias), or the gated pairs of it.
+ *  Shapes: A [m,k], B [k,n], C and D [m,n] (D [m,n/2] with gated pairs), bias [n] or [m], scales as ggemm_scale_kind says; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
  *  Units: strides and sizes in elements.
  *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing outside
  *  an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
@@ -490,8 +549,9 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
 
-/** For every group D_g = act(alpha_g A_g B_g + beta_g C_g + bias_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
- *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g]; any sizes, 0 included; 0 groups are nothing. How they lie: ggemm_grouped_form.
+/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
+ *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g], gated pairs and scales as in ggemm_gemm; any sizes, 0 included; 0 groups are
+ *  nothing. Of an odd n_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm_grouped_form.
  *  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
  *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
  *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
@@ -516,13 +576,13 @@ GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_gr
 GGEMM_API ggemm_status ggemm_plan_create(ggemm_context* context, const ggemm_gemm_desc* desc, ggemm_plan** out_plan);
 /** As ggemm_plan_create, for a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_create_grouped(ggemm_context* context, const ggemm_grouped_desc* desc, ggemm_plan** out_plan);
-/** D = act(alpha A B + beta C + bias), as ggemm_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
+/** D = act(alpha scale A B + beta C + bias), as ggemm_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
  *  args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm_gemm.
  *  Shapes, Units, Memory, Stream: as ggemm_gemm. Capture: allowed, and never GGEMM_ERROR_NOT_PREPARED where all is on the fast path. Threads: any; one plan may run in
  *  many at once.
  *  @retval GGEMM_ERROR_ARGUMENT also if the plan is of a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream);
-/** For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), as ggemm_grouped_gemm would. Never compiles.
+/** For every group D_g = act(alpha scale_g A_g B_g + beta C_g + bias_g), as ggemm_grouped_gemm would. Never compiles.
  *  Capture: as ggemm_grouped_gemm. Otherwise as ggemm_plan_run. @retval GGEMM_ERROR_ARGUMENT also if the plan is of a plain problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_args* args, void* stream);
 /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory. For people: the
@@ -627,7 +687,7 @@ GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t 
 /** Measures candidates for a problem on scratch memory with random data, each one verified against the reference before it may win, and records the best: later
  *  calls of the same class use it, in this process and, through the disk cache, in later ones. Plans keep the configuration that they have.
  *  Units: as the fields say.
- *  Memory: A, B, D and bias of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
+ *  Memory: A, B, D, bias and scales of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
  *  Stream: one of the library's own; complete on return.
  *  Capture: GGEMM_ERROR_NOT_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
  *  Threads: any; but what else the device does meanwhile is in the times.

@@ -55,7 +55,7 @@ struct EpilogueParams {
   double activation_p0, activation_p1;
 };
 
-// One product: D[m,n] = act(alpha A B + beta C + bias).
+// One product: D[m,n] = act(alpha scale A B + beta C + bias), or the gated pairs of it.
 struct GemmParams {
   i64 m, n, k;
   Matrix a, b, c, d;  // d.data is written
@@ -63,6 +63,7 @@ struct GemmParams {
   EpilogueParams epilogue;
   i32 raster;
   u32 reserved;
+  Matrix scale_a, scale_b;  // f32, as tile/scales.cuh says; no data where there are none, or where k is 0
 };
 
 // The same product with A and B, rows and columns changed over: D' = B' A'.
@@ -73,6 +74,8 @@ GG_HD GemmParams transposed(const GemmParams& p) {
   out.b = {p.a.data, p.a.col_stride, p.a.row_stride};
   out.c = {p.c.data, p.c.col_stride, p.c.row_stride};
   out.d = {p.d.data, p.d.col_stride, p.d.row_stride};
+  out.scale_a = {p.scale_b.data, p.scale_b.col_stride, p.scale_b.row_stride};
+  out.scale_b = {p.scale_a.data, p.scale_a.col_stride, p.scale_a.row_stride};
   return out;
 }
 
@@ -141,6 +144,7 @@ struct GroupedParams {
   const i32* status;              // where this is not nullptr and not 0, the check before has found a fault: nothing is to be computed
   i32 raster;
   u32 reserved;
+  SourceMatrix scale_a, scale_b;  // where blocks are ragged, group g's first is start / 128 of them on, besides group_bytes
 };
 
 // What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, and which of A (1) and B (2) the copy engine reaches.
@@ -173,6 +177,7 @@ struct PrepareParams {
   i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
   i32 boxes;                  // 1: D's steps are whole boxes
   i32 swap;                   // 1: the transposed product
+  u32 shape;                  // of the upright one: tile/scales.cuh's group_shape
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 
@@ -181,13 +186,13 @@ struct GroupChecks {
   i32 size_a, size_b, size_c, size_d, size_bias;  // bytes of an element; size_bias 0: there is none
   i32 scalar;                                     // as ggemm_dtype: f32, f64 or i32
   i32 numbers;                                    // 1: sizes, counts, ends and indices too, which are cut to what is legal where they are used
-  u32 reserved;
+  u32 shape;                                      // tile/scales.cuh's group_shape
 };
 struct CheckParams {
   GroupedParams groups;
   GroupChecks checks;
   i32* status;  // 4 of them
 };
-constexpr int check_threads = 1024;
+constexpr int check_threads = 512;
 
 }  // namespace ggemm::kernels

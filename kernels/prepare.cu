@@ -22,12 +22,12 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
   const bool on = group < params.problem.groups;
   bool reached = false;
   if (on) {
-    const GemmParams upright = group_params(params.problem, group), p = params.swap ? transposed(upright) : upright;
+    const GemmParams upright = group_params(params.problem, group, params.shape), p = params.swap ? transposed(upright) : upright;
     GroupRecord& record = params.records[group];
     if (part == 0) reached = write_map(record.a, params.a, lines_of(p.a, p.m, p.k, params.mn_a), params.size_a);
     if (part == 1) reached = write_map(record.b, params.b, lines_of(p.b, p.k, p.n, !params.mn_b), params.size_b);
     if (part == 2) {
-      const Lines d = lines_of(p.d, p.m, p.n, params.mn_d);
+      const Lines d = lines_of(p.d, p.m, paired(params.shape) ? p.n / 2 : p.n, params.mn_d);
       record.facts.store = params.boxes && write_map(record.d, params.d, d, params.size_d) ? store_way(d, params.size_d) : TensorStore::threads;
     }
     if (part == 3) {

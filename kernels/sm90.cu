@@ -33,10 +33,10 @@ struct Consumer {
   Mainloop::Cursor at;
   u32 slot = 0;
 
-  // The CTA's tile (row, column) of a product.
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, i64 row, i64 column, i32 tiles) {
+  // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, i64 row, i64 column, i32 first_tile, i32 tiles) {
     Mainloop mainloop;
-    mainloop.consume(cta.ring, at, cta.address(), group, tiles);
+    mainloop.consume(p, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
     const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
     const auto finish = [&](const auto& sums) {
@@ -83,7 +83,7 @@ struct Plain {
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
-    for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, scheduler.tile_row(), scheduler.tile_column(), tiles);
+    for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, scheduler.tile_row(), scheduler.tile_column(), first, tiles);
     consumer.finish();
   }
 };
@@ -126,7 +126,7 @@ struct Grouped {
       const GroupRecord* const record = note.record;
       if (!record) break;
       if (note.other && note.facts.store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
-      consumer.run(cta, note.facts.problem, record->d, note.facts.store, note.row, note.column, tiles(note));
+      consumer.run(cta, note.facts.problem, record->d, note.facts.store, note.row, note.column, 0, tiles(note));
       board.release(next);
     }
     consumer.finish();

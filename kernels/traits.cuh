@@ -3,6 +3,7 @@
 #pragma once
 #include "epilogue/value.cuh"
 #include "params.cuh"
+#include "tile/scales.cuh"
 
 namespace ggemm::kernels {
 
@@ -27,7 +28,10 @@ struct Traits {
   using Bias = ElementOf<GG_BIAS_DTYPE ? GG_BIAS_DTYPE : GG_D>::type;
   using Sum = SumOf<GG_SUM>::type;
   using Value = EpilogueType<Sum, D>::type;
-  static constexpr bool FP8 = GG_A == 5 || GG_A == 6;
+  static constexpr bool FP8 = GG_A == 5 || GG_A == 6, FAST = GG_COMPUTE == 2;
+  static constexpr int SCALE_A = GG_SCALE_A, SCALE_B = GG_SCALE_B, GATE = GG_GATE;  // ggemm_scale_kind, ggemm_gate
+  static constexpr bool BLOCK_SCALED = scaled_by_blocks(SCALE_A) || scaled_by_blocks(SCALE_B);  // the mainloop brings its sums scaled so
+  static constexpr u32 GROUP_SHAPE = group_shape(SCALE_A, SCALE_B, GATE);
   static constexpr bool TF32 = GG_COMPUTE == 1;
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
   static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row

@@ -161,6 +161,7 @@ double ScratchDevice::time(const std::function<void()>& launch, int samples) {
 ScratchProblem::ScratchProblem(const Engine& engine, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample)
     : type_(plain ? plain->type : grouped->type), engine_(engine), device_(engine), block_a_(random_block(type_.a, 1)), block_b_(random_block(type_.b, 2)) {
   if (type_.bias) block_bias_ = random_block(type_.bias_dtype, 3);
+  if (type_.scale_a || type_.scale_b) block_scale_ = random_block(GGEMM_F32, 5);
   if (plain) make_plain(*plain);
   else {
     make_groups(sample);
@@ -193,15 +194,23 @@ void* ScratchProblem::bias(std::int64_t count) {
   return out;
 }
 
+void ScratchProblem::make_scales(Group& g, std::int64_t row_stride_a, std::int64_t col_stride_a, std::int64_t row_stride_b, std::int64_t col_stride_b) {
+  const auto packed = [](std::int64_t stride, std::int64_t columns) { return stride == kernels::packed_stride ? columns : stride; };
+  const auto along = kernels::scales_along, deep = kernels::scales_deep;
+  if (const int kind = type_.scale_a) g.scale_a = operand(GGEMM_F32, along(kind, g.m), deep(kind, g.k), packed(row_stride_a, deep(kind, g.k)), col_stride_a, &block_scale_);
+  if (const int kind = type_.scale_b) g.scale_b = operand(GGEMM_F32, deep(kind, g.k), along(kind, g.n), packed(row_stride_b, along(kind, g.n)), col_stride_b, &block_scale_);
+}
+
 void ScratchProblem::make_plain(const core::Problem& p) {
-  groups_.push_back({p.m, p.n, p.k, {}, {}, {}, nullptr});
+  groups_.push_back({p.m, p.n, p.k, {}, {}, {}, nullptr, {}, {}});
   Group& g = groups_.back();
   g.a = operand(type_.a, p.m, p.k, p.a.row_stride, p.a.col_stride, &block_a_);
   g.b = operand(type_.b, p.k, p.n, p.b.row_stride, p.b.col_stride, &block_b_);
-  g.d = operand(type_.d, p.m, p.n, p.d.row_stride, p.d.col_stride, nullptr);
+  g.d = operand(type_.d, p.m, columns(g), p.d.row_stride, p.d.col_stride, nullptr);
   g.bias = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? p.n : p.m);
+  make_scales(g, p.scale_a.packed_rows ? GGEMM_PACKED : p.scale_a.row_stride, p.scale_a.col_stride, p.scale_b.packed_rows ? GGEMM_PACKED : p.scale_b.row_stride, p.scale_b.col_stride);
   ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
-  args.a = g.a.base, args.b = g.b.base, args.d = g.d.base, args.bias = g.bias;
+  args.a = g.a.base, args.b = g.b.base, args.d = g.d.base, args.bias = g.bias, args.scale_a = g.scale_a.base, args.scale_b = g.scale_b.base;
   core::Problem problem = p;
   problem.scalars.on_device = false;
   plain_ = core::bind(problem, args);
@@ -209,31 +218,34 @@ void ScratchProblem::make_plain(const core::Problem& p) {
 
 void ScratchProblem::make_groups(const std::vector<select::Sizes>& sample) {
   for (const select::Sizes& s : sample) {
-    groups_.push_back({s.m, s.n, s.k, {}, {}, {}, nullptr});
+    groups_.push_back({s.m, s.n, s.k, {}, {}, {}, nullptr, {}, {}});
     Group& g = groups_.back();
     const bool a_k = type_.major_a == core::Major::k, b_k = type_.major_b == core::Major::k;
     g.a = operand(type_.a, s.m, s.k, a_k ? s.k : 1, a_k ? 1 : s.m, &block_a_);
     g.b = operand(type_.b, s.k, s.n, b_k ? 1 : s.n, b_k ? s.k : 1, &block_b_);
-    g.d = operand(type_.d, s.m, s.n, s.n, 1, nullptr);
+    g.d = operand(type_.d, s.m, columns(g), columns(g), 1, nullptr);
     g.bias = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? s.n : s.m);
+    make_scales(g, GGEMM_PACKED, 1, GGEMM_PACKED, 1);
   }
 }
 
 void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   const std::size_t count = groups_.size();
-  // One row a group: m, n, k, then row and column strides of A, B, D; and four pointers.
+  // One row a group: m, n, k, then row and column strides of A, B, D; and six pointers.
+  constexpr int operands = 6;
   std::vector<std::int64_t> numbers;
-  std::vector<const void*> pointers[4];
+  std::vector<const void*> pointers[operands];
   for (const Group& g : groups_) {
     for (const std::int64_t v : {g.m, g.n, g.k, g.a.row_stride, g.a.col_stride, g.b.row_stride, g.b.col_stride, g.d.row_stride, g.d.col_stride}) numbers.push_back(v);
     pointers[0].push_back(g.a.base), pointers[1].push_back(g.b.base), pointers[2].push_back(g.d.base), pointers[3].push_back(g.bias);
+    pointers[4].push_back(g.scale_a.base), pointers[5].push_back(g.scale_b.base);
   }
   constexpr std::int64_t row = 9 * 8;
   auto* table = static_cast<char*>(device_.allocate(count * row));
   device_.upload(table, numbers.data(), count * row);
   const auto source = [&](int column) { return kernels::Source{table + column * 8, row, 0, GGEMM_SOURCE_I64, 0}; };
-  const void* arrays[4];
-  for (int i = 0; i < 4; ++i) {
+  const void* arrays[operands];
+  for (int i = 0; i < operands; ++i) {
     void* array = device_.allocate(count * 8);
     device_.upload(array, pointers[i].data(), count * 8);
     arrays[i] = array;
@@ -243,12 +255,15 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   p.m = source(0), p.n = source(1), p.k = source(2);
   p.a = {source(3), source(4)}, p.b = {source(5), source(6)}, p.d = {source(7), source(8)};
   p.c = p.d;  // not read, but its strides are looked up: the caller's may have fewer groups
+  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, GGEMM_SOURCE_CONST, kernels::source_itself}; };
+  p.scale_a = p.scale_b = {constant(GGEMM_PACKED), constant(1)};
   p.stored_m = p.m, p.stored_k = p.k, p.bias = {};
   p.type.grouped &= static_cast<std::uint8_t>(~core::checked_groups);
   make_rows_in_order(p);
   p.scalars.on_device = false;
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
   args.a = arrays[0], args.b = arrays[1], args.d = arrays[2], args.bias = arrays[3];
+  args.scale_a = arrays[4], args.scale_b = arrays[5];
   grouped_ = core::bind(p, args);
 }
 
@@ -280,37 +295,56 @@ std::string ScratchProblem::verify(const Choice& choice) {
   const std::size_t step = std::max<std::size_t>(1, groups_.size() / 16);
   for (std::size_t index = 0; index < groups_.size(); index += step) {
     const Group& g = groups_[index];
-    if (g.m == 0 || g.n == 0) continue;
+    if (g.m == 0 || columns(g) == 0) continue;
     const int samples = static_cast<int>(std::clamp<std::size_t>(256 / groups_.size(), 16, 256));
     for (int s = -4; s < samples; ++s) {
-      const std::int64_t i = s < 0 ? (s & 1 ? g.m - 1 : 0) : below(g.m), j = s < 0 ? (s & 2 ? g.n - 1 : 0) : below(g.n);
+      const std::int64_t i = s < 0 ? (s & 1 ? g.m - 1 : 0) : below(g.m), j = s < 0 ? (s & 2 ? columns(g) - 1 : 0) : below(columns(g));
       if (std::string wrong = check(g, i, j); !wrong.empty()) return type_.grouped ? core::text("group %zu: ", index) + wrong : wrong;
     }
   }
   return "";
 }
 
-std::string ScratchProblem::check(const Group& g, std::int64_t i, std::int64_t j) {
+ScratchProblem::Expected ScratchProblem::expected(const Group& g, std::int64_t i, std::int64_t j) const {
   const auto value = [](int dtype, const std::vector<char>& block, std::int64_t element) { return element_value(dtype, block.data() + element % block_elements * static_cast<std::int64_t>(core::dtype_size(dtype))); };
-  const bool tf32 = type_.compute == GGEMM_COMPUTE_TF32;
+  const auto scale = [&](int kind, const Operand& scales, std::int64_t along, std::int64_t mn_stride, std::int64_t k, std::int64_t k_stride) {
+    if (!kind) return 1.0;
+    return value(GGEMM_F32, block_scale_, scales.first + kernels::scale_at(kind, along) * mn_stride + (kernels::scaled_by_blocks(kind) ? k / kernels::scale_block * k_stride : 0));
+  };
   double sum = 0, size = 0;
   for (std::int64_t k = 0; k < g.k; ++k) {
-    const double a = value(type_.a, block_a_, g.a.first + i * g.a.row_stride + k * g.a.col_stride), b = value(type_.b, block_b_, g.b.first + k * g.b.row_stride + j * g.b.col_stride);
-    sum += a * b;
-    size += std::abs(a * b);
+    double product = value(type_.a, block_a_, g.a.first + i * g.a.row_stride + k * g.a.col_stride) * value(type_.b, block_b_, g.b.first + k * g.b.row_stride + j * g.b.col_stride);
+    product *= scale(type_.scale_a, g.scale_a, i, g.scale_a.row_stride, k, g.scale_a.col_stride) * scale(type_.scale_b, g.scale_b, j, g.scale_b.col_stride, k, g.scale_b.row_stride);
+    sum += product;
+    size += std::abs(product);
   }
   const double k = static_cast<double>(g.k), unit = type_.sum == core::Sum::f64 ? 0x1p-52 : type_.sum == core::Sum::i32 ? 0 : 0x1p-23;
-  double bound = (k + 4) * unit * size + (tf32 ? 0x1p-9 * size : 0);
+  double error = (k + 8) * unit * size;
+  if (type_.compute == GGEMM_COMPUTE_TF32) error += 0x1p-9 * size;
+  // Tensor cores may keep 14 bits of an fp8 product's sum, of 128 of k or of all.
+  const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
+  if (fp8(type_.a) && fp8(type_.b)) error += 4 * 0x1p-13 * size * (type_.compute == GGEMM_COMPUTE_FP8_FAST ? std::sqrt(std::max(1.0, k / 32)) : 1);
   if (type_.bias) sum += value(type_.bias_dtype, block_bias_, type_.bias == GGEMM_BIAS_PER_COLUMN ? j : i);
+  return {sum, error + 4 * 0x1p-23 * std::abs(sum)};
+}
+
+std::string ScratchProblem::check(const Group& g, std::int64_t i, std::int64_t j) {
   const double p0 = type_.grouped ? grouped_.epilogue.activation_p0 : plain_.epilogue.activation_p0, p1 = type_.grouped ? grouped_.epilogue.activation_p1 : plain_.epilogue.activation_p1;
-  const double reference = std::clamp(activate(type_.activation, sum, p0, p1), -largest(type_.d) - (type_.d == GGEMM_I8 || type_.d == GGEMM_I32 ? 1 : 0), largest(type_.d));
+  const Expected x = expected(g, i, type_.gate == GGEMM_GATE_INTERLEAVED ? 2 * j : j);
   // No activation but leaky relu is steeper than 1.2; f32 arithmetic in it and in the epilogue adds a little.
   const double slope = type_.activation == GGEMM_ACTIVATION_LEAKY_RELU ? std::max(1.2, std::abs(p0)) : 1.2;
-  bound = bound * slope + 8 * 0x1p-23 * std::abs(sum) + 2 * output_rounding(type_.d) * std::abs(reference) + output_step(type_.d);
+  double result = activate(type_.activation, x.value, p0, p1), bound = x.error * slope + 4 * 0x1p-23 * std::abs(x.value);
+  if (type_.gate) {
+    const Expected up = expected(g, i, type_.gate == GGEMM_GATE_INTERLEAVED ? 2 * j + 1 : columns(g) + j);
+    bound = bound * (std::abs(up.value) + up.error) + std::abs(result) * up.error;
+    result *= up.value;
+  }
+  const double reference = std::clamp(result, -largest(type_.d) - (type_.d == GGEMM_I8 || type_.d == GGEMM_I32 ? 1 : 0), largest(type_.d));
+  bound += 2 * output_rounding(type_.d) * std::abs(reference) + output_step(type_.d);
   char element[8];
   device_.download(element, g.d.base + (i * g.d.row_stride + j * g.d.col_stride) * static_cast<std::int64_t>(core::dtype_size(type_.d)), core::dtype_size(type_.d));
   const double got = element_value(type_.d, element);
-  if (std::abs(got - reference) <= bound || (std::isinf(got) && std::abs(sum) > largest(type_.d))) return "";
+  if (std::abs(got - reference) <= bound || (std::isinf(got) && std::abs(result) > largest(type_.d))) return "";
   return core::text("wrong result: D(%lld, %lld) = %.9g, not %.9g +- %.3g", static_cast<long long>(i), static_cast<long long>(j), got, reference, bound);
 }
 

@@ -60,19 +60,27 @@ class ScratchProblem {
     std::int64_t m, n, k;
     Operand a, b, d;
     void* bias;
+    Operand scale_a, scale_b;
+  };
+  // An element of the product before the activation, and how wrong it may be.
+  struct Expected {
+    double value, error;
   };
   Operand operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const std::vector<char>* block);
   void* bias(std::int64_t count);
+  void make_scales(Group& group, std::int64_t row_stride_a, std::int64_t col_stride_a, std::int64_t row_stride_b, std::int64_t col_stride_b);
   void make_groups(const std::vector<select::Sizes>& sample);
   void make_plain(const core::Problem& problem);
   void make_grouped(const core::GroupedProblem& problem);
   void make_rows_in_order(core::GroupedProblem& problem);
+  std::int64_t columns(const Group& group) const { return type_.gate ? group.n / 2 : group.n; }  // of D
+  Expected expected(const Group& group, std::int64_t i, std::int64_t j) const;
   std::string check(const Group& group, std::int64_t i, std::int64_t j);
 
   core::ProblemType type_;
   const Engine& engine_;
   ScratchDevice device_;
-  std::vector<char> block_a_, block_b_, block_bias_;  // the data, repeated through the buffers
+  std::vector<char> block_a_, block_b_, block_bias_, block_scale_;  // the data, repeated through the buffers
   std::vector<Group> groups_;
   kernels::GemmParams plain_{};
   kernels::GroupedParams grouped_{};

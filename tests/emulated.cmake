@@ -33,7 +33,7 @@ ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "c
 # Each change must be noticed, by the emulator or in the result: else the tests above see less than they should.
 # ggemm_add_emulated_mutant(<what is wrong> <configuration> <file> <from> <to>)
 function(ggemm_add_emulated_mutant name config file from to)
-  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 16 --values exact --sizes 300x333x700)
+  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 16 --values exact --sizes 300x333x700 --seed 2)
   set_tests_properties("emulated: noticed: ${name}" PROPERTIES PASS_REGULAR_EXPRESSION "emulated GPU: (kernel|deadlock)|must be exactly"
                        ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=${file}=>${from}=>${to}")
 endfunction()

@@ -3,9 +3,11 @@
 // one is filled. What the copy engine cannot reach (strides or bases off 16 bytes) is stored by threads, neighbouring ones to neighbouring elements; so is C read.
 #pragma once
 #include "epilogue/pack.cuh"
+#include "epilogue/sum_scale.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/tensor.cuh"
+#include "tile/columns.cuh"
 #include "tile/panels.cuh"
 #include "traits.cuh"
 
@@ -20,8 +22,16 @@ class StagedEpilogue {
   using Bias = typename T::Bias;
   static constexpr int SIZE = sizeof(D);
   static constexpr bool MN = T::D_MN_MAJOR;
-  static constexpr int STEP = store_columns(WN, sizeof(C), SIZE, MN);
-  static constexpr bool BOXES = store_by_boxes(WN, sizeof(C), SIZE, MN);
+  using Columns = TileColumns<T::GATE, WN>;
+  using ScaleA = SumScale<T::SCALE_A>;
+  using ScaleB = SumScale<T::SCALE_B>;
+  static constexpr bool PAIRED = Columns::PAIRED;
+  static_assert(!Columns::HALVES, "a thread holds neighbours");
+  // Of D's columns. Pairs have no C.
+  static constexpr int SIZE_C = PAIRED ? SIZE : static_cast<int>(sizeof(C));
+  static constexpr int STEP = store_columns(Columns::OUTPUTS, SIZE_C, SIZE, MN), SUMS = STEP / 2 * (PAIRED ? 2 : 1);
+  static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
+  static_assert(STEP % 8 == 0, "a step is whole blocks of 8 columns");
 
  public:
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
@@ -30,13 +40,14 @@ class StagedEpilogue {
   GG_DEVICE static void run(const Sum (&sums)[WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, i64 row, i64 column, char* staging, int group, u32& slot) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
-    const bool add_c = scalars.beta != Value(0);
+    const bool add_c = !PAIRED && scalars.beta != Value(0);
     const int rows = static_cast<int>(min_of(p.m - row, 64));
     if (rows <= 0) return;
+    const Columns of(p.n, column);
 #pragma unroll
-    for (int step = 0; step < WN / STEP; ++step) {
-      const i64 first = column + step * STEP;
-      const int columns = static_cast<int>(min_of(p.n - first, STEP));
+    for (int step = 0; step < Columns::OUTPUTS / STEP; ++step) {
+      const i64 first = of.output() + step * STEP;
+      const int columns = static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - first, STEP));
       if (columns <= 0) return;
       const bool whole = MN ? rows == 64 : columns == STEP;
       const bool tensor = BOXES && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole));
@@ -47,9 +58,9 @@ class StagedEpilogue {
       if (add_c) {
         move<const C, 4>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
         ptx::barrier_sync<128>(1 + group);
-        fill<true>(thread, group, &sums[step * (STEP / 2)], p, row, first, rows, columns, at, scalars);
+        fill<true>(thread, group, &sums[step * SUMS], p, row, first, rows, columns, at, scalars);
       } else {
-        fill<false>(thread, group, &sums[step * (STEP / 2)], p, row, first, rows, columns, at, scalars);
+        fill<false>(thread, group, &sums[step * SUMS], p, row, first, rows, columns, at, scalars);
       }
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
@@ -119,17 +130,43 @@ class StagedEpilogue {
     }
   }
 
-  // Turns a step's sums into elements of D in the slot, where C's are if they are wanted.
+  // Where columns are gated in pairs a thread has one element of D for each 8 columns of the product: 4 lanes have a quarter of 8 of D's columns from one block of those,
+  // and the others from the next. Neighbouring lanes exchange what makes two neighbours of each: lane 0 then has columns 0 and 1, lane 1 has 4 and 5, lane 2 has 2 and 3.
+  template <class Gated>
+  GG_DEVICE static void fill_pairs(int lane, const Sum* sums, Gated gated, char* at, int row) {
+    const bool odd = lane & 1;
+    const u32 place_d = offset<D>(row, (lane & 2) + (odd ? 4 : 0));
+#pragma unroll
+    for (int j = 0; j < STEP / 8; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Sum* const s = sums + 8 * j + 2 * half;
+        const Value low = gated(half, 2 * j, s[0], s[1]), high = gated(half, 2 * j + 1, s[4], s[5]);
+        const Value other = __shfl_xor_sync(0xffffffffu, odd ? low : high, 1);
+        put<D>(at, place<D>(place_d, j, half), Pair<D>::from(odd ? other : low, odd ? high : other));
+      }
+  }
+
+  // Turns a step's sums into elements of D in the slot, where C's are if they are wanted. (row, column): of D.
   template <bool ADD_C>
   GG_DEVICE static void fill(int thread, int group, const Sum* sums, const GemmParams& p, i64 row, i64 column, int rows, int columns, char* at, const EpilogueScalars<Value>& scalars) {
     const int lane = thread % 32, warp = thread / 32;
     const int r0 = warp * 16 + lane / 4, c0 = lane % 4 * 2;
     const Bias* const bias = static_cast<const Bias*>(p.bias);
+    // The product's columns of this step: as many, or twice as many.
+    const i64 across = PAIRED ? 2 * column : column;
+    const int products = PAIRED ? 2 * columns : columns;
     const u32 place_c = offset<C>(r0, c0), place_d = offset<D>(r0, c0);
+    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, row);
+    const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, across);
     const auto biased = [&](int r, int c) {
-      if constexpr (T::BIAS == 1) return c < columns ? to_sum<Value>(bias[column + c]) : Value(0);
+      if constexpr (T::BIAS == 1) return c < products ? to_sum<Value>(bias[across + c]) : Value(0);
       else if constexpr (T::BIAS == 2) return r < rows ? to_sum<Value>(bias[row + r]) : Value(0);
       else return Value(0);
+    };
+    const auto scaled = [&](Sum sum, int r, int c) {
+      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * ((r < rows ? scale_a.at(r) : 0.0f) * (c < products ? scale_b.at(c) : 0.0f));
+      else return static_cast<Value>(sum);
     };
     const auto pair = [&](int j, int half) {
       const int r = r0 + 8 * half, c = c0 + 8 * j;
@@ -140,8 +177,12 @@ class StagedEpilogue {
         get<C>(at, place<C>(place_c, j, half), cx, cy);
         x = multiply_add(scalars.beta, cx, x), y = multiply_add(scalars.beta, cy, y);
       }
-      return Pair<D>::from(epilogue_value<T::ACTIVATION>(static_cast<Value>(s[0]), x, scalars), epilogue_value<T::ACTIVATION>(static_cast<Value>(s[1]), y, scalars));
+      return Pair<D>::from(epilogue_value<T::ACTIVATION>(scaled(s[0], r, c), x, scalars), epilogue_value<T::ACTIVATION>(scaled(s[1], r, c + 1), y, scalars));
     };
+    if constexpr (PAIRED) return fill_pairs(lane, sums, [&](int half, int j, Sum gate, Sum up) {
+      const int r = r0 + 8 * half, c = c0 + 8 * j;
+      return epilogue_value<T::ACTIVATION>(scaled(gate, r, c), biased(r, c), scalars) * epilogue_value<0>(scaled(up, r, c + 1), biased(r, c + 1), scalars);
+    }, at, warp * 16 + lane / 4);
     // Where C and D differ in size, an element of D lies where some other thread's of C does: all are read before any is written.
     constexpr bool OVER_C = ADD_C && sizeof(C) != sizeof(D);
     if constexpr (SIZE == 2 && STEP % 16 == 0 && !OVER_C) {

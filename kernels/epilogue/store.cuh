@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a tile's sums to D: through shared memory, so that whatever a mainloop's threads hold, neighbouring threads write neighbouring elements of D.
 #pragma once
+#include "epilogue/sum_scale.cuh"
 #include "ptx/memory.cuh"
+#include "tile/columns.cuh"
 #include "traits.cuh"
 
 namespace ggemm::kernels {
@@ -16,6 +18,9 @@ class StoreEpilogue {
   // 8 words beyond a multiple of 32 banks: a warp's pairs of sums (8 rows, 4 pairs) then meet no conflict.
   static constexpr int PITCH = T::BN + 32 / static_cast<int>(sizeof(Sum));
   static constexpr int VECTOR = 16 / sizeof(D);  // elements of D in 16 bytes
+  using Columns = TileColumns<T::GATE, T::BN>;
+  using ScaleA = SumScale<T::SCALE_A>;
+  using ScaleB = SumScale<T::SCALE_B>;
 
  public:
   static constexpr int SHARED_BYTES = T::BM * PITCH * static_cast<int>(sizeof(Sum));
@@ -28,26 +33,32 @@ class StoreEpilogue {
     mainloop.each_sum([&](int i, int j, Sum sum) { sums[i * PITCH + j] = sum; });
     __syncthreads();
     const EpilogueScalars<Value> scalars(p.epilogue);
-    const int rows = static_cast<int>(min_of(p.m - row, T::BM)), columns = static_cast<int>(min_of(p.n - column, T::BN));
+    const int rows = static_cast<int>(min_of(p.m - row, T::BM));
+    const Columns columns(p.n, column);
     const Matrix c{static_cast<const C*>(p.c.data) + row * p.c.row_stride + column * p.c.col_stride, p.c.row_stride, p.c.col_stride};
-    const Matrix d{static_cast<const D*>(p.d.data) + (T::SCATTER ? 0 : row * p.d.row_stride) + column * p.d.col_stride, p.d.row_stride, p.d.col_stride};
-    const Bias* bias = static_cast<const Bias*>(p.bias) + (T::BIAS == 1 ? column : T::BIAS == 2 ? row : 0);
-    Output{c, d, bias, scalars, sums, rows, columns, group_rows, row}.store();
+    const Matrix d{static_cast<const D*>(p.d.data) + (T::SCATTER ? 0 : row * p.d.row_stride) + columns.output() * p.d.col_stride, p.d.row_stride, p.d.col_stride};
+    const Bias* bias = static_cast<const Bias*>(p.bias) + (T::BIAS == 1 ? columns.first() : T::BIAS == 2 ? row : 0);
+    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, row);
+    const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, columns.first());
+    Output{c, d, bias, scalars, sums, rows, columns.outputs(), columns, scale_a, scale_b, group_rows, row}.store();
   }
 
  private:
-  // One tile of D. c, d and bias begin at the tile's first element.
+  // One tile of D. c, d, bias and scales begin at the tile's first element. `columns` and j count D's; `at` is a column of the tile of sums.
   struct Output {
     Matrix c, d;
     const Bias* bias;
     const EpilogueScalars<Value>& s;
     const Sum* sums;
     int rows, columns;
+    Columns of;
+    ScaleA scale_a;
+    ScaleB scale_b;
     const GroupRows& group_rows;
     i64 first_row;
 
     GG_DEVICE void store() const {
-      const bool add_c = s.beta != Value(0);
+      const bool add_c = !Columns::PAIRED && s.beta != Value(0);
       if (vectors(d, sizeof(D)) && !add_c) store_vectors<false>();
       else if (vectors(d, sizeof(D)) && sizeof(C) == sizeof(D) && vectors(c, sizeof(C))) store_vectors<true>();
       else if (d.col_stride == 1 || d.row_stride != 1) store_lines<false>();
@@ -63,22 +74,35 @@ class StoreEpilogue {
     GG_DEVICE D* d_at(Row i, int j) const { return static_cast<D*>(const_cast<void*>(d.data)) + i * d.row_stride + j * d.col_stride; }
     GG_DEVICE const C* c_at(int i, int j) const { return static_cast<const C*>(c.data) + i * c.row_stride + j * c.col_stride; }
 
-    GG_DEVICE Value addend(int i, int j) const {
+    GG_DEVICE Value addend(int i, int at) const {
       if constexpr (T::BIAS == 0) return Value(0);
-      else return to_sum<Value>(bias[T::BIAS == 1 ? j : i]);
+      else return to_sum<Value>(bias[T::BIAS == 1 ? of.at(at) : i]);
     }
-    GG_DEVICE D value(int i, Sum sum, Value addend) const {
-      Value out = epilogue_value<T::ACTIVATION>(static_cast<Value>(sum), addend, s);
+    GG_DEVICE Value scaled(Sum sum, int i, int at) const {
+      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * (scale_a.at(i) * scale_b.at(of.at(at)));
+      else return static_cast<Value>(sum);
+    }
+    GG_DEVICE D value(Sum sum, int i, int at, Value addend) const { return Store<D>::from(weighted(i, epilogue_value<T::ACTIVATION>(scaled(sum, i, at), addend, s))); }
+    // Of a pair's two sums.
+    GG_DEVICE D gated(Sum gate, Sum up, int i, int j) const {
+      const int g = Columns::gate(j), u = Columns::up(j);
+      return Store<D>::from(weighted(i, epilogue_value<T::ACTIVATION>(scaled(gate, i, g), addend(i, g), s) * epilogue_value<0>(scaled(up, i, u), addend(i, u), s)));
+    }
+    GG_DEVICE Value weighted(int i, Value value) const {
       if constexpr (T::SCATTER)
-        if (group_rows.weights) out = static_cast<Value>(group_rows.weights[first_row + i]) * out;
-      return Store<D>::from(out);
+        if (group_rows.weights) return static_cast<Value>(group_rows.weights[first_row + i]) * value;
+      return value;
     }
     GG_DEVICE void store_one(int i, int j) const {
       const auto to = row_of(i);
       if (T::SCATTER && to < 0) return;
-      Value add = addend(i, j);
-      if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-      *d_at(to, j) = value(i, sums[i * PITCH + j], add);
+      if constexpr (Columns::PAIRED) {
+        *d_at(to, j) = gated(sums[i * PITCH + Columns::gate(j)], sums[i * PITCH + Columns::up(j)], i, j);
+      } else {
+        Value add = addend(i, j);
+        if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
+        *d_at(to, j) = value(sums[i * PITCH + j], i, j, add);
+      }
     }
 
     // Rows lie at multiples of 16 bytes.
@@ -87,8 +111,8 @@ class StoreEpilogue {
     template <bool ADD_C>
     GG_DEVICE void store_vectors() const {
       using Piece = If<VECTOR * sizeof(Sum) % 16 == 0, ptx::Vector16, u64>;  // of sums: 16 bytes, or 8 where D is twice as wide
-      constexpr int ACROSS = T::BN / VECTOR, PIECES = VECTOR * sizeof(Sum) / sizeof(Piece);
-      static_assert(T::BN % VECTOR == 0, "16 bytes of D divide a row of the tile");
+      constexpr int ACROSS = Columns::OUTPUTS / VECTOR, PIECES = VECTOR * sizeof(Sum) / sizeof(Piece), RUNS = Columns::PAIRED ? 2 : 1;
+      static_assert(Columns::OUTPUTS % VECTOR == 0, "16 bytes of D divide a row of the tile");
       const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll 2
       for (int index = thread; index < rows * ACROSS; index += T::THREADS) {
@@ -99,17 +123,26 @@ class StoreEpilogue {
         }
         const auto to = row_of(i);
         if (T::SCATTER && to < 0) continue;
-        union { Piece piece[PIECES]; Sum element[VECTOR]; } sum;
+        // A pair's sums lie side by side, or in two runs.
+        union { Piece piece[RUNS][PIECES]; Sum element[RUNS * VECTOR]; } sum;
         union { ptx::Vector16 vector; C element[16 / sizeof(C)]; } in;
         union { ptx::Vector16 vector; D element[VECTOR]; } out;
 #pragma unroll
-        for (int v = 0; v < PIECES; ++v) sum.piece[v] = reinterpret_cast<const Piece*>(sums + i * PITCH + j)[v];
+        for (int run = 0; run < RUNS; ++run) {
+          const int first = !Columns::PAIRED || Columns::HALVES ? j + run * (T::BN / 2) : 2 * j + run * VECTOR;
+#pragma unroll
+          for (int v = 0; v < PIECES; ++v) sum.piece[run][v] = reinterpret_cast<const Piece*>(sums + i * PITCH + first)[v];
+        }
         if constexpr (ADD_C && sizeof(C) == sizeof(D)) in.vector = ptx::load_vector(c_at(i, j));
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
-          Value add = addend(i, j + v);
-          if constexpr (ADD_C && sizeof(C) == sizeof(D)) add = multiply_add(s.beta, to_sum<Value>(in.element[v]), add);
-          out.element[v] = value(i, sum.element[v], add);
+          if constexpr (Columns::PAIRED) {
+            out.element[v] = gated(sum.element[Columns::HALVES ? v : 2 * v], sum.element[Columns::HALVES ? VECTOR + v : 2 * v + 1], i, j + v);
+          } else {
+            Value add = addend(i, j + v);
+            if constexpr (ADD_C && sizeof(C) == sizeof(D)) add = multiply_add(s.beta, to_sum<Value>(in.element[v]), add);
+            out.element[v] = value(sum.element[v], i, j + v, add);
+          }
         }
         ptx::store_vector(d_at(to, j), out.vector);
       }

@@ -8,6 +8,7 @@
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
 #include "tile/panels.cuh"
+#include "mainloop/block_scales.cuh"
 #include "traits.cuh"
 
 namespace ggemm::kernels {
@@ -59,8 +60,8 @@ class WgmmaMainloop {
   static constexpr int WM = T::BM / GROUPS_M, WN = T::BN / GROUPS_N;  // a warpgroup's part of the tile
   static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
-  static constexpr bool PROMOTED = T::FP8;
-  static_assert(!PROMOTED || T::BK == 128, "fp8 is promoted every 128 of k");
+  static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED;
+  static_assert(!PROMOTED || T::BK == scale_block, "sums are promoted, and scaled, every 128 of k");
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
   static_assert(SHARERS == 1 || T::CLUSTER_K == 1, "a cluster shares operands or the depth of a tile");
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
@@ -118,15 +119,16 @@ class WgmmaMainloop {
     }
   }
 
-  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the tile from the ring's next `tiles` slots.
-  GG_DEVICE void consume(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i32 tiles) {
+  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
+  GG_DEVICE void consume(const GemmParams& p, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
       for (int s = 0; s < WN / 2; ++s) sums[b][s] = 0;
     if (tiles == 0) return;
-    if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
+    if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, m + row, n + column, first), ring, at, slots, row, column, tiles);
+    else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles);
   }
 
@@ -134,6 +136,9 @@ class WgmmaMainloop {
   Sum sums[BLOCKS][WN / 2];
 
  private:
+  using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
+  using Scales = BlockScales<T, BLOCKS, WN>;
+
   // What this CTA loads for its cluster: A's rows are shared by the CTAs across, B's columns by those down.
   struct Share {
     u32 down, across;
@@ -233,6 +238,34 @@ class WgmmaMainloop {
     } else {
       ptx::wgmma_wait<0>();
       add(even);
+    }
+  }
+
+  // After every tile of k, which is a block, its sum is added, scaled. A second set of sums has no room beside the scales: the other consumer multiplies meanwhile.
+  GG_DEVICE void consume_scaled(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i, ++at) {
+      scales.load();
+      const u32 slot = slots + at.slot * SLOT_BYTES;
+      ring.wait_full(at);
+      const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b) {
+        Part part[WN / 2];
+        const u64 a0 = TileA::descriptor(slot, row + 64 * b);
+        ptx::wgmma_fence();
+        ptx::Wgmma<WN>::template mma<false>(part, a0, b0);
+#pragma unroll
+        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::template mma<true>(part, a0 + TileA::step(step), b0 + TileB::step(step));
+        ptx::wgmma_commit();
+        ptx::wgmma_wait<0>();
+        if (b == BLOCKS - 1) release(ring, at.slot);
+#pragma unroll
+        for (int s = 0; s < WN / 2; ++s) {
+          ptx::wgmma_settle(part[s]);
+          sums[b][s] = multiply_add(scales.factor(b, s), static_cast<Sum>(part[s]), sums[b][s]);
+        }
+      }
     }
   }
 

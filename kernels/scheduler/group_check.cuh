@@ -6,7 +6,7 @@
 namespace ggemm::kernels {
 
 enum class Fault : i32 { none, size, end, null, align, stride, span, index };     // as ggemm_fault
-enum class Field : i32 { none, m, n, k, a, b, c, d, bias };                       // as ggemm_field
+enum class Field : i32 { none, m, n, k, a, b, c, d, bias, scale_a, scale_b };     // as ggemm_field
 
 struct GroupFault {
   Fault fault;
@@ -45,6 +45,12 @@ GG_HD bool is_zero(const Scalar& scalar, i32 dtype) {
   return dtype == 1 ? bits << 1 == 0 : dtype == 2 ? static_cast<u32>(bits) << 1 == 0 : static_cast<u32>(bits) == 0;
 }
 
+GG_HD Fault scale_fault(const Matrix& scales, int kind, i64 rows, i64 columns) {
+  if (kind == scale_none) return Fault::none;
+  const Fault fault = pointer_fault(scales.data, 4);
+  return fault == Fault::none && spans_too_much(scales, rows, columns, 4) ? Fault::span : fault;
+}
+
 // The first thing that is wrong with group g, but for its indices. What is not looked at may be anything.
 GG_HD GroupFault group_fault(const GroupedParams& p, i64 g, const GroupChecks& c) {
   Fault fault = Fault::none;
@@ -53,16 +59,20 @@ GG_HD GroupFault group_fault(const GroupedParams& p, i64 g, const GroupChecks& c
     if ((fault = number_fault(p.n, g)) != Fault::none) return {fault, Field::n};
     if ((fault = number_fault(p.k, g)) != Fault::none) return {fault, Field::k};
   }
-  const GemmParams x = group_params(p, g);
+  const GemmParams x = group_params(p, g, c.shape);
   if (x.m == 0 || x.n == 0) return {Fault::none, Field::none};
+  if (paired(c.shape) && x.n % 2) return {Fault::size, Field::n};
   if ((fault = pointer_fault(x.d.data, c.size_d)) != Fault::none) return {fault, Field::d};
   if ((x.d.row_stride == 0 && x.m > 1) || (x.d.col_stride == 0 && x.n > 1)) return {Fault::stride, Field::d};
-  if (spans_too_much(x.d, x.m, x.n, c.size_d)) return {Fault::span, Field::d};
+  if (spans_too_much(x.d, x.m, paired(c.shape) ? x.n / 2 : x.n, c.size_d)) return {Fault::span, Field::d};
   if (x.k > 0) {
     if ((fault = pointer_fault(x.a.data, c.size_a)) != Fault::none) return {fault, Field::a};
     if ((fault = pointer_fault(x.b.data, c.size_b)) != Fault::none) return {fault, Field::b};
     if (spans_too_much(x.a, x.m, x.k, c.size_a)) return {Fault::span, Field::a};
     if (spans_too_much(x.b, x.k, x.n, c.size_b)) return {Fault::span, Field::b};
+    const int a = scale_a_of(c.shape), b = scale_b_of(c.shape);
+    if ((fault = scale_fault(x.scale_a, a, scales_along(a, x.m), scales_deep(a, x.k))) != Fault::none) return {fault, Field::scale_a};
+    if ((fault = scale_fault(x.scale_b, b, scales_deep(b, x.k), scales_along(b, x.n))) != Fault::none) return {fault, Field::scale_b};
   }
   if (!is_zero(x.epilogue.beta, c.scalar)) {
     if ((fault = pointer_fault(x.c.data, c.size_c)) != Fault::none) return {fault, Field::c};

@@ -2,6 +2,7 @@
 // One group of a grouped call as a plain product.
 #pragma once
 #include "params.cuh"
+#include "tile/scales.cuh"
 
 namespace ggemm::kernels {
 
@@ -29,8 +30,15 @@ GG_HD Scalar group_scalar(const Scalar& scalar, i64 byte_stride, i64 group) {
   return {scalar.pointer ? static_cast<const char*>(scalar.pointer) + group * byte_stride : nullptr, scalar.bits};
 }
 
-// Reads group g's sizes, strides and pointers. Negative sizes count as 0.
-GG_HD GemmParams group_params(const GroupedParams& p, i64 g) {
+// start: of the group's scales, counted in scales. columns: of the matrix.
+GG_HD Matrix group_scale(const SourceMatrix& source, int kind, i64 group, i64 start, i64 columns) {
+  if (kind == scale_none) return {nullptr, 0, 0};
+  return group_matrix(source, group, start, columns);
+}
+
+// Reads group g's sizes, strides and pointers. Negative sizes count as 0. shape: tile/scales.cuh's group_shape.
+GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
+  const int scale_a = scale_a_of(shape), scale_b = scale_b_of(shape);
   GemmParams out;
   out.m = max_of(read_source(p.m, g), 0);
   out.n = max_of(read_source(p.n, g), 0);
@@ -39,13 +47,18 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g) {
   out.a = group_matrix(p.a, g, start, out.k);
   out.b = group_matrix(p.b, g, start, out.n);
   out.c = group_matrix(p.c, g, start, out.n);
-  out.d = group_matrix(p.d, g, start, out.n);
+  out.d = group_matrix(p.d, g, start, paired(shape) ? out.n / 2 : out.n);
   out.bias = group_data(p.bias, g, start);
   out.epilogue = p.epilogue;
   out.epilogue.alpha = group_scalar(p.epilogue.alpha, p.alpha_stride, g);
   out.epilogue.beta = group_scalar(p.epilogue.beta, p.beta_stride, g);
   out.raster = p.raster;
   out.reserved = 0;
+  // Along a ragged m A's scales follow it, along a ragged k those by blocks of either; a group's blocks begin where it does.
+  const bool ragged_k = p.k.mode == source_ends;
+  const auto first = [&](int kind) { return ragged_k ? start / scale_block : scale_at(kind, start); };
+  out.scale_a = group_scale(p.scale_a, out.k > 0 ? scale_a : scale_none, g, first(scale_a), scales_deep(scale_a, out.k));
+  out.scale_b = group_scale(p.scale_b, out.k > 0 ? scale_b : scale_none, g, first(scale_b), scales_along(scale_b, out.n));
   return out;
 }
 

@@ -108,7 +108,7 @@ struct SharedCursor {
 };
 
 // Warp 0 finds the CTA's next tile.
-template <int BM, int BN>
+template <int BM, int BN, u32 SHAPE>
 class GroupedScheduler {
   struct Shared {
     i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
@@ -129,7 +129,7 @@ class GroupedScheduler {
   GG_DEVICE i32 tile_row() const { return shared().tile_row; }
   GG_DEVICE i32 tile_column() const { return shared().tile_column; }
   // Read anew where it is needed.
-  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group); }
+  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group, SHAPE); }
   GG_DEVICE GroupRows rows() const { return group_rows(params_, shared().group); }
 
  private:

@@ -54,6 +54,8 @@ T& required(T* pointer, const char* name) {
 // Bytes of the oldest version of each struct that is still taken: it may be shorter than today's.
 template <class T>
 constexpr std::size_t oldest_size = sizeof(T);
+template <> inline constexpr std::size_t oldest_size<ggemm_gemm_desc> = offsetof(ggemm_gemm_desc, scale_a);
+template <> inline constexpr std::size_t oldest_size<ggemm_gemm_args> = offsetof(ggemm_gemm_args, scale_a);
 template <> inline constexpr std::size_t oldest_size<ggemm_config> = offsetof(ggemm_config, cluster_m);
 template <> inline constexpr std::size_t oldest_size<ggemm_tile_grid> = offsetof(ggemm_tile_grid, cluster_m);
 template <> inline constexpr std::size_t oldest_size<ggemm_grouped_desc> = offsetof(ggemm_grouped_desc, ends);

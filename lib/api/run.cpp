@@ -36,6 +36,8 @@ std::string explain(const ggemm_plan& plan) {
   std::string out = "problem: " + std::visit([](const auto& p) { return sizes_text(p); }, plan.problem) + "\n";
   out += core::text("types: A %s, B %s, sums %s, C %s, D %s", core::dtype_name(t.a), core::dtype_name(t.b), core::sum_name(t.sum), core::dtype_name(t.c), core::dtype_name(t.d));
   out += core::text("; activation %s; bias %s\n", core::activation_name(t.activation), t.bias == GGEMM_BIAS_NONE ? "none" : t.bias == GGEMM_BIAS_PER_COLUMN ? "per column" : "per row");
+  if (t.scale_a || t.scale_b) out += core::text("scales: A %s, B %s\n", core::scale_name(t.scale_a), core::scale_name(t.scale_b));
+  if (t.gate) out += core::text("gated pairs: %s\n", core::gate_name(t.gate));
   out += "device: " + plan.engine.facts().name + "\n";
   out += "configuration: " + core::config_name(t, plan.choice->config) + " (" + plan.choice->origin + ")\n";
   if (const cuda::Kernel* kernel = plan.choice->kernel.get())

@@ -148,6 +148,7 @@ ProblemType transposed(const ProblemType& type) {
   std::swap(out.a, out.b);
   std::swap(out.major_a, out.major_b);
   out.major_d = type.major_d == Major::mn ? Major::k : Major::mn;
+  out.scale_a = type.scale_b, out.scale_b = type.scale_a;
   if (type.bias) out.bias = type.bias == GGEMM_BIAS_PER_COLUMN ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_PER_COLUMN;
   constexpr int of_a = operand_a | strided_a, of_b = operand_b | strided_b;
   out.unreachable = static_cast<std::uint8_t>((type.unreachable & of_a) << 1 | (type.unreachable & of_b) >> 1 | (type.unreachable & too_long));

@@ -37,13 +37,6 @@ kernels::Source check_size_source(const ggemm_source& source, const char* field,
   return checked;
 }
 
-// What a form says of a matrix: the sizes that it is stored with, and whether all groups share it.
-struct Stored {
-  kernels::Source rows, cols;
-  bool ragged_rows = false, ragged_cols = false;
-  bool one() const { return ragged_rows || ragged_cols; }
-};
-
 // The distance of groups that follow each other.
 int64_t packed_group_stride(const Place& place, const GroupedLayout& layout, const Stored& stored) {
   if (!is_constant(stored.rows) || !is_constant(stored.cols) || !is_constant(layout.row_stride) || !is_constant(layout.col_stride))
@@ -71,16 +64,18 @@ void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dty
          ll(groups));
 }
 
+}  // namespace
+
 // Of C only where C is read.
-void require_distance(const Place& place, const GroupedLayout& layout) {
+void checks::require_distance(const Place& place, const GroupedLayout& layout) {
   if (!layout.pointers && layout.group_stride == GGEMM_PACKED)
     fail(GGEMM_ERROR_ARGUMENT,
          "%s.group_stride=GGEMM_PACKED with %s, %s, %s.row_stride or %s.col_stride a group's own: the distance of groups must be given", place.name,
          place.rows, place.cols, place.name, place.name);
 }
 
-GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_matrix& matrix, int dtype,
-                                   const Stored& stored) {
+GroupedLayout checks::check_grouped_matrix(const Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_matrix& matrix, int dtype,
+                                           const Stored& stored) {
   const bool by_form = desc.form == GGEMM_GROUPS_POINTERS;
   const int64_t groups = desc.groups;
   if (matrix.pointers > 1) fail(GGEMM_ERROR_ARGUMENT, "%s.pointers=%u must be 0 or 1", place.name, matrix.pointers);
@@ -115,6 +110,8 @@ GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_desc&
   if (!layout.pointers && !stored.one()) place_apart(place, matrix, dtype, groups, stored, layout);
   return layout;
 }
+
+namespace {
 
 // Sizes that must be constants of the form.
 void require_constant(const kernels::Source& size, const char* field, const char* form, const char* meaning) {
@@ -188,6 +185,9 @@ void check_rows(const ggemm_grouped_desc& desc, GroupedProblem& p) {
   if (!is_constant(p.a_index)) p.type.grouped |= gathered_rows;
   if (!is_constant(p.d_index)) p.type.grouped |= scattered_rows;
   if (!is_constant(p.d_index) && !desc.d_index_unique) p.type.grouped |= summed_rows;
+  // Whether scales would follow the index, or the groups' order, is left open.
+  if (!is_constant(p.a_index) && p.type.scale_a > GGEMM_SCALE_TENSOR)
+    fail(GGEMM_ERROR_ARGUMENT, "scale_a.kind=%s with a_index: rows of A that lie where an index says take one scale a tensor, or none", scale_name(p.type.scale_a));
   if (desc.checked > 1) fail(GGEMM_ERROR_ARGUMENT, "checked=%u must be 0 or 1", desc.checked);
   if (desc.checked) p.type.grouped |= checked_groups;
 }
@@ -271,7 +271,7 @@ bool differ(const kernels::Source& x, const kernels::Source& y) { return is_cons
 kernels::GroupChecks group_checks(const ProblemType& type, bool numbers) {
   const auto size = [](int dtype) { return static_cast<kernels::i32>(dtype_size(dtype)); };
   const int scalar = type.sum == Sum::f64 ? GGEMM_F64 : type.sum == Sum::i32 && type.d == GGEMM_I32 ? GGEMM_I32 : GGEMM_F32;
-  return {size(type.a), size(type.b), size(type.c), size(type.d), type.bias ? size(type.bias_dtype) : 0, scalar, numbers, 0};
+  return {size(type.a), size(type.b), size(type.c), size(type.d), type.bias ? size(type.bias_dtype) : 0, scalar, numbers, group_shape(type)};
 }
 
 const char* form_name(ggemm_grouped_form form) { return forms[form]; }
@@ -298,9 +298,12 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.a = check_grouped_matrix(place_a, desc, desc.a, p.type.a, {rows_of(p.a_index, p.stored_m), k, ragged_m, ragged_k});
   p.b = check_grouped_matrix(place_b, desc, desc.b, p.type.b, {k, n, ragged_k, false});
   p.c = check_grouped_matrix(place_c, desc, desc.c, p.type.c, {m, n, ragged_m, false});
-  p.d = check_grouped_matrix(place_d, desc, desc.d, p.type.d, {rows_of(p.d_index, p.stored_m), n, ragged_m, false});
+  kernels::Source columns = n;
+  if (is_constant(n)) check_even(p.type, n.value), columns.value = columns_of_d(p.type, n.value);
+  p.d = check_grouped_matrix(place_of_d(p.type), desc, desc.d, p.type.d, {rows_of(p.d_index, p.stored_m), columns, ragged_m, false});
   if (!is_constant(p.a_index)) p.a.start_stride = 0;
   if (!is_constant(p.d_index)) p.d.start_stride = 0;
+  check_scales(p, desc, m, n, k);
   require_distance(place_a, p.a);
   require_distance(place_b, p.b);
   require_distance(place_d, p.d);
@@ -339,6 +342,8 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
   p.b = matrix(problem.b, args.b, type.b);
   p.c = matrix(problem.c, args.c, type.c);
   p.d = matrix(problem.d, args.d, type.d);
+  p.scale_a = matrix(problem.scale_a, type.scale_a ? args.scale_a : nullptr, GGEMM_F32);
+  p.scale_b = matrix(problem.scale_b, type.scale_b ? args.scale_b : nullptr, GGEMM_F32);
   const int64_t bias_size = static_cast<int64_t>(dtype_size(type.bias_dtype));
   p.bias = {args.bias, problem.bias.group_stride * bias_size, problem.bias.start_stride * bias_size, problem.bias.pointers, 0};
   check_scalar_stride(type, problem.scalars.on_device, args.alpha, args.alpha_byte_stride, "alpha");
@@ -350,6 +355,7 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
   const auto nothing = [](const kernels::Source& s) { return is_constant(s, 0); };
   const bool output = p.groups > 0 && !nothing(problem.stored_m) && !nothing(p.n), product = output && !nothing(problem.stored_k);
   const bool reads_c = output && !is_zero(type, p.epilogue.beta);
+  check_no_c(type, reads_c, p.epilogue.beta);
   const auto check = [](const GroupedLayout& layout, const void* data, const char* field, int dtype, bool used, const char* why) {
     check_pointer(data, field, layout.pointers ? 8 : dtype_size(dtype), used, why);
   };
@@ -357,12 +363,16 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
   check(problem.b, args.b, "b", type.b, product, "groups above 0");
   check(problem.d, args.d, "d", type.d, output, "groups above 0");
   check(problem.c, args.c, "c", type.c, reads_c, "beta other than 0");
+  if (type.scale_a) check(problem.scale_a, args.scale_a, "scale_a", GGEMM_F32, product, "groups above 0");
+  if (type.scale_b) check(problem.scale_b, args.scale_b, "scale_b", GGEMM_F32, product, "groups above 0");
   if (type.bias) check_pointer(args.bias, "bias", problem.bias.pointers ? 8 : dtype_size(type.bias_dtype), output, "epilogue.bias set");
   if (product) {
     const auto in_all = [&](const GroupedLayout& layout, const void* data, int dtype, const kernels::Source& rows, const kernels::Source& cols) {
       return dense_groups(layout, data, dtype, p.groups, rows, cols);
     };
-    const Extent d = in_all(problem.d, args.d, type.d, rows_of(problem.d_index, problem.stored_m), p.n);
+    kernels::Source columns = p.n;
+    columns.value = columns_of_d(type, p.n.value);
+    const Extent d = in_all(problem.d, args.d, type.d, rows_of(problem.d_index, problem.stored_m), columns);
     const auto same = [&](const GroupedLayout& layout, const void* data) { return !layout.pointers && !problem.d.pointers && data == args.d; };
     const bool in_a =
         same(problem.a, args.a) || d.overlaps(in_all(problem.a, args.a, type.a, rows_of(problem.a_index, problem.stored_m), problem.stored_k));

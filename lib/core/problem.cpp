@@ -67,8 +67,6 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
     fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(rows), ll(cols), ll(row_stride), ll(col_stride));
 }
 
-namespace {
-
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   check_reserved(matrix.reserved0, place.name, ".reserved0");
   check_reserved(matrix.reserved1, place.name, ".reserved1");
@@ -79,6 +77,8 @@ MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dt
   check_strides(place, dtype, layout.row_stride, layout.col_stride, rows, cols);
   return layout;
 }
+
+namespace {
 
 Sum sum_type(int a, int b) {
   if (a == GGEMM_F64 || b == GGEMM_F64) return Sum::f64;
@@ -108,14 +108,17 @@ ProblemType check_type(const Desc& desc) {
   if (static_cast<unsigned>(e.bias) > GGEMM_BIAS_PER_ROW) fail(GGEMM_ERROR_ARGUMENT, "epilogue.bias=%d is not a ggemm_bias", static_cast<int>(e.bias));
   if (e.bias && e.bias_dtype != GGEMM_DTYPE_NONE) check_dtype(e.bias_dtype, "epilogue.bias_dtype", false);
   if (e.scalars_on_device > 1) fail(GGEMM_ERROR_ARGUMENT, "epilogue.scalars_on_device=%u must be 0 or 1", e.scalars_on_device);
-  check_reserved(e.reserved[0], "epilogue", ".reserved[0]");
-  check_reserved(e.reserved[1], "epilogue", ".reserved[1]");
+  check_reserved(e.reserved0, "epilogue", ".reserved0");
+  check_reserved(e.reserved1, "epilogue", ".reserved1");
   if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
   if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
-  if (desc.compute != GGEMM_COMPUTE_DEFAULT && desc.compute != GGEMM_COMPUTE_TF32) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
+  if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_FP8_FAST) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
   if (desc.compute == GGEMM_COMPUTE_TF32 && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
     fail(GGEMM_ERROR_ARGUMENT, "compute=tf32 with a.dtype=%s, b.dtype=%s: it takes f32 and f32", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
+  const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
+  if (desc.compute == GGEMM_COMPUTE_FP8_FAST && (!fp8(desc.a.dtype) || !fp8(desc.b.dtype)))
+    fail(GGEMM_ERROR_ARGUMENT, "compute=fp8_fast with a.dtype=%s, b.dtype=%s: it takes e4m3 and e5m2", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
   ProblemType type{};
   type.a = static_cast<std::uint8_t>(desc.a.dtype);
   type.b = static_cast<std::uint8_t>(desc.b.dtype);
@@ -126,6 +129,8 @@ ProblemType check_type(const Desc& desc) {
   type.activation = static_cast<std::uint8_t>(e.activation);
   type.bias = static_cast<std::uint8_t>(e.bias);
   type.bias_dtype = !e.bias ? 0 : e.bias_dtype ? static_cast<std::uint8_t>(e.bias_dtype) : type.d;
+  check_scale_kinds(type, desc.scale_a.kind, desc.scale_b.kind);
+  check_gate(type, e.gate);
   if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
   return type;
 }
@@ -208,11 +213,14 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   check_size(desc.n, "n");
   check_size(desc.k, "k");
   check_reserved(desc.reserved0, "", "reserved0");
+  check_even(p.type, desc.n);
   p.m = desc.m, p.n = desc.n, p.k = desc.k;
   p.a = check_matrix(place_a, desc.a, p.type.a, p.m, p.k);
   p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
   p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
-  p.d = check_matrix(place_d, desc.d, p.type.d, p.m, p.n);
+  p.d = check_matrix(place_of_d(p.type), desc.d, p.type.d, p.m, columns_of_d(p.type, p.n));
+  p.scale_a = check_scale(place_scale_a, desc.scale_a, scale_rows(p.type, p.m), scale_depth(p.type.scale_a, p.k));
+  p.scale_b = check_scale(place_scale_b, desc.scale_b, scale_depth(p.type.scale_b, p.k), scale_columns(p.type, p.n));
   p.scalars = scalars(desc.epilogue);
   // A packed row stride is not a unit stride even when there is one column: the class must not depend on sizes.
   p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
@@ -256,19 +264,21 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   p.a = matrix(place_a, problem.a, problem.type.a, args.a, p.m, p.k);
   p.b = matrix(place_b, problem.b, problem.type.b, args.b, p.k, p.n);
   p.c = matrix(place_c, problem.c, problem.type.c, args.c, p.m, p.n);
-  p.d = matrix(place_d, problem.d, problem.type.d, args.d, p.m, p.n);
+  check_even(problem.type, p.n);
+  p.d = matrix(place_of_d(problem.type), problem.d, problem.type.d, args.d, p.m, columns_of_d(problem.type, p.n));
   p.bias = args.bias;
   p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
   p.raster = 1;
   const bool output = p.m > 0 && p.n > 0, product = output && p.k > 0;
   const bool reads_c = output && !is_zero(problem.type, p.epilogue.beta);
+  check_no_c(problem.type, reads_c, p.epilogue.beta);
   check_pointer(args.a, "a", dtype_size(problem.type.a), product, "m, n and k above 0");
   check_pointer(args.b, "b", dtype_size(problem.type.b), product, "m, n and k above 0");
   check_pointer(args.d, "d", dtype_size(problem.type.d), output, "m and n above 0");
   check_pointer(args.c, "c", dtype_size(problem.type.c), reads_c, "beta other than 0");
   if (problem.type.bias) check_pointer(args.bias, "bias", dtype_size(problem.type.bias_dtype), output, "epilogue.bias set");
   if (product) {
-    const Extent d = dense_extent(p.d, problem.type.d, p.m, p.n);
+    const Extent d = dense_extent(p.d, problem.type.d, p.m, columns_of_d(problem.type, p.n));
     const bool in_a = args.d == args.a || d.overlaps(dense_extent(p.a, problem.type.a, p.m, p.k));
     if (in_a || args.d == args.b || d.overlaps(dense_extent(p.b, problem.type.b, p.k, p.n)))
       fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps %s=%p: D must not overlap A or B", args.d, in_a ? "a" : "b", in_a ? args.a : args.b);
@@ -277,6 +287,15 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
     fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
          ll(p.d.row_stride), ll(p.d.col_stride));
   if (!reads_c) p.c.data = nullptr;
+  if (!product) return p;
+  const auto scale = [&](const Place& place, int kind, const MatrixLayout& layout, const void* data, int64_t rows, int64_t cols) {
+    if (!kind) return kernels::Matrix{nullptr, 0, 0};
+    check_pointer(data, place.name, dtype_size(GGEMM_F32), true, "m, n and k above 0");
+    if (data == args.d) fail(GGEMM_ERROR_ARGUMENT, "d=%p is %s too: D must not overlap the scales", args.d, place.name);
+    return matrix(place, layout, GGEMM_F32, data, rows, cols);
+  };
+  p.scale_a = scale(place_scale_a, problem.type.scale_a, problem.scale_a, args.scale_a, scale_rows(problem.type, p.m), scale_depth(problem.type.scale_a, p.k));
+  p.scale_b = scale(place_scale_b, problem.type.scale_b, problem.scale_b, args.scale_b, scale_depth(problem.type.scale_b, p.k), scale_columns(problem.type, p.n));
   return p;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ggemm.h"
 #include "params.cuh"
+#include "tile/scales.cuh"
 
 namespace ggemm::core {
 
@@ -24,13 +25,20 @@ struct ProblemType {
   std::uint8_t grouped;     // 0: plain; else grouped_call and others
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
   std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size of 2^31 or more
-  std::uint8_t reserved[2];
+  std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
+  std::uint8_t reserved;
   bool operator==(const ProblemType&) const = default;
 };
 
 // Of a grouped problem: rows of A that lie where an index says, rows of D that do, those of D that may meet; and that groups are checked before, which needs a kernel of
 // its own and nothing of the others.
 constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, summed_rows = 8, checked_groups = 16;
+
+// A or B is scaled by blocks along k.
+inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }
+// What kernels::group_params is told of a type.
+inline kernels::u32 group_shape(const ProblemType& type) { return kernels::group_shape(type.scale_a, type.scale_b, type.gate); }
+
 constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8, too_long = 16;
 
 // A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings.
@@ -50,6 +58,7 @@ struct Problem {
   std::int64_t m, n, k;
   MatrixLayout a, b, c, d;
   EpilogueScalars scalars;
+  MatrixLayout scale_a, scale_b;
 };
 
 // A matrix of each group: an array of pointers, or one operand for all groups. Strides in elements.
@@ -75,6 +84,7 @@ struct GroupedProblem {
   kernels::Source a_index, d_index;  // with how many rows A and D have; kind 0: rows in order
   EpilogueScalars scalars;
   std::int64_t expected_m, expected_n, expected_k;  // 0: not known
+  GroupedLayout scale_a, scale_b;
 };
 
 // Throw Error with GGEMM_ERROR_ARGUMENT or _UNSUPPORTED and a sentence that names the field and the values.
@@ -97,6 +107,8 @@ kernels::GroupChecks group_checks(const ProblemType& type, bool numbers);
 std::size_t dtype_size(int dtype);
 const char* dtype_name(int dtype);
 const char* activation_name(int activation);
+const char* scale_name(int scale);
+const char* gate_name(int gate);
 const char* sum_name(Sum sum);
 const char* form_name(ggemm_grouped_form form);
 

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/problem.hpp"
+#include "tile/scales.cuh"
 
 namespace ggemm::core::checks {
 
@@ -17,13 +18,15 @@ struct Place {
   const char* cols;
   bool output;
 };
-constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true};
+constexpr Place place_a{"a", "m", "k", false}, place_b{"b", "k", "n", false}, place_c{"c", "m", "n", false}, place_d{"d", "m", "n", true}, place_pairs{"d", "m", "n/2", true};
+constexpr Place place_scale_a{"scale_a", "rows", "columns", false}, place_scale_b{"scale_b", "rows", "columns", false};
 
 // A field's name comes in two parts, its owner's and its own, so that no text is made where nothing is wrong.
 void check_reserved(std::int64_t value, const char* owner, const char* field);
 void check_size(std::int64_t value, const char* field);
 // The strides of a matrix of rows x cols.
 void check_strides(const Place& place, int dtype, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows, std::int64_t cols);
+MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, std::int64_t rows, std::int64_t cols);
 // What plain and grouped problems share.
 template <class Desc>
 ProblemType check_type(const Desc& desc);
@@ -42,5 +45,31 @@ struct Extent {
   bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
 };
 Extent dense_extent(const kernels::Matrix& matrix, int dtype, std::int64_t rows, std::int64_t cols);
+
+// What a grouped form says of a matrix: the sizes that it is stored with, and whether all groups share it.
+struct Stored {
+  const kernels::Source &rows, &cols;
+  bool ragged_rows = false, ragged_cols = false;
+  bool one() const { return ragged_rows || ragged_cols; }
+};
+GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_matrix& matrix, int dtype, const Stored& stored);
+// Throws if groups are apart by a distance that is not known.
+void require_distance(const Place& place, const GroupedLayout& layout);
+
+// Of scales.cpp. The kinds of scales and the gate of a type whose dtypes, compute mode and epilogue are set, and what follows from them.
+void check_scale_kinds(ProblemType& type, int scale_a, int scale_b);
+void check_gate(ProblemType& type, int gate);
+// Columns in pairs are even in number, and have no C.
+void check_even(const ProblemType& type, std::int64_t n);
+void check_no_c(const ProblemType& type, bool reads_c, const kernels::Scalar& beta);
+MatrixLayout check_scale(const Place& place, const ggemm_scale& scale, std::int64_t rows, std::int64_t cols);
+// m, n and k as the operands are stored.
+void check_scales(GroupedProblem& problem, const ggemm_grouped_desc& desc, const kernels::Source& m, const kernels::Source& n, const kernels::Source& k);
+
+inline const Place& place_of_d(const ProblemType& type) { return type.gate ? place_pairs : place_d; }
+inline std::int64_t columns_of_d(const ProblemType& type, std::int64_t n) { return type.gate ? n / 2 : n; }
+inline std::int64_t scale_rows(const ProblemType& type, std::int64_t m) { return kernels::scales_along(type.scale_a, m); }
+inline std::int64_t scale_columns(const ProblemType& type, std::int64_t n) { return kernels::scales_along(type.scale_b, n); }
+inline std::int64_t scale_depth(int kind, std::int64_t k) { return kernels::scales_deep(kind, k); }
 
 }  // namespace ggemm::core::checks

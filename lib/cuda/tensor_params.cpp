@@ -21,9 +21,11 @@ struct Layout {
   bool tf32() const { return type.compute == GGEMM_COMPUTE_TF32; }
   int box_a() const { return kernels::box_rows(config.tile_m, config.tile_k, size_of(type.a), mn_a(), config.cluster_n); }
   int box_b() const { return kernels::box_rows(config.tile_n, config.tile_k, size_of(type.b), mn_b(), config.cluster_m); }
-  int columns() const { return config.tile_n / config.warps_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k); }
-  bool boxes() const { return kernels::store_by_boxes(columns(), size_of(type.c), size_of(type.d), mn_d()); }
-  int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_of(type.c), size_of(type.d), true) : 64; }
+  // Of D, which a warpgroup stores; pairs have no C.
+  int columns() const { return config.tile_n / config.warps_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k) / (type.gate ? 2 : 1); }
+  int size_c() const { return size_of(type.gate ? type.d : type.c); }
+  bool boxes() const { return kernels::store_by_boxes(columns(), size_c(), size_of(type.d), mn_d()); }
+  int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_c(), size_of(type.d), true) : 64; }
 };
 
 kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box) {
@@ -43,7 +45,7 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, p.k, layout.mn_a()), layout.box_a());
     out.b = map_of(device, type.b, layout.tf32(), kernels::lines_of(p.b, p.k, p.n, !layout.mn_b()), layout.box_b());
   }
-  const kernels::Lines d = kernels::lines_of(p.d, p.m, p.n, layout.mn_d());
+  const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
   if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));
   if (out.store != kernels::TensorStore::threads) out.d = map_of(device, type.d, false, d, layout.box_d());
   return out;
@@ -64,6 +66,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
   out.size_a = size_of(type.a), out.size_b = size_of(type.b), out.size_d = size_of(type.d);
   out.mn_a = layout.mn_a(), out.mn_b = layout.mn_b(), out.mn_d = layout.mn_d();
   out.swap = config.swap;
+  out.shape = core::group_shape(config.swap ? core::transposed(type) : type);
   return out;
 }
 

@@ -51,7 +51,7 @@ bool multiplies(Function gemm) {
 std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::GemmParams& params) {
   const bool f32 = type.sum == core::Sum::f32 && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute == GGEMM_COMPUTE_DEFAULT;
   const bool f64 = type.sum == core::Sum::f64 && type.a == GGEMM_F64 && type.b == GGEMM_F64;
-  if (!f32 && !f64) return std::nullopt;
+  if ((!f32 && !f64) || core::scaled_by_blocks(type) || type.gate) return std::nullopt;
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   if (std::max({params.m, params.n, params.k}) > limit || std::min({params.m, params.n, params.k}) < min_side) return std::nullopt;
   if (static_cast<double>(params.m) * static_cast<double>(params.n) * static_cast<double>(params.k) < min_work) return std::nullopt;

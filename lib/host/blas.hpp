@@ -23,7 +23,8 @@ struct BlasCall {
   std::int64_t lda, ldb;
 };
 
-// Whether CBLAS can take the operands of a product, and is worth calling. The types must be f32 or f64 throughout, compute default.
+// Whether CBLAS can take the operands of a product, and is worth calling. The types must be f32 or f64 throughout, compute default; no scales by
+// blocks, no gated pairs.
 std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::GemmParams& params);
 
 class Blas {

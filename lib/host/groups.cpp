@@ -14,9 +14,9 @@ using kernels::Field;
 using kernels::i32;
 using kernels::i64;
 
-static_assert(static_cast<int>(Fault::index) == GGEMM_FAULT_INDEX && static_cast<int>(Field::bias) == GGEMM_FIELD_BIAS);
+static_assert(static_cast<int>(Fault::index) == GGEMM_FAULT_INDEX && static_cast<int>(Field::scale_b) == GGEMM_FIELD_SCALE_B);
 
-constexpr const char* names[] = {"", "m", "n", "k", "a", "b", "c", "d", "bias"};  // by Field
+constexpr const char* names[] = {"", "m", "n", "k", "a", "b", "c", "d", "bias", "scale_a", "scale_b"};  // by Field
 
 struct Operand {
   const void* data;
@@ -33,13 +33,17 @@ Operand operand_of(const core::ProblemType& type, const kernels::GemmParams& x, 
     case Field::c:
       return {x.c.data, type.c, x.m, x.n, x.c};
     case Field::d:
-      return {x.d.data, type.d, x.m, x.n, x.d};
+      return {x.d.data, type.d, x.m, type.gate ? x.n / 2 : x.n, x.d};
+    case Field::scale_a:
+      return {x.scale_a.data, GGEMM_F32, kernels::scales_along(type.scale_a, x.m), kernels::scales_deep(type.scale_a, x.k), x.scale_a};
+    case Field::scale_b:
+      return {x.scale_b.data, GGEMM_F32, kernels::scales_deep(type.scale_b, x.k), kernels::scales_along(type.scale_b, x.n), x.scale_b};
     default:
       return {x.bias, type.bias_dtype, 0, 0, {}};
   }
 }
 
-[[noreturn]] void fail_number(const kernels::GroupedParams& p, i64 g, const kernels::GroupFault& what) {
+[[noreturn]] void fail_number(const core::ProblemType& type, const kernels::GroupedParams& p, i64 g, const kernels::GroupFault& what) {
   const kernels::Source& source = what.field == Field::m ? p.m : what.field == Field::n ? p.n : p.k;
   const char* const name = names[static_cast<int>(what.field)];
   const i64 number = kernels::read_number(source, g);
@@ -48,6 +52,8 @@ Operand operand_of(const core::ProblemType& type, const kernels::GemmParams& x, 
                g > 0 ? kernels::read_number(source, g - 1) : 0, name, source.value);
   if (source.mode == kernels::source_count)
     core::fail(GGEMM_ERROR_ARGUMENT, "counts[%lld] = %lld, with room for %s=%lld", g, number, name, source.value);
+  if (number >= 0 && type.gate)
+    core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] = %lld with epilogue.gate=%s: columns in pairs must be even in number", name, g, number, core::gate_name(type.gate));
   core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] = %lld: sizes must be 0 or more", name, g, number);
 }
 
@@ -106,8 +112,8 @@ i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& gr
   const FoundFault found = find_fault(grouped, core::group_checks(type, checked));
   if (checked) found.tell(const_cast<i32*>(grouped.status));
   if (found.what.fault == Fault::index) fail_index(grouped, found.row, found.what);
-  if (found.what.fault == Fault::size || found.what.fault == Fault::end) fail_number(grouped, found.group, found.what);
-  if (found.what.fault != Fault::none) fail_operand(type, kernels::group_params(grouped, found.group), found.group, found.what);
+  if (found.what.fault == Fault::size || found.what.fault == Fault::end) fail_number(type, grouped, found.group, found.what);
+  if (found.what.fault != Fault::none) fail_operand(type, kernels::group_params(grouped, found.group, core::group_shape(type)), found.group, found.what);
   i64 filled = 0;
   for (i64 g = 0; g < grouped.groups; ++g) filled += kernels::read_source(grouped.m, g) > 0 && kernels::read_source(grouped.n, g) > 0;
   return filled;

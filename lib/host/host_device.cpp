@@ -146,7 +146,7 @@ void HostDevice::Impl::run_groups(const core::ProblemType& given_type, const ker
   const int threads = static_cast<int>(std::max<i64>(1, facts.threads / std::max<i64>(1, filled)));
   const auto product_of = [&](i64 group) {
     core::ProblemType type = given_type;
-    kernels::GemmParams params = kernels::group_params(grouped, group);
+    kernels::GemmParams params = kernels::group_params(grouped, group, core::group_shape(type));
     if (type.grouped & core::gathered_rows) return Product<T, V>(isa, type, params, threads, kernels::group_rows(grouped, group).a_index);
     params = turned_if_better(type, params, isa.kernels<T>().b.width);
     return Product<T, V>(isa, type, params, threads);

@@ -41,6 +41,8 @@ struct Kernels {
   void (*blend)(T* addend, T beta, const T* biases, T bias, i64 count);
   // values = alpha * values + (addends ? addends[i] : addend)
   void (*scale)(T* values, T alpha, const T* addends, T addend, i64 count);
+  // sums += (row_scale * column_scales[i]) * part; f32 only
+  void (*add_scaled)(T* sums, T row_scale, const T* column_scales, const T* part, i64 count);
 };
 
 struct Isa {

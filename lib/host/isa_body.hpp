@@ -158,6 +158,10 @@ GG_TARGET void scale_row(V* values, V alpha, const V* addends, V addend, i64 cou
     for (i64 i = 0; i < count; ++i) values[i] = kernels::multiply_add(alpha, values[i], addend);
 }
 
+GG_TARGET void add_scaled_row(float* sums, float row_scale, const float* column_scales, const float* part, i64 count) {
+  for (i64 i = 0; i < count; ++i) sums[i] = kernels::multiply_add(row_scale * column_scales[i], part[i], sums[i]);
+}
+
 template <class T>
 constexpr Kernels<T> make_kernels() {
   Kernels<T> out{};
@@ -182,7 +186,7 @@ constexpr Kernels<T> make_kernels() {
     out.store[GGEMM_E5M2] = store_row<T, kernels::E5m2>;
     out.store[GGEMM_I8] = store_row<T, kernels::i8>;
   }
-  if constexpr (std::is_same_v<T, float>) out.load[load_tf32] = load_row_tf32;
+  if constexpr (std::is_same_v<T, float>) out.load[load_tf32] = load_row_tf32, out.add_scaled = add_scaled_row;
   out.blend = blend_row<T>;
   out.scale = scale_row<T>;
   return out;

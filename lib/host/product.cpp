@@ -24,6 +24,7 @@ kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::Gem
   const bool narrow = params.n * 2 <= vector_columns && params.m > params.n;
   const bool wide = params.m * 2 <= vector_columns && params.n > params.m;
   const bool column_major = params.d.row_stride == 1 && params.d.col_stride != 1;
+  if (type.gate) return params;  // pairs are of columns
   if (!narrow && (wide || !column_major)) return params;
   kernels::GemmParams out = params;
   std::swap(out.m, out.n);
@@ -31,8 +32,12 @@ kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::Gem
   out.b = turned(params.a);
   out.c = turned(params.c);
   out.d = turned(params.d);
+  out.scale_a = turned(params.scale_b);
+  out.scale_b = turned(params.scale_a);
   std::swap(type.a, type.b);
   std::swap(type.major_a, type.major_b);
+  const auto scale_a = type.scale_a;
+  type.scale_a = type.scale_b, type.scale_b = scale_a;
   if (type.bias == GGEMM_BIAS_PER_COLUMN)
     type.bias = GGEMM_BIAS_PER_ROW;
   else if (type.bias == GGEMM_BIAS_PER_ROW)
@@ -49,7 +54,7 @@ typename Product<T, V>::Operand Product<T, V>::operand(const kernels::Matrix& ma
 
 template <class T, class V>
 Product<T, V>::Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads, const kernels::Source& a_index)
-    : kernels_(&isa.kernels<T>()), m_(params.m), n_(params.n), k_(params.k), epilogue_(isa, type, params) {
+    : kernels_(&isa.kernels<T>()), m_(params.m), n_(params.n), k_(params.k), gate_(type.gate), scale_a_(params.scale_a), scale_b_(params.scale_b), scale_kind_a_(type.scale_a), scale_kind_b_(type.scale_b), epilogue_(isa, type, params) {
   const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
   a_ = operand(params.a, type.a, params.a.row_stride, params.a.col_stride, tf32);
   a_.index = a_index;
@@ -60,9 +65,9 @@ Product<T, V>::Product(const Isa& isa, const core::ProblemType& type, const kern
 // The largest blocks that the caches hold, cut finer while there are fewer tiles than threads want.
 template <class T, class V>
 void Product<T, V>::cut(int threads) {
-  const i64 mr = kernels_->a.width, nr = kernels_->b.width;
+  const i64 mr = kernels_->a.width, nr = kernels_->b.width, n = gate_ ? n_ / 2 : n_, most_columns = gate_ ? max_columns<T> / 2 : max_columns<T>;
   tiles_m_ = kernels::ceil_div(m_, max_rows<T>);
-  tiles_n_ = kernels::ceil_div(n_, max_columns<T>);
+  tiles_n_ = kernels::ceil_div(n, most_columns);
   block_rows_ = block_columns_ = 0;
   if (m_ == 0 || n_ == 0) return;
   i64 tiles;
@@ -70,10 +75,10 @@ void Product<T, V>::cut(int threads) {
     core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld and n=%lld: too many tiles for any machine", m_, n_);
   const auto evenly = [](i64 size, i64 parts, i64 multiple) { return round_up(kernels::ceil_div(size, parts), multiple); };
   block_rows_ = std::min(evenly(m_, tiles_m_, mr), max_rows<T> / mr * mr);
-  block_columns_ = std::min(evenly(n_, tiles_n_, nr), max_columns<T> / nr * nr);
+  block_columns_ = std::min(evenly(n, tiles_n_, nr), most_columns / nr * nr);
   const auto count = [&] {
     tiles_m_ = kernels::ceil_div(m_, block_rows_);
-    tiles_n_ = kernels::ceil_div(n_, block_columns_);
+    tiles_n_ = kernels::ceil_div(n, block_columns_);
     return tiles_m_ * tiles_n_;
   };
   while (count() < static_cast<i64>(threads) * tiles_per_thread && threads > 1) {
@@ -125,23 +130,46 @@ void Product<T, V>::pack(const Operand& from, const PanelWriter<T>& writer, T* p
   }
 }
 
+// The scales of the block's rows and columns for block `block` of k; 1 where an operand has none of this kind.
+template <class T, class V>
+void Product<T, V>::load_scales(const Block& rows, const Runs& runs, i64 ld, i64 block, const Workspace<T, V>& work) const {
+  const auto value = [&](const kernels::Matrix& scales, int kind, i64 mn_stride, i64 k_stride, i64 mn) {
+    return kernels::scaled_by_blocks(kind) ? static_cast<const float*>(scales.data)[kernels::scale_at(kind, mn) * mn_stride + block * k_stride] : 1.0f;
+  };
+  for (i64 r = 0; r < rows.rows; ++r) work.row_scales[r] = value(scale_a_, scale_kind_a_, scale_a_.row_stride, scale_a_.col_stride, rows.row + r);
+  std::fill(work.column_scales, work.column_scales + ld, 0.0f);
+  for (const Run& run : runs)
+    for (i64 j = 0; j < run.columns; ++j) work.column_scales[run.at + j] = value(scale_b_, scale_kind_b_, scale_b_.col_stride, scale_b_.row_stride, run.column + j);
+}
+
 // The loops around the microkernel, as in BLIS: blocks of k, panels of B, panels of A. The sums of the whole tile stay in memory of this thread.
 template <class T, class V>
 void Product<T, V>::compute(i64 tile, Scratch& scratch) const {
   const Workspace<T, V> work(scratch.data());
   const kernels::TileCoord at = kernels::raster_tile(tile, tiles_m_, tiles_n_, raster_rows);
-  const i64 row = at.row * block_rows_, column = at.col * block_columns_;
-  const Block block{row, column, std::min(block_rows_, m_ - row), std::min(block_columns_, n_ - column)};
-  const i64 mr = kernels_->a.width, nr = kernels_->b.width, ld = round_up(block.columns, nr);
-  if (k_ == 0) std::fill(work.sums, work.sums + block.rows * ld, T(0));
-  for (i64 k = 0; k < k_; k += block_k) {
-    const i64 depth = std::min(block_k, k_ - k);
+  const i64 row = at.row * block_rows_, column = at.col * block_columns_, outputs = gate_ ? n_ / 2 : n_;
+  const Block block{row, column, std::min(block_rows_, m_ - row), std::min(block_columns_, outputs - column)};
+  const i64 mr = kernels_->a.width, nr = kernels_->b.width;
+  const i64 ld = gate_ == GGEMM_GATE_INTERLEAVED ? round_up(2 * block.columns, nr) : gate_ ? 2 * round_up(block.columns, nr) : round_up(block.columns, nr);
+  const Runs runs = runs_of(block, gate_, n_, ld);
+  const bool by_blocks = kernels::scaled_by_blocks(scale_kind_a_) || kernels::scaled_by_blocks(scale_kind_b_);
+  if (k_ == 0 || by_blocks) std::fill(work.sums, work.sums + block.rows * ld, T(0));
+  for (i64 k = 0, depth; k < k_; k += depth) {
+    depth = std::min(by_blocks ? i64(kernels::scale_block) : block_k, k_ - k);
     pack(a_, kernels_->a, work.a, block.row, block.rows, k, depth, work.run);
-    pack(b_, kernels_->b, work.b, block.column, block.columns, k, depth, work.run);
-    for (i64 j = 0; j < block.columns; j += nr) {
+    for (const Run& run : runs) pack(b_, kernels_->b, work.b + run.at * depth, run.column, run.columns, k, depth, work.run);
+    if (by_blocks) load_scales(block, runs, ld, k / kernels::scale_block, work);
+    for (i64 j = 0; j < ld; j += nr) {
       for (i64 i = 0; i < block.rows; i += mr) {
         const i64 rows = std::min(mr, block.rows - i);
-        kernels_->tile[rows - 1](depth, work.a + i * depth, work.b + j * depth, work.sums + i * ld + j, ld, k == 0);
+        if (!by_blocks) {
+          kernels_->tile[rows - 1](depth, work.a + i * depth, work.b + j * depth, work.sums + i * ld + j, ld, k == 0);
+          continue;
+        }
+        if constexpr (std::is_same_v<T, float>) {
+          kernels_->tile[rows - 1](depth, work.a + i * depth, work.b + j * depth, work.part, nr, true);
+          for (i64 r = 0; r < rows; ++r) kernels_->add_scaled(work.sums + (i + r) * ld + j, work.row_scales[i + r], work.column_scales + j, work.part + r * nr, nr);
+        }
       }
     }
   }

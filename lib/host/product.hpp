@@ -7,7 +7,8 @@
 namespace ggemm::host {
 
 // The same product with the better side as rows: D^T = B^T A^T where D is contiguous along its columns, or is too narrow to fill vectors.
-// Each element's chain of sums stays as it was. `type` gets the other bias.
+// Each element's chain of sums stays as it was. `type` gets the other bias, and the
+// operands their own scales. Gated pairs stay as they are.
 kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::GemmParams& params, int vector_columns);
 
 template <class T, class V>
@@ -34,11 +35,15 @@ class Product {
   Operand operand(const kernels::Matrix& matrix, int dtype, i64 row_stride, i64 k_stride, bool tf32) const;
   void cut(int threads);
   void load_rows(const Operand& from, T* run, i64 row, i64 rows, i64 k, i64 depth) const;
+  void load_scales(const Block& rows, const Runs& runs, i64 ld, i64 block, const Workspace<T, V>& work) const;
   void pack(const Operand& from, const PanelWriter<T>& writer, T* panels, i64 row, i64 rows, i64 k, i64 depth, T* run) const;
 
   const Kernels<T>* kernels_;
   i64 m_, n_, k_;
   Operand a_, b_;
+  int gate_;
+  kernels::Matrix scale_a_, scale_b_;
+  int scale_kind_a_, scale_kind_b_;
   Epilogue<V> epilogue_;
   i64 block_rows_, block_columns_, tiles_m_, tiles_n_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/scatter.hpp"
 
-#include <algorithm>
 #include <new>
 #include <type_traits>
 
@@ -16,7 +15,7 @@ Scatter<V>::Scatter(const Isa& isa, const core::ProblemType& type, const kernels
     : kernels_(&isa.kernels<V>()), type_(type), given_(params), params_(params), dtype_(type.d) {
   // However the ends go, the groups' rows are those below the largest.
   for (i64 g = 0; g < params.groups; ++g) count_ = std::max<i64>(count_, kernels::read_end(params.m, g));
-  const i64 n = std::max<i64>(params.n.value, 0);
+  const i64 n = columns();
   i64 elements;
   if (!__builtin_mul_overflow(count_, n, &elements) && elements < (i64(1) << 59))
     values_.reset(new (std::nothrow) V[static_cast<std::size_t>(elements)]);
@@ -43,7 +42,7 @@ void Scatter<V>::sort() {
 
 template <class V>
 double Scatter<V>::work() const {
-  return 4.0 * static_cast<double>(from_.size()) * static_cast<double>(given_.n.value);
+  return 4.0 * static_cast<double>(from_.size()) * static_cast<double>(columns());
 }
 
 template <class V>
@@ -51,7 +50,7 @@ void Scatter<V>::store(i64 row, V* sums, i64 most_columns) const {
   const i64* const begin = from_.data() + firsts_[static_cast<std::size_t>(row)];
   const i64* const end = from_.data() + firsts_[static_cast<std::size_t>(row) + 1];
   if (begin == end) return;
-  const i64 n = given_.n.value, size = static_cast<i64>(core::dtype_size(dtype_));
+  const i64 n = columns(), size = static_cast<i64>(core::dtype_size(dtype_));
   const kernels::Matrix d = kernels::group_matrix(given_.d, 0, 0, n);
   const float* const weights = given_.rows.weights;
   for (i64 column = 0; column < n; column += most_columns) {

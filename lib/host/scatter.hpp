@@ -2,6 +2,7 @@
 // Rows that go to D where an index says: the groups are computed into memory of their own, in their order, and then each row of D takes what goes
 // there.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,7 @@ class Scatter {
 
  private:
   void sort();
+  i64 columns() const { return std::max<i64>(type_.gate ? given_.n.value / 2 : given_.n.value, 0); }  // of D
 
   const Kernels<V>* kernels_;
   core::ProblemType type_;

@@ -17,6 +17,10 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   const bool gather = type.grouped & core::gathered_rows, scatter = type.grouped & core::scattered_rows;
   if (gather) request.name += "_gather";
   if (scatter) request.name += "_scatter";
+  if (type.compute == GGEMM_COMPUTE_FP8_FAST) request.name += "_fast";
+  if (problem_type.scale_a) request.name += std::string("_a_") + core::scale_name(problem_type.scale_a);
+  if (problem_type.scale_b) request.name += std::string("_b_") + core::scale_name(problem_type.scale_b);
+  if (type.gate) request.name += std::string("_") + core::gate_name(type.gate);
   if (type.grouped) request.name += "_grouped";
   if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   request.root = std::string(core::family_name(config.family)) + ".cu";
@@ -36,6 +40,9 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_GROUPED", type.grouped != 0);
   define("GG_GATHER", gather);
   define("GG_SCATTER", scatter);
+  define("GG_SCALE_A", type.scale_a);
+  define("GG_SCALE_B", type.scale_b);
+  define("GG_GATE", type.gate);
   define("GG_BM", config.tile_m);
   define("GG_BN", config.tile_n);
   define("GG_BK", config.tile_k);

@@ -89,6 +89,7 @@ int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(t
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
 bool fp8(const ProblemType& type) { return (type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && (type.b == GGEMM_E4M3 || type.b == GGEMM_E5M2); }
+bool promoted(const ProblemType& type) { return (fp8(type) && type.compute != GGEMM_COMPUTE_FP8_FAST) || core::scaled_by_blocks(type); }
 int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, 32 * c.warps_m * c.warps_n); }
 
 struct Query {
@@ -106,6 +107,7 @@ constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
     {[](const Query& q) { return !(q.type.grouped & core::summed_rows); }, "rows of D that may meet (d_index without d_index_unique) are added up on the host device only"},
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
+    {[](const Query& q) { return !q.type.gate || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
     {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= 128; }, "a thread's sums must fit in 128 registers"},
@@ -124,6 +126,8 @@ constexpr Rule simt_rules[] = {
     {[](const Query& q) { return q.config.tile_m * q.config.tile_k % threads(q.config) == 0 && q.config.tile_n * q.config.tile_k % threads(q.config) == 0 && q.config.tile_k <= 64; },
      "threads must load the tiles evenly, at most 64 deep"},
     {[](const Query& q) { return q.type.sum != Sum::f64 || sums_a_thread(q.config) <= 32; }, "f64 sums leave registers for 32 of them a thread"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || (sums_a_thread(q.config) <= 32 && kernels::scale_block % q.config.tile_k == 0); },
+     "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
     {[](const Query& q) { return (q.config.tile_m + q.config.tile_n) * q.config.tile_k / threads(q.config) <= 32; }, "a thread must load 32 elements or fewer"},
 };
 
@@ -149,6 +153,8 @@ constexpr Rule sm80_rules[] = {
        return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32);
      },
      "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
+    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
     {[](const Query& q) { return warp_part(q, q.config.tile_m, q.config.warps_m) && warp_part(q, q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 (f64 before compute capability 9.0: 8) rows and columns or more"},
     {[](const Query& q) {
@@ -175,6 +181,8 @@ Config upright(const Config& config) { return config.swap ? core::transposed(con
 bool panels_fit(const Query& q, int span, Major major, int share) {
   const int size = size_a(q.type), inner = kernels::panel_bytes / size;
   if ((major == Major::k ? q.config.tile_k : span) % inner || span % 8) return false;
+  // What the copy engine does not reach threads gather, a row of 16-byte pieces each 128 or a part of them.
+  if (major == Major::mn && (span & (span - 1))) return false;
   const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
   return rows % 8 == 0 && rows > 0 && rows <= 256;
 }
@@ -189,7 +197,9 @@ constexpr Rule sm90_rules[] = {
        return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32)));
      },
      "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
-    {[](const Query& q) { return !fp8(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == 128); }, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
+    {[](const Query& q) { return !promoted(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == kernels::scale_block); },
+     "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
     {[](const Query& q) {
        const Config c = upright(q.config);
@@ -222,7 +232,21 @@ constexpr Rule sm90_rules[] = {
        const ProblemType t = core::packed(q.config.swap ? core::transposed(q.type) : q.type);
        return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
      },
-     "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
+     "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       const ProblemType t = q.config.swap ? core::transposed(q.type) : q.type;
+       const auto fits = [](int span, int scale) { return scale != GGEMM_SCALE_BLOCK_128X128 || kernels::scale_block % span == 0 || span % kernels::scale_block == 0; };
+       return fits(c.tile_m / (c.warps_m / 4), t.scale_a) && fits(c.tile_n / c.warps_n, t.scale_b);
+     },
+     "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
+    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
+    {[](const Query& q) { return !q.type.gate || !q.config.swap; }, "gated pairs are columns, which a swapped product has as rows"},
+    {[](const Query& q) {
+       const int columns = q.config.tile_n / q.config.warps_n;
+       return !q.type.gate || columns / kernels::finishers(columns, q.config.cluster_k) >= 16;
+     },
+     "with gated pairs a warpgroup must store 16 columns of the product or more"},
 };
 
 template <std::size_t N>

@@ -37,8 +37,11 @@ std::string record_key(const core::ProblemKey& key, const char* tune_key, const 
   const core::ProblemType& t = key.type;
   const std::string sizes = tune_key ? std::string("own key ") + tune_key
                                      : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
-  return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c%c%s %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
-                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", form_of(t),
+  std::string epilogue;
+  if (t.scale_a || t.scale_b) epilogue += core::text(" scales %s %s", core::scale_name(t.scale_a), core::scale_name(t.scale_b));
+  if (t.gate) epilogue += core::text(" gate %s", core::gate_name(t.gate));
+  return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c%c%s%s %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
+                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", epilogue.c_str(), form_of(t),
                     sizes.c_str());
 }
 

@@ -81,8 +81,8 @@ const std::vector<Wrong<F32>>& wrong_plain() {
       {"a reserved word of C", [](F32& p) { p.desc.c.reserved0 = 5; }, GGEMM_ERROR_ARGUMENT, {"c.reserved0", "5"}},
       {"a reserved word of D", [](F32& p) { p.desc.d.reserved1 = -6; }, GGEMM_ERROR_ARGUMENT, {"d.reserved1", "-6"}},
       {"the description's reserved word", [](F32& p) { p.desc.reserved0 = 8; }, GGEMM_ERROR_ARGUMENT, {"reserved0", "8"}},
-      {"the epilogue's first reserved word", [](F32& p) { p.desc.epilogue.reserved[0] = 9; }, GGEMM_ERROR_ARGUMENT, {"epilogue.reserved[0]", "9"}},
-      {"the epilogue's second reserved word", [](F32& p) { p.desc.epilogue.reserved[1] = 10; }, GGEMM_ERROR_ARGUMENT, {"epilogue.reserved[1]", "10"}},
+      {"the epilogue's first reserved word", [](F32& p) { p.desc.epilogue.reserved0 = 9; }, GGEMM_ERROR_ARGUMENT, {"epilogue.reserved0", "9"}},
+      {"the epilogue's second reserved word", [](F32& p) { p.desc.epilogue.reserved1 = 10; }, GGEMM_ERROR_ARGUMENT, {"epilogue.reserved1", "10"}},
       // epilogue and compute
       {"an unknown activation",
        [](F32& p) { p.desc.epilogue.activation = static_cast<ggemm_activation>(9); },

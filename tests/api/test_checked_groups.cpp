@@ -47,6 +47,25 @@ const Faulty faults[] = {
      },
      {GGEMM_FAULT_SIZE, 2, GGEMM_FIELD_N, 0},
      {"n[2] = -4"}},
+    {"an odd n of pairs",
+     [](Checked& p) {
+       to_batch(p), p.desc.n = ggemm_i32_at(p.ends, 4), p.desc.epilogue.gate = GGEMM_GATE_INTERLEAVED;
+       p.ends[0] = 2, p.ends[1] = 1, p.ends[2] = 2;
+       p.desc.b.group_stride = 4, p.desc.d.group_stride = 4;
+     },
+     {GGEMM_FAULT_SIZE, 1, GGEMM_FIELD_N, 0},
+     {"n[1] = 1", "interleaved"}},
+    {"scales that are NULL",
+     [](Checked& p) { p.desc.scale_b = {GGEMM_SCALE_VECTOR, 1, ggemm_const(GGEMM_PACKED), ggemm_const(GGEMM_PACKED), 0}, p.args.scale_b = p.pointers, p.pointers[2] = nullptr; },
+     {GGEMM_FAULT_NULL, 2, GGEMM_FIELD_SCALE_B, 0},
+     {"scale_b[2] is NULL"}},
+    {"scales off their alignment",
+     [](Checked& p) {
+       p.desc.scale_a = {GGEMM_SCALE_TENSOR, 1, ggemm_const(GGEMM_PACKED), ggemm_const(GGEMM_PACKED), 0}, p.args.scale_a = p.pointers;
+       p.pointers[0] = reinterpret_cast<const float*>(reinterpret_cast<const char*>(p.pointers[0]) + 2);
+     },
+     {GGEMM_FAULT_ALIGN, 0, GGEMM_FIELD_SCALE_A, 0},
+     {"scale_a[0] = 0x", "4 bytes"}},
     {"a pointer that is NULL",
      [](Checked& p) { p.desc.b.pointers = 1, p.args.b = p.pointers, p.pointers[2] = nullptr; },
      {GGEMM_FAULT_NULL, 2, GGEMM_FIELD_B, 0},

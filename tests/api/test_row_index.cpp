@@ -68,6 +68,14 @@ TEST_CASE("rows of D go where the index says; those that meet are added up, thos
     REQUIRE(p.run() == GGEMM_OK);
     CHECK(p.d == Floats{403, 404, -7, -7, -7, -7, -7, -7, -7, -7, 202, 402});
   }
+  SECTION("gated pairs, scaled by the rows of the groups' order, with weights after the gate") {
+    const Floats scales = {1, 2, 3, 1, 1, 1, 1}, weights = {10, 0.5f, 2, 1, NAN, NAN, NAN};
+    p.desc.epilogue.gate = GGEMM_GATE_INTERLEAVED;
+    p.desc.scale_a.kind = GGEMM_SCALE_VECTOR, p.args.scale_a = scales.data(), p.args.row_weights = weights.data();
+    p.d.resize(6);
+    REQUIRE(p.run() == GGEMM_OK);
+    CHECK(p.d == Floats{0.5f * (2 * 2) + 9 * 3, -7, -7, -7, -7, 2 * (6 * 3)});
+  }
   SECTION("column-major, another type") {
     std::vector<std::int8_t> d(12, -7);
     p.args.d = d.data(), p.desc.d.dtype = GGEMM_I8;

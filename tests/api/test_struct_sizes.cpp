@@ -22,6 +22,10 @@ constexpr std::size_t first_size<ggemm_config> = 152;
 template <>
 constexpr std::size_t first_size<ggemm_tile_grid> = 96;
 template <>
+constexpr std::size_t first_size<ggemm_gemm_desc> = 232;
+template <>
+constexpr std::size_t first_size<ggemm_gemm_args> = 88;
+template <>
 constexpr std::size_t first_size<ggemm_grouped_desc> = 528;
 template <>
 constexpr std::size_t first_size<ggemm_grouped_args> = 64;
@@ -149,7 +153,7 @@ TEST_CASE("Init functions serve callers of newer versions and refuse sizes that 
   for (const std::uint64_t word : newer.unknown) CHECK(word == 0);
   newer.known.struct_size = 4321;
   CHECK(ggemm_gemm_desc_init(&newer.known, 8) == GGEMM_ERROR_VERSION);
-  check_sentence({"desc.struct_size=8", std::to_string(sizeof(ggemm_gemm_desc))});
+  check_sentence({"desc.struct_size=8", std::to_string(first_size<ggemm_gemm_desc>)});
   CHECK(newer.known.struct_size == 4321);
 }
 

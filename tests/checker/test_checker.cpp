@@ -19,19 +19,34 @@ Bytes right_result(const Case& c, const Images& images) {
   const auto read = [&](SlotName slot, const View& view, ggemm_dtype dtype, std::int64_t i, std::int64_t j) {
     return decode(dtype, images[slot].data() + view.at(i, j) * static_cast<std::int64_t>(size_of(dtype)));
   };
+  const auto scale = [&](SlotName slot, const View& view, ggemm_scale_kind kind, std::int64_t mn, std::int64_t k, bool rows) {
+    if (kind == GGEMM_SCALE_NONE) return 1.0;
+    const std::int64_t along = kind == GGEMM_SCALE_TENSOR ? 0 : kind == GGEMM_SCALE_BLOCK_128X128 ? mn / 128 : mn, deep = kind < GGEMM_SCALE_BLOCK_1X128 ? 0 : k / 128;
+    return read(slot, view, GGEMM_F32, rows ? along : deep, rows ? deep : along);
+  };
+  // Before the activation.
+  const auto product = [&](const Group& g, std::int64_t i, std::int64_t j) {
+    long double sum = 0;
+    for (std::int64_t p = 0; p < g.k; ++p)
+      sum += static_cast<long double>(read(slot_a, g.a, t.a, i, p)) * read(slot_b, g.b, t.b, p, j) * scale(slot_scale_a, g.scale_a, t.scale_a, i, p, true) *
+             scale(slot_scale_b, g.scale_b, t.scale_b, j, p, false);
+    long double x = c.alpha * sum;
+    if (c.beta != 0) x += c.beta * read(c.use_of_c == UseOfC::same_as_d ? slot_d : slot_c, g.c, t.c_dtype(), i, j);
+    // Without a bias 0 is added, which turns -0 into 0.
+    x += t.bias ? decode(t.bias_type(), images[slot_bias].data() +
+                                            (g.bias + (t.bias == GGEMM_BIAS_PER_ROW ? i : j)) * static_cast<std::int64_t>(size_of(t.bias_type())))
+                : 0.0;
+    return static_cast<double>(x);
+  };
+  const auto activated = [&](double y) { return t.activation == GGEMM_ACTIVATION_RELU && y < 0 ? 0 : y; };
   for (const Group& g : c.groups)
-    for (std::int64_t i = 0; i < g.m; ++i)
-      for (std::int64_t j = 0; j < g.n; ++j) {
-        long double sum = 0;
-        for (std::int64_t p = 0; p < g.k; ++p) sum += static_cast<long double>(read(slot_a, g.a, t.a, i, p)) * read(slot_b, g.b, t.b, p, j);
-        long double x = c.alpha * sum;
-        if (c.beta != 0) x += c.beta * read(c.use_of_c == UseOfC::same_as_d ? slot_d : slot_c, g.c, t.c_dtype(), i, j);
-        // Without a bias 0 is added, which turns -0 into 0.
-        x += t.bias ? decode(t.bias_type(), images[slot_bias].data() +
-                                                (g.bias + (t.bias == GGEMM_BIAS_PER_ROW ? i : j)) * static_cast<std::int64_t>(size_of(t.bias_type())))
-                    : 0.0;
-        double y = static_cast<double>(x);
-        if (t.activation == GGEMM_ACTIVATION_RELU) y = y < 0 ? 0 : y;
+    for (std::int64_t i = 0; i < g.d.rows; ++i)
+      for (std::int64_t j = 0; j < g.d.cols; ++j) {
+        double y = 0;
+        if (t.gate == GGEMM_GATE_NONE) y = activated(product(g, i, j));
+        else if (t.gate == GGEMM_GATE_HALVES) y = activated(product(g, i, j)) * product(g, i, j + g.n / 2);
+        else y = activated(product(g, i, 2 * j)) * product(g, i, 2 * j + 1);
+        if (t.gate && !t.sums_f64()) y = static_cast<float>(y);
         encode(t.d, y, d.data() + g.d.at(i, j) * static_cast<std::int64_t>(size_of(t.d)));
       }
   return d;
@@ -248,19 +263,19 @@ struct Emulated {
   Images images;
   Bytes d;
 };
-Emulated emulate(const TensorCore& core, Values values, double scale_a, double scale_b, std::uint64_t number) {
+Emulated emulate(const TensorCore& core, Values values, double spread_a, double spread_b, std::uint64_t number) {
   Drawing drawing;
   drawing.mode = Mode::real;
   Rng rng(mix(9, number));
   Emulated e;
   e.input = draw_sized_case(drawing, type_of(false, core.dtype, GGEMM_F32), {{7, 9, rng.pick<std::int64_t>({1, 2, 3, 7, 16, 33, 64, 150, 700})}}, number);
   e.input.values = values;
-  e.input.scale_a = scale_a, e.input.scale_b = scale_b;
+  e.input.spread_a = spread_a, e.input.spread_b = spread_b;
   e.input.alpha = 1, e.input.beta = 0;
   e.input.use_of_c = UseOfC::none;
   e.images = make_images(e.input);
   // B of many magnitudes, so that what A's nominal exponents cut off is there.
-  for (std::size_t at = 0; scale_b != 1 && at + size_of(core.dtype) <= e.images[slot_b].size(); at += size_of(core.dtype))
+  for (std::size_t at = 0; spread_b != 1 && at + size_of(core.dtype) <= e.images[slot_b].size(); at += size_of(core.dtype))
     encode(core.dtype, std::ldexp(decode(core.dtype, &e.images[slot_b][at]), -static_cast<int>(rng.between(0, 12))), &e.images[slot_b][at]);
   e.d = e.images[slot_d];
   const Group& g = e.input.groups[0];

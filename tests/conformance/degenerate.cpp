@@ -145,6 +145,42 @@ void add_far_strides(List& list) {
     }
 }
 
+// Every two kinds of scales: no product, less than a block, blocks that end with the operand and that do not.
+void add_scales(List& list) {
+  for (const bool grouped : {false, true})
+    for (int kind_a = GGEMM_SCALE_NONE; kind_a <= GGEMM_SCALE_BLOCK_128X128; ++kind_a)
+      for (int kind_b = GGEMM_SCALE_NONE; kind_b <= GGEMM_SCALE_BLOCK_128X128; ++kind_b) {
+        // fp8 in all ways; others where both operands are scaled alike.
+        std::vector<CaseType> all = {type_of(grouped, GGEMM_E4M3, GGEMM_BF16)};
+        if (kind_a == kind_b) all.insert(all.end(), {type_of(grouped, GGEMM_F16, GGEMM_F16), type_of(grouped, GGEMM_I8, GGEMM_F32)});
+        for (CaseType t : all) {
+          t.scale_a = static_cast<ggemm_scale_kind>(kind_a), t.scale_b = static_cast<ggemm_scale_kind>(kind_b);
+          t.bias = GGEMM_BIAS_PER_COLUMN;
+          if (grouped) {
+            list.add(t, {{129, 65, 0}, {1, 1, 1}, {0, 70, 70}, {130, 129, 257}, {3, 128, 128}, {64, 0, 300}, {17, 40, 127}});
+            continue;
+          }
+          for (const Size& size : {Size{129, 65, 0}, Size{0, 65, 200}, Size{1, 1, 1}, Size{130, 129, 257}, Size{128, 256, 384}, Size{17, 40, 127}}) list.add(t, {size});
+        }
+      }
+}
+
+// Gated pairs of one column and of many, with and without k.
+void add_pairs(List& list) {
+  for (const bool grouped : {false, true})
+    for (CaseType t : {type_of(grouped, GGEMM_F32, GGEMM_F32), type_of(grouped, GGEMM_BF16, GGEMM_BF16), type_of(grouped, GGEMM_F64, GGEMM_F64), type_of(grouped, GGEMM_E4M3, GGEMM_E4M3)})
+      for (const ggemm_gate gate : {GGEMM_GATE_HALVES, GGEMM_GATE_INTERLEAVED}) {
+        t.gate = gate;
+        t.activation = GGEMM_ACTIVATION_RELU;
+        t.bias = gate == GGEMM_GATE_HALVES ? GGEMM_BIAS_PER_COLUMN : GGEMM_BIAS_PER_ROW;
+        if (grouped) {
+          list.add(t, {{1, 2, 1}, {65, 130, 0}, {5, 0, 9}, {0, 8, 9}, {130, 258, 70}, {33, 64, 33}});
+          continue;
+        }
+        for (const Size& size : {Size{1, 2, 1}, Size{65, 130, 0}, Size{5, 0, 9}, Size{130, 258, 70}, Size{64, 256, 64}, Size{33, 66, 40}}) list.add(t, {size});
+      }
+}
+
 // Offsets above 2^31 and above 2^32 elements, and a dense D of more than 2^31 elements.
 void add_big(List& list) {
   CaseType t = type_of(false, GGEMM_I8, GGEMM_I8);
@@ -195,6 +231,8 @@ void Sweep::degenerate(double deadline) {
   add_group_counts(list);
   list.pointers_only();
   add_far_strides(list);
+  add_scales(list);
+  add_pairs(list);
   const std::size_t ordinary = list.cases.size();
   if (options_.big) add_big(list);
   std::vector<Job> jobs, big;

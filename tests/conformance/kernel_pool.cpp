@@ -75,11 +75,13 @@ KernelPool::KernelPool(const Options& options, ggemm_context* context) : options
   for (const bool grouped : {false, true}) {
     if (!(grouped ? options.grouped : options.plain)) continue;
     t.grouped = grouped;
-    for (int pair = 0; pair < GGEMM_I8 * GGEMM_I8 + 1; ++pair) {
-      t.compute = pair == GGEMM_I8 * GGEMM_I8 ? GGEMM_COMPUTE_TF32 : GGEMM_COMPUTE_DEFAULT;
-      t.a = t.compute ? GGEMM_F32 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
-      t.b = t.compute ? GGEMM_F32 : static_cast<ggemm_dtype>(1 + pair % GGEMM_I8);
-      t.d = usual_output(t);
+    constexpr int pairs = GGEMM_I8 * GGEMM_I8, tf32 = pairs, i8_by_blocks = pairs + 1;
+    for (int pair = 0; pair < pairs + 2; ++pair) {
+      t.compute = pair == tf32 ? GGEMM_COMPUTE_TF32 : GGEMM_COMPUTE_DEFAULT;
+      t.scale_a = pair == i8_by_blocks ? GGEMM_SCALE_BLOCK_1X128 : GGEMM_SCALE_NONE;  // which is summed in f32
+      t.a = pair == tf32 ? GGEMM_F32 : pair == i8_by_blocks ? GGEMM_I8 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
+      t.b = pair >= pairs ? t.a : static_cast<ggemm_dtype>(1 + pair % GGEMM_I8);
+      t.d = pair == i8_by_blocks ? GGEMM_BF16 : usual_output(t);
       if (!options.dtype.empty() && options.dtype != dtype_label(t)) continue;
       for (int layout = 0; layout < 9; ++layout) {
         t.layout_a = layout % 3, t.layout_b = layout / 3, t.layout_d = 0;
@@ -184,7 +186,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   for (int attempt = 0; attempt < 30; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
-    kernel.type.gather = kernel.type.grouped && rng.chance(0.2);
+    kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a <= GGEMM_SCALE_TENSOR;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }

@@ -83,7 +83,7 @@ Outcome Session::run(const Case& c, const std::string& config, const CheckOption
         if (at[i]) memory_->write(at[i], images[i].data(), images[i].size());
       }
     };
-    put(slot_a, slot_bias);
+    put(slot_a, slot_scale_b);
     add_metadata(c, at, images);
     put(slot_alpha, slot_count - 1);
     Call call;

@@ -42,7 +42,7 @@ void Loaded::load(const Case& c) {
       if (at_[i]) memory_->write(at_[i], images_[i].data(), images_[i].size());
     }
   };
-  put(slot_a, slot_bias);
+  put(slot_a, slot_scale_b);
   add_metadata(c, at_, images_);
   put(slot_alpha, slot_count - 1);
   call_ = std::make_unique<Call>();

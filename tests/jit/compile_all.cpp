@@ -73,12 +73,22 @@ constexpr Dtypes main_dtypes[] = {
     {GGEMM_I8, GGEMM_I8, GGEMM_I8, GGEMM_COMPUTE_DEFAULT},       {GGEMM_E4M3, GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT},
     {GGEMM_E4M3, GGEMM_E4M3, GGEMM_E4M3, GGEMM_COMPUTE_DEFAULT}, {GGEMM_E5M2, GGEMM_E5M2, GGEMM_E5M2, GGEMM_COMPUTE_DEFAULT}};
 
-// Without and with activation and bias. i32 epilogues have no gelu and take relu for it.
+// Without and with activation and bias; scales; gated pairs. i32 epilogues have no gelu and take relu for it; they and f64 have no scales, and they have no gate.
 struct Epilogue {
   bool activation;
   ggemm_bias bias;
+  ggemm_scale_kind scale_a = GGEMM_SCALE_NONE, scale_b = GGEMM_SCALE_NONE;
+  ggemm_gate gate = GGEMM_GATE_NONE;
 };
-constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE}, {true, GGEMM_BIAS_NONE}, {false, GGEMM_BIAS_PER_COLUMN}, {true, GGEMM_BIAS_PER_ROW}};
+constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
+                                  {true, GGEMM_BIAS_NONE},
+                                  {false, GGEMM_BIAS_PER_COLUMN},
+                                  {true, GGEMM_BIAS_PER_ROW},
+                                  {false, GGEMM_BIAS_NONE, GGEMM_SCALE_TENSOR, GGEMM_SCALE_TENSOR},
+                                  {true, GGEMM_BIAS_PER_COLUMN, GGEMM_SCALE_VECTOR, GGEMM_SCALE_VECTOR, GGEMM_GATE_INTERLEAVED},
+                                  {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128},
+                                  {true, GGEMM_BIAS_PER_ROW, GGEMM_SCALE_BLOCK_128X128, GGEMM_SCALE_BLOCK_1X128, GGEMM_GATE_HALVES}};
+constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
 // Plain, grouped, and with rows of D, of A and D, that lie where an index says.
 constexpr int forms[] = {0, core::grouped_call, core::grouped_call | core::scattered_rows, core::grouped_call | core::scattered_rows | core::gathered_rows};
@@ -101,6 +111,8 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   const bool int_epilogue = dtypes.a == GGEMM_I8 && dtypes.b == GGEMM_I8 && dtypes.d == GGEMM_I32;
   if (epilogues[epilogue].activation) desc.epilogue.activation = int_epilogue ? GGEMM_ACTIVATION_RELU : GGEMM_ACTIVATION_GELU;
   desc.epilogue.bias = epilogues[epilogue].bias;
+  if (!int_epilogue) desc.epilogue.gate = epilogues[epilogue].gate;
+  if (!int_epilogue && dtypes.a != GGEMM_F64 && dtypes.b != GGEMM_F64) desc.scale_a.kind = epilogues[epilogue].scale_a, desc.scale_b.kind = epilogues[epilogue].scale_b;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
   out.type.grouped = static_cast<std::uint8_t>(forms[form]);
   return out;
@@ -110,7 +122,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
 std::vector<Variant> all_variants() {
   std::vector<Variant> out;
   for (const Dtypes& dtypes : main_dtypes)
-    for (int i = 0; i < 16 * form_count; ++i) out.push_back(variant(dtypes, i % 4, i / 4 % form_count, i / 4 / form_count));
+    for (int i = 0; i < 4 * form_count * epilogue_count; ++i) out.push_back(variant(dtypes, i % 4, i / 4 % form_count, i / 4 / form_count));
   int place = 0;
   for (int a = GGEMM_F64; a <= GGEMM_I8; ++a) {
     for (int b = GGEMM_F64; b <= GGEMM_I8; ++b) {
@@ -118,7 +130,7 @@ std::vector<Variant> all_variants() {
         Dtypes dtypes{static_cast<ggemm_dtype>(a), static_cast<ggemm_dtype>(b), static_cast<ggemm_dtype>(d), GGEMM_COMPUTE_DEFAULT, static_cast<ggemm_dtype>(1 + place * 5 % 8)};
         const bool int_epilogue = a == GGEMM_I8 && b == GGEMM_I8 && d == GGEMM_I32;  // takes C as i32
         if (int_epilogue) dtypes.c = GGEMM_I32;
-        out.push_back(variant(dtypes, place % 4, place / 4 % form_count, place / 3 % 4));
+        out.push_back(variant(dtypes, place % 4, place / 4 % form_count, place / 3 % epilogue_count));
       }
     }
   }

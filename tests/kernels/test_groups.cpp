@@ -227,3 +227,52 @@ TEST_CASE("groups: a count is cut at the room that there is") {
   p.m = {counts, 8, 5, 2, source_count};
   for (int g = 0; g < 4; ++g) CHECK(group_params(p, g).m == (g == 3 ? 0 : g == 0 ? 4 : 5));
 }
+
+TEST_CASE("groups: scales follow what they scale, and those by blocks begin anew with each group") {
+  const std::int32_t ends[] = {130, 130, 300};
+  GroupedParams p{};
+  p.groups = 3;
+  const Source one{nullptr, 0, 1, 0, 0}, size{nullptr, 0, 300, 0, 0};
+  const auto at = [](const Matrix& matrix) { return reinterpret_cast<i64>(matrix.data); };
+  p.m = {ends, 4, 300, 1, source_ends};
+  p.n = p.k = size;
+  // 3 blocks of k: of a row, or of 128 rows, where each group has a block of its own besides.
+  p.scale_a.data = reinterpret_cast<const char*>(1000), p.scale_a.start_bytes = 12, p.scale_a.row_stride = {nullptr, 0, packed_stride, 0, 0}, p.scale_a.col_stride = one;
+  p.scale_b = p.scale_a, p.scale_b.start_bytes = 0, p.scale_b.group_bytes = 36;
+  const GemmParams rows = group_params(p, 2, group_shape(scale_block_1x128, scale_block_128x128, 0));
+  CHECK((at(rows.scale_a) == 1000 + 12 * 130 && rows.scale_a.row_stride == 3 && rows.scale_a.col_stride == 1));
+  CHECK((at(rows.scale_b) == 1000 + 36 * 2 && rows.scale_b.row_stride == 3));
+  p.scale_a.group_bytes = 12;
+  CHECK(at(group_params(p, 2, group_shape(scale_block_128x128, 0, 0)).scale_a) == 1000 + 12 * (130 / 128 + 2));
+  CHECK(at(group_params(p, 0, group_shape(scale_block_128x128, 0, 0)).scale_a) == 1000);
+  // One for each row is packed alone, and a kernel without scales is told of none.
+  CHECK(group_params(p, 2, group_shape(scale_vector, 0, 0)).scale_a.row_stride == 1);
+  CHECK((at(group_params(p, 2).scale_a) == 0 && at(group_params(p, 2).scale_b) == 0));
+  // Along a ragged k the blocks of both do; where there is no product there is no scale.
+  p.k = p.m, p.m = size, p.scale_b = p.scale_a;
+  const u32 shape = group_shape(scale_block_1x128, scale_block_1x128, 0);
+  CHECK((at(group_params(p, 2, shape).scale_a) == 1000 + 12 * (130 / 128 + 2) && at(group_params(p, 2, shape).scale_b) == 1000 + 12 * (130 / 128 + 2)));
+  CHECK((at(group_params(p, 1, shape).scale_a) == 0 && at(group_params(p, 1, shape).scale_b) == 0));
+}
+
+TEST_CASE("groups: D is packed to the width of gated pairs") {
+  GroupedParams p{};
+  p.groups = 1;
+  p.m = p.n = p.k = {nullptr, 0, 6, 0, 0};
+  p.b.row_stride = p.d.row_stride = {nullptr, 0, packed_stride, 0, 0};
+  const auto width = [&](int gate) { return group_params(p, 0, group_shape(0, 0, gate)).d.row_stride; };
+  CHECK((width(0) == 6 && width(1) == 3 && width(2) == 3));
+  CHECK(group_params(p, 0, group_shape(0, 0, 1)).b.row_stride == 6);
+}
+
+TEST_CASE("a transposed product has each operand's scales where the operand is, turned as it is") {
+  const char bytes[2] = {};
+  GemmParams p{};
+  p.m = 3, p.n = 5, p.k = 7;
+  p.scale_a = {&bytes[0], 11, 12};
+  p.scale_b = {&bytes[1], 13, 14};
+  const GemmParams turned = transposed(p);
+  CHECK((turned.m == 5 && turned.n == 3 && turned.k == 7));
+  CHECK((turned.scale_a.data == &bytes[1] && turned.scale_a.row_stride == 14 && turned.scale_a.col_stride == 13));
+  CHECK((turned.scale_b.data == &bytes[0] && turned.scale_b.row_stride == 12 && turned.scale_b.col_stride == 11));
+}

@@ -39,6 +39,13 @@ std::vector<Broken> broken() {
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
   const core::DeviceFacts h = device(90);
+  constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread";
+  const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
+  const auto pairs = [](core::ProblemType type, ggemm_gate gate) { return type.gate = gate, type; };
+  core::ProblemType fast = type_of(GGEMM_E4M3);
+  fast.compute = GGEMM_COMPUTE_FP8_FAST;
+  Config swapped = cluster(tile(sm90, 128, 128, 64, 1, 8, 4), 1, 1);
+  swapped.swap = 1;
   core::DeviceFacts old = h;
   old.compute_capability = 70;
   core::DeviceFacts small = h;
@@ -85,7 +92,18 @@ std::vector<Broken> broken() {
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
-      {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "fp8 products are promoted every 128 of k, with registers for 64 sums a thread"},
+      {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, promotion},
+      {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
+      {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
+      {"squares of 128 over 192 rows", blocks(fast), cluster(tile(sm90, 192, 32, 128, 4, 1, 4), 1, 1), h, "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
+      {"halves of Hopper's", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no gated pairs of halves"},
+      {"pairs of rows", pairs(f16, GGEMM_GATE_INTERLEAVED), swapped, h, "gated pairs are columns, which a swapped product has as rows"},
+      {"pairs of which 8 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 32, 64, 4, 1, 8), 4), h, "with gated pairs a warpgroup must store 16 columns of the product or more"},
+      {"pairs of 16 columns", pairs(f32, GGEMM_GATE_HALVES), tile(simt, 32, 16, 16, 2, 1, 2), h, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
+      {"blocks cut by the tile's depth", blocks(f32), tile(simt, 64, 64, 24, 2, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
+      {"64 sums scaled by blocks", blocks(f32), tile(simt, 128, 128, 16, 4, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
+      {"scales by blocks on sm_80", blocks(f16), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync's sums are not promoted: no scales by blocks"},
+      {"halves on sm_80", pairs(f16, GGEMM_GATE_HALVES), tile(sm80, 64, 64, 64, 2, 2, 4), h, "no gated pairs of halves"},
       {"1 stage of Hopper's", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 1), 1, 1), h, "the ring must have 2 to 16 stages"},
       {"warps across", f16, cluster(tile(sm90, 128, 128, 64, 2, 4, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
       {"96 rows a consumer", f16, cluster(tile(sm90, 96, 128, 64, 4, 1, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
@@ -96,7 +114,8 @@ std::vector<Broken> broken() {
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors as it has CTAs"},
       {"sums that the ring does not hold", f16, along(tile(sm90, 256, 128, 64, 8, 1, 2), 2), h, "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
-      {"half a panel", f16, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "tiles must be whole panels of 128 bytes, cut into parts of 8 to 256 rows"},
+      {"three panels along n", type_of(GGEMM_F16, "tt"), cluster(tile(sm90, 128, 192, 64, 8, 1, 4), 2, 1), h, "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
+      {"half a panel", f16, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
       {"D in f64", wide, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "the epilogue stores elements of 4 bytes or fewer"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
   };
@@ -119,6 +138,43 @@ TEST_CASE("space: Hopper's kernels serve groups") {
   CHECK(reason(grouped, config, device(90)) == "");
 }
 
+TEST_CASE("space: which families serve scales and pairs") {
+  const auto served = [](const core::ProblemType& type, const core::DeviceFacts& facts) {
+    std::set<Family> out;
+    for (const Config& config : select::table(type))
+      if (!select::illegal(type, config, facts)) out.insert(config.family);
+    return out;
+  };
+  using Families = std::set<Family>;
+  const core::DeviceFacts hopper = device(90), ampere = device(80);
+  core::ProblemType e4m3 = type_of(GGEMM_E4M3), bf16 = type_of(GGEMM_BF16), i8 = type_of(GGEMM_I8);
+  for (const int grouped : {0, 1}) {
+    e4m3.grouped = bf16.grouped = i8.grouped = static_cast<std::uint8_t>(grouped);
+    for (const int a : {0, 1, 2, 3, 4})
+      for (const int b : {0, 1, 2, 3, 4}) {
+        core::ProblemType type = e4m3;
+        type.scale_a = a & 7, type.scale_b = b & 7;
+        INFO(a << " and " << b);
+        CHECK(served(type, hopper) == Families{Family::simt, Family::sm90});
+        CHECK(served(type, ampere) == Families{Family::simt});
+        type = bf16;
+        type.scale_a = a & 7, type.scale_b = b & 7;
+        const bool blocks = core::scaled_by_blocks(type);
+        CHECK(served(type, hopper) == (blocks ? Families{Family::simt} : Families{Family::simt, Family::sm80, Family::sm90}));
+        CHECK(served(type, ampere) == (blocks ? Families{Family::simt} : Families{Family::simt, Family::sm80}));
+        type = i8;
+        type.d = type.c = GGEMM_BF16, type.scale_a = a & 7, type.scale_b = b & 7;
+        if (blocks) type.sum = core::Sum::f32;
+        CHECK(served(type, hopper) == (blocks ? Families{Family::simt, Family::sm90} : Families{Family::simt, Family::sm80, Family::sm90}));
+      }
+    bf16.gate = GGEMM_GATE_INTERLEAVED;
+    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90});
+    bf16.gate = GGEMM_GATE_HALVES;
+    CHECK(served(bf16, hopper) == Families{Family::simt});
+    bf16.gate = GGEMM_GATE_NONE;
+  }
+}
+
 TEST_CASE("space: no configuration of any shape meets a reason that the test of the rules does not know") {
   std::set<std::string> known, found;
   for (const Broken& row : broken()) known.insert(row.reason);
@@ -130,12 +186,22 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     core::ProblemType type = types[rng.below(types.size())];
     if (rng.below(8) == 0) type.d = GGEMM_F64;
     if (rng.below(8) == 0) type.unreachable = core::too_long;
+    if (rng.below(4) == 0) type.scale_a = rng.below(5) & 7, type.scale_b = rng.below(5) & 7;
+    if (rng.below(4) == 0) type.gate = rng.below(3) & 3;
+    if (core::scaled_by_blocks(type)) type.sum = core::Sum::f32;
+    if (type.a == GGEMM_E4M3 && type.b == GGEMM_E4M3 && rng.below(2)) type.compute = GGEMM_COMPUTE_FP8_FAST;
     Config config = tile(static_cast<Family>(rng.below(core::family_count)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
       config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
+    }
+    // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.
+    if (const std::vector<Config> table = i % 8 ? std::vector<Config>() : select::table(type); !table.empty()) {
+      config = table[rng.below(table.size())];
+      if (rng.below(2)) config.tile_m = static_cast<decltype(config.tile_m)>(rng.pick({32, 64, 128, 192, 256}));
+      if (rng.below(2)) config.tile_n = static_cast<decltype(config.tile_n)>(rng.pick({16, 32, 64, 96, 128, 256}));
     }
     core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
     if (rng.below(4) == 0) facts.multiprocessors = 1;
@@ -190,7 +256,15 @@ TEST_CASE("space: every row of the table is legal for some problem on some devic
 }
 
 TEST_CASE("space: every problem has a legal configuration on every device, the host's on the host alone") {
-  for (const core::ProblemType& type : every_type()) {
+  std::vector<core::ProblemType> types = every_type();
+  for (core::ProblemType type : every_type()) {
+    type.gate = GGEMM_GATE_HALVES;
+    types.push_back(type);
+    if (type.sum != core::Sum::f32) continue;
+    type.scale_a = GGEMM_SCALE_BLOCK_1X128, type.scale_b = GGEMM_SCALE_BLOCK_128X128;
+    types.push_back(type);
+  }
+  for (const core::ProblemType& type : types) {
     for (const int capability : capabilities) {
       int legal = 0, host = 0;
       for (const Config& config : select::table(type)) {

@@ -31,8 +31,6 @@ ggemm_dtype draw_dtype(Rng& rng, bool input) { return static_cast<ggemm_dtype>(r
 // A number that the scalar's type holds exactly.
 double representable(ggemm_dtype scalar, double value) { return scalar == GGEMM_F64 ? value : rounded(scalar, value); }
 
-bool is_fp8(ggemm_dtype dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; }
-
 void draw_parameters(Case& c, Mode mode, Rng& rng) {
   const bool whole = mode != Mode::real || c.type.epilogue_i32();
   if (c.type.activation == GGEMM_ACTIVATION_LEAKY_RELU)
@@ -46,13 +44,14 @@ void draw_parameters(Case& c, Mode mode, Rng& rng) {
 // Keeps alpha * sum + beta * c + bias below 2^24, where f32 counts every integer.
 void draw_exact(Case& c, Rng& rng, int64_t longest) {
   c.values = Values::small;
+  const double scales = c.type.scaled() ? 16 : 1;  // from a quarter to four: f32 then counts in quarters
   const double choice = rng.unit();
   if (choice < 0.25)
     c.low = 0;
   else if (choice < 0.35)
     c.low = 1;
   // Tensor cores may sum fp8 products in 14 bits (check.hpp): sums stay below 2^13.
-  if (is_fp8(c.type.a) && is_fp8(c.type.b) && longest * 4 >= 1 << 13) c.low = std::max(c.low, -1), c.high = 1;
+  if (c.type.both_fp8() && longest * 4 >= 1 << 13) c.low = std::max(c.low, -1), c.high = 1;
   c.alpha = c.alpha_given ? rng.pick({1.0, -1.0, 2.0, -3.0, 5.0, 64.0, 0.0}) : 1.0;
   c.beta = c.beta_given ? rng.pick({0.0, 1.0, -1.0, 2.0, 3.0}) : 0.0;
   if (c.type.sums_i32() && rng.chance(0.6)) {
@@ -60,11 +59,11 @@ void draw_exact(Case& c, Rng& rng, int64_t longest) {
       c.values = Values::full_i8;
       if (c.alpha_given && rng.chance(0.5)) c.alpha = static_cast<double>(rng.between(INT32_MIN, INT32_MAX));
       if (c.beta_given && rng.chance(0.5)) c.beta = static_cast<double>(rng.between(INT32_MIN, INT32_MAX));
-    } else if (static_cast<double>(longest) * 16384 * std::max(1.0, std::fabs(c.alpha)) + 100 < 0x1p24) {
+    } else if (static_cast<double>(longest) * 16384 * std::max(1.0, std::fabs(c.alpha)) * scales + 100 < 0x1p24) {
       c.values = Values::full_i8;
     }
   }
-  if (c.values == Values::small && static_cast<double>(longest) * 4 * std::fabs(c.alpha) + 100 >= 0x1p24) c.alpha = 1;
+  if (c.values == Values::small && static_cast<double>(longest) * 4 * std::fabs(c.alpha) * scales + 100 * scales >= 0x1p24) c.alpha = 1;
 }
 
 void draw_real(Case& c, Rng& rng) {
@@ -82,13 +81,13 @@ void draw_real(Case& c, Rng& rng) {
   }
   c.values = rng.chance(0.3) ? Values::special : Values::normal;
   const auto wide = [](ggemm_dtype d) { return d == GGEMM_F64 || d == GGEMM_F32 || d == GGEMM_BF16; };
-  c.scale_a = wide(c.type.a) ? rng.pick({1.0, 1e-3, 1e3}) : rng.pick({1.0, 0.25, 4.0});
-  c.scale_b = wide(c.type.b) ? rng.pick({1.0, 1e-3, 1e3}) : rng.pick({1.0, 0.25, 4.0});
+  c.spread_a = wide(c.type.a) ? rng.pick({1.0, 1e-3, 1e3}) : rng.pick({1.0, 0.25, 4.0});
+  c.spread_b = wide(c.type.b) ? rng.pick({1.0, 1e-3, 1e3}) : rng.pick({1.0, 0.25, 4.0});
   // Denormals in A, brought back to visible sizes by B. Not under tf32, where rounding leaves them few bits.
   if (c.values == Values::special && c.type.compute == GGEMM_COMPUTE_DEFAULT && !is_integer(c.type.a) && rng.chance(0.25)) {
     c.values = Values::normal;
-    c.scale_a = smallest_denormal(c.type.a) * 4;
-    c.scale_b = c.type.b == GGEMM_F64 ? 0x1p400 : c.type.b == GGEMM_F32 || c.type.b == GGEMM_BF16 ? 0x1p60 : largest(c.type.b) / 16;
+    c.spread_a = smallest_denormal(c.type.a) * 4;
+    c.spread_b = c.type.b == GGEMM_F64 ? 0x1p400 : c.type.b == GGEMM_F32 || c.type.b == GGEMM_BF16 ? 0x1p60 : largest(c.type.b) / 16;
   }
 }
 
@@ -124,11 +123,27 @@ bool takes_exact(const CaseType& type) {
   }
 }
 
+void draw_scales(CaseType& t, Rng& rng) {
+  const bool i8_by_blocks = t.both_i8() && t.scaled_by_blocks();
+  t.scale_a = t.scale_b = GGEMM_SCALE_NONE;
+  if (t.sums_f64() || (t.both_i8() && t.d == GGEMM_I32)) return;
+  if (!i8_by_blocks && rng.chance(0.6)) return;
+  const int most = t.both_i8() && !i8_by_blocks ? GGEMM_SCALE_VECTOR : GGEMM_SCALE_BLOCK_128X128;
+  do {
+    t.scale_a = static_cast<ggemm_scale_kind>(rng.between(GGEMM_SCALE_NONE, most));
+    t.scale_b = static_cast<ggemm_scale_kind>(rng.between(GGEMM_SCALE_NONE, most));
+  } while (i8_by_blocks && !t.scaled_by_blocks());
+}
+
 void draw_epilogue(CaseType& t, bool exact_only, Rng& rng) {
   const double v = rng.unit();
   t.d = v < 0.5 ? (t.sums_i32() ? GGEMM_I32 : t.a) : v < 0.65 ? GGEMM_F32 : draw_dtype(rng, false);
+  while (t.both_i8() && t.scaled_by_blocks() && t.d == GGEMM_I32) t.d = draw_dtype(rng, false);  // which takes no scales
   t.bias = rng.chance(0.5) ? GGEMM_BIAS_NONE : rng.pick({GGEMM_BIAS_PER_COLUMN, GGEMM_BIAS_PER_ROW});
+  if (t.both_fp8()) t.compute = rng.chance(0.3) ? GGEMM_COMPUTE_FP8_FAST : GGEMM_COMPUTE_DEFAULT;
+  draw_scales(t, rng);
   const bool fixed = t.epilogue_i32();
+  t.gate = fixed || rng.chance(0.8) ? GGEMM_GATE_NONE : rng.pick({GGEMM_GATE_HALVES, GGEMM_GATE_INTERLEAVED});
   if (rng.chance(0.4)) t.c = fixed ? GGEMM_I32 : draw_dtype(rng, false);
   if (t.bias && rng.chance(0.5)) t.bias_dtype = fixed ? GGEMM_I32 : draw_dtype(rng, false);
   if (!exact_only && !fixed && rng.chance(0.25))
@@ -200,6 +215,13 @@ View draw_view(Rng& rng, int64_t rows, int64_t cols, std::size_t element, int la
   return v;
 }
 
+int64_t scales_along(ggemm_scale_kind kind, int64_t size) {
+  return kind == GGEMM_SCALE_VECTOR || kind == GGEMM_SCALE_BLOCK_1X128 ? size : kind == GGEMM_SCALE_BLOCK_128X128 ? (size + 127) / 128 : 1;
+}
+int64_t scales_deep(ggemm_scale_kind kind, int64_t k) { return kind >= GGEMM_SCALE_BLOCK_1X128 ? (k + 127) / 128 : 1; }
+int64_t scale_of(ggemm_scale_kind kind, int64_t i) { return scales_along(kind, i + 1) - 1; }
+int64_t scale_block_of(ggemm_scale_kind kind, int64_t k) { return scales_deep(kind, k + 1) - 1; }
+
 Extent extent(const View& view) {
   if (view.empty()) return {0, 0};
   const int64_t down = (view.rows - 1) * view.row_stride, across = (view.cols - 1) * view.col_stride;
@@ -226,7 +248,7 @@ void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
   const CaseType& t = c.type;
   c.data_seed = rng.next();
   c.alpha_given = rng.chance(0.7);
-  c.beta_given = rng.chance(0.6);
+  c.beta_given = t.gate == GGEMM_GATE_NONE && rng.chance(0.6);
   c.scalars_on_device = rng.chance(0.35);
   c.through_plan = rng.chance(0.25);
   if (drawing.guarded) c.placement = rng.pick({Placement::ends_at_guard, Placement::ends_at_guard, Placement::begins_at_guard});
@@ -256,6 +278,7 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
   // Aligned operands can end at an unmapped page only if their lengths are aligned too.
   const bool whole = drawing.aligned && rng.chance(0.5);
   for (Size& s : sizes) {
+    if (type.gate) s.n += s.n & 1;
     if (whole)
       for (int64_t* length : {&s.m, &s.n, &s.k})
         if (*length > 0) *length = (*length + 15) / 16 * 16;

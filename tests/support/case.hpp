@@ -32,6 +32,7 @@ struct Group {
   std::int64_t bias = 0;       // offset of its first element
   double alpha = 1, beta = 0;  // where each group has its own
   std::int64_t first = 0;      // of its rows in the groups' order
+  View scale_a, scale_b;       // empty where they are not looked at
 };
 
 // How a per-group number reaches the library.
@@ -78,13 +79,20 @@ struct CaseType {
   ggemm_activation activation = GGEMM_ACTIVATION_NONE;
   ggemm_bias bias = GGEMM_BIAS_NONE;
   double p0 = 0, p1 = 0;
+  ggemm_scale_kind scale_a = GGEMM_SCALE_NONE, scale_b = GGEMM_SCALE_NONE;
+  ggemm_gate gate = GGEMM_GATE_NONE;
   int layout_a = 0, layout_b = 0, layout_d = any_layout;  // 0 row-major, 1 column-major, 2 neither
   static constexpr int any_layout = -1;
 
   ggemm_dtype c_dtype() const { return c ? c : d; }
   ggemm_dtype bias_type() const { return bias_dtype ? bias_dtype : d; }
   bool sums_f64() const { return a == GGEMM_F64 || b == GGEMM_F64; }
-  bool sums_i32() const { return a == GGEMM_I8 && b == GGEMM_I8; }
+  bool both_i8() const { return a == GGEMM_I8 && b == GGEMM_I8; }
+  bool both_fp8() const { return (a == GGEMM_E4M3 || a == GGEMM_E5M2) && (b == GGEMM_E4M3 || b == GGEMM_E5M2); }
+  bool scaled() const { return scale_a || scale_b; }
+  bool scaled_by_blocks() const { return scale_a >= GGEMM_SCALE_BLOCK_1X128 || scale_b >= GGEMM_SCALE_BLOCK_1X128; }
+  std::int64_t columns(std::int64_t n) const { return gate ? n / 2 : n; }  // of D
+  bool sums_i32() const { return both_i8() && !scaled_by_blocks(); }
   bool epilogue_i32() const { return sums_i32() && d == GGEMM_I32; }
   ggemm_dtype scalar() const { return sums_f64() ? GGEMM_F64 : epilogue_i32() ? GGEMM_I32 : GGEMM_F32; }
 };
@@ -94,7 +102,7 @@ struct Case {
   std::vector<Group> groups;
   Values values = Values::small;
   int low = -2, high = 2;           // of A's and B's integers, where values is small
-  double scale_a = 1, scale_b = 1;  // of normal numbers
+  double spread_a = 1, spread_b = 1;  // of normal numbers
   std::uint64_t data_seed = 0;
   Placement placement = Placement::free;
   bool aligned = false;
@@ -105,13 +113,13 @@ struct Case {
   // Plain: the description's sizes, where they are not the call's.
   bool described_otherwise = false;
   std::int64_t described_m = 0, described_n = 0, described_k = 0;
-  bool packed_a = false, packed_b = false, packed_c = false, packed_d = false;  // described by GGEMM_PACKED
+  bool packed_a = false, packed_b = false, packed_c = false, packed_d = false, packed_scale_a = false, packed_scale_b = false;  // described by GGEMM_PACKED
   // Grouped.
   ggemm_grouped_form form = GGEMM_GROUPS_POINTERS;
   std::int64_t stored_m = 0, stored_k = 0;  // ragged: rows, or depth, of all groups; masked: rows that each has room for
   bool beyond = false;                      // the last end, or the counts of full groups, are larger than that
   Given given_m, given_n, given_k;          // a ragged size: its ends; a masked one: its counts
-  GivenMatrix given_a, given_b, given_c, given_d;
+  GivenMatrix given_a, given_b, given_c, given_d, given_scale_a, given_scale_b;
   GivenBias given_bias;
   GivenIndex given_a_index, given_d_index;
   std::vector<float> row_weights;           // by the groups' order; empty: none
@@ -149,7 +157,8 @@ struct Drawing {
 Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t number);
 // The same with these sizes. A plain case takes the first.
 Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number);
-// The rest of a type whose A, B and compute are set: D, C, bias, activation, layouts. exact_only: activations of integers whose results are exact.
+// The rest of a type whose A, B and compute are set: D, C, bias, activation, scales, gate, layouts; of fp8 the compute mode too. exact_only: activations of integers
+// whose results are exact. Whether i8 products are scaled by blocks, which gives them other sums, is left as it is.
 void draw_epilogue(CaseType& type, bool exact_only, Rng& rng);
 bool takes_exact(const CaseType& type);
 
@@ -162,6 +171,13 @@ struct Strides {
 };
 // Strides of a rows x cols matrix; its offset is left 0. layout as in CaseType, given.
 View draw_view(Rng& rng, std::int64_t rows, std::int64_t cols, std::size_t element, int layout, Strides strides);
+
+// Rows (of A's scales; columns of B's) and blocks of k that a kind has a scale for.
+std::int64_t scales_along(ggemm_scale_kind kind, std::int64_t size);
+std::int64_t scales_deep(ggemm_scale_kind kind, std::int64_t k);
+// Which of them is row (column) i's, and k's.
+std::int64_t scale_of(ggemm_scale_kind kind, std::int64_t i);
+std::int64_t scale_block_of(ggemm_scale_kind kind, std::int64_t k);
 
 // The lowest and one past the highest element that a view reaches, counted from its offset; 0 and 0 if it is empty.
 struct Extent {
@@ -183,7 +199,15 @@ Given draw_size_source(Rng& rng, const std::vector<Group>& groups, std::int64_t 
 Given from_memory(Rng& rng);
 GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element, int layout, Strides strides);
 int some_layout(Rng& rng, int layout);
-void set_shapes(Group& g);
+void set_shapes(const CaseType& type, Group& g);
+// The shape of A's scales or B's, `rows` of A that there is room for; nothing where there is no product, as they are not looked at then.
+void set_scale_shapes(const CaseType& type, Group& g, std::int64_t rows);
+bool no_product(const Group& g);
+// The scales of each, where the type has any.
+void draw_plain_scales(Case& c, Rng& rng);
+void draw_pointed_scales(Case& c, Rng& rng);
+// Numbers of tensors, in any form.
+GivenMatrix draw_numbers(Case& c, View Group::* member, Rng& rng);
 void set_expectations(Case& c, Rng& rng);
 std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work);
 

@@ -21,6 +21,9 @@ struct Stored {
 struct Shape {
   Stored rows, cols;
   bool ragged_rows = false, ragged_cols = false, indexed = false;
+  int64_t unit = 1;       // of what is ragged: the scales of a block share one
+  bool own_units = false; // every group begins with one of its own
+  bool scales = false;    // of which a group without a product has none
 };
 
 // An index of the groups' rows into a matrix of some rows.
@@ -69,11 +72,30 @@ class FormDrawer {
     std::vector<View*> views;
     for (Group& g : c_.groups) views.push_back(&(g.*member));
     GivenMatrix given = draw_matrix(rng_, views, element_, layout, strides);
+    for (Group& g : c_.groups)
+      if (shape.scales && no_product(g)) (g.*member).rows = (g.*member).cols = 0;
     if (rng_.chance(0.35))
       anywhere(views, given);
     else
       at_distance(views, given, repeats, shape);
     return given;
+  }
+
+  // The scales of an operand whose rows (columns of B) and depth are stored so.
+  GivenMatrix scales(View Group::*member, ggemm_scale_kind kind, const Stored& mn, const Stored& k, bool ragged_mn, bool ragged_k, bool rows_first) {
+    if (kind == GGEMM_SCALE_NONE) return {};
+    if (kind == GGEMM_SCALE_TENSOR) return draw_numbers(c_, member, rng_);
+    ragged_k = ragged_k && kind != GGEMM_SCALE_VECTOR;
+    Shape shape{{scales_along(kind, mn.size), mn.constant}, {scales_deep(kind, k.size), k.constant || kind == GGEMM_SCALE_VECTOR}, ragged_mn, ragged_k};
+    shape.scales = true;
+    if (ragged_k || (ragged_mn && kind == GGEMM_SCALE_BLOCK_128X128)) {
+      const bool whole_blocks = std::all_of(starts_.begin(), starts_.end(), [](int64_t start) { return start % 128 == 0; });
+      shape.unit = 128, shape.own_units = !whole_blocks || rng_.chance(0.5);
+      Stored& ragged = ragged_k ? shape.cols : shape.rows;
+      if (shape.own_units) ragged.size = (ragged_k ? k.size : mn.size) / 128 + static_cast<int64_t>(c_.groups.size());
+    }
+    if (!rows_first) std::swap(shape.rows, shape.cols), std::swap(shape.ragged_rows, shape.ragged_cols);
+    return matrix(member, GGEMM_F32, CaseType::any_layout, true, shape);
   }
 
   GivenBias bias() {
@@ -112,13 +134,14 @@ class FormDrawer {
     given.pointers = false;
     given.row_stride.packed = given.col_stride.packed =
         whole.col_stride == 1 && whole.row_stride == whole.cols && (whole.row_stride == 1 || rng_.chance(0.7));
-    given.packed_groups = rng_.chance(0.5);
+    given.packed_groups = shape.unit == 1 ? rng_.chance(0.5) : shape.own_units;
     place({&whole}, given);
     given.base = whole.offset;
     for (std::size_t i = 0; i < c_.groups.size(); ++i) {
       View& v = c_.groups[i].*member;
       v.row_stride = whole.row_stride, v.col_stride = whole.col_stride;
-      v.offset = whole.offset + (shape.indexed ? 0 : starts_[i] * (shape.ragged_rows ? whole.row_stride : whole.col_stride));
+      const int64_t start = shape.indexed ? 0 : starts_[i] / shape.unit + (shape.own_units ? static_cast<int64_t>(i) : 0);
+      v.offset = whole.offset + start * (shape.ragged_rows ? whole.row_stride : whole.col_stride);
     }
     return given;
   }
@@ -208,8 +231,9 @@ void draw_formed(Case& c, Rng& rng) {
   const Stored m{ragged_m || masked ? c.stored_m : first.m, ragged_m || masked || constant(c.given_m)}, n{first.n, constant(c.given_n)},
       k{ragged_k ? c.stored_k : first.k, ragged_k || constant(c.given_k)};
   for (Group& g : c.groups) {
-    set_shapes(g);
+    set_shapes(t, g);
     if (masked) g.a.rows = g.c.rows = g.d.rows = c.stored_m;
+    set_scale_shapes(t, g, masked ? c.stored_m : g.m);
   }
   FormDrawer drawer(c, rng);
   if (ragged_m) {
@@ -224,13 +248,17 @@ void draw_formed(Case& c, Rng& rng) {
   const Stored a_rows{t.gather ? c.given_a_index.rows : m.size, m.constant}, d_rows{t.scatter ? c.given_d_index.rows : m.size, m.constant};
   c.given_a = drawer.matrix(&Group::a, t.a, t.layout_a, true, {a_rows, k, ragged_m, ragged_k, t.gather});
   c.given_b = drawer.matrix(&Group::b, t.b, t.layout_b, true, {k, n, ragged_k, false});
-  c.given_d = drawer.matrix(&Group::d, t.d, t.layout_d, false, {d_rows, n, ragged_m, false, t.scatter});
+  c.given_d = drawer.matrix(&Group::d, t.d, t.layout_d, false, {d_rows, {t.columns(n.size), n.constant}, ragged_m, false, t.scatter});
   c.given_c =
       c.use_of_c == UseOfC::same_as_d ? c.given_d : drawer.matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true, {m, n, ragged_m, false});
   if (t.bias) c.given_bias = drawer.bias();
+  c.given_scale_a = drawer.scales(&Group::scale_a, t.scale_a, m, k, ragged_m, ragged_k, true);
+  c.given_scale_b = drawer.scales(&Group::scale_b, t.scale_b, n, k, false, ragged_k, false);
   for (Group& g : c.groups) {
     if (c.use_of_c == UseOfC::same_as_d) g.c = g.d;
-    set_shapes(g);
+    set_shapes(t, g);
+    set_scale_shapes(t, g, g.m);
+    if (no_product(g)) g.scale_a.rows = g.scale_a.cols = g.scale_b.rows = g.scale_b.cols = 0;
   }
   if (t.gather) lead(c, &Group::a, c.given_a_index);
   if (t.scatter) lead(c, &Group::d, c.given_d_index);

@@ -98,11 +98,12 @@ void place_all(Case& c, Rng& rng) {
 
 }  // namespace
 
-void set_shapes(Group& g) {
+void set_shapes(const CaseType& t, Group& g) {
   const auto cut = [](int64_t x) { return std::max<int64_t>(x, 0); };
   g.a.rows = g.c.rows = g.d.rows = cut(g.m);
   g.a.cols = g.b.rows = cut(g.k);
-  g.b.cols = g.c.cols = g.d.cols = cut(g.n);
+  g.b.cols = g.c.cols = cut(g.n);
+  g.d.cols = t.columns(cut(g.n));
 }
 
 void set_expectations(Case& c, Rng& rng) {
@@ -111,11 +112,11 @@ void set_expectations(Case& c, Rng& rng) {
 
 void draw_plain(Case& c, const Size& size, Rng& rng) {
   Group& g = c.groups[0];
-  set_shapes(g);
   const CaseType& t = c.type;
+  set_shapes(t, g);
   g.a = draw_view(rng, g.m, g.k, size_of(t.a), t.layout_a, {true, c.aligned});
   g.b = draw_view(rng, g.k, g.n, size_of(t.b), t.layout_b, {true, c.aligned});
-  g.d = draw_view(rng, g.m, g.n, size_of(t.d), some_layout(rng, t.layout_d), {false, c.aligned});
+  g.d = draw_view(rng, g.m, t.columns(g.n), size_of(t.d), some_layout(rng, t.layout_d), {false, c.aligned});
   g.c = draw_view(rng, g.m, g.n, size_of(t.c_dtype()), some_layout(rng, CaseType::any_layout), {true, c.aligned});
   // A row stride of 1 is one of a row-major matrix only as GGEMM_PACKED.
   const auto packed = [&](const View& v) { return is_packed(v) && (v.row_stride == 1 || rng.chance(0.7)); };
@@ -123,11 +124,13 @@ void draw_plain(Case& c, const Size& size, Rng& rng) {
   c.packed_b = packed(g.b);
   c.packed_d = packed(g.d);
   place_all(c, rng);
+  draw_plain_scales(c, rng);
   c.packed_c = packed(g.c);
   c.described_otherwise = rng.chance(0.15);
   c.described_m = size.m, c.described_n = size.n, c.described_k = size.k;
   // Smaller, so that the strides given for the call fit the description too.
   if (c.described_otherwise) c.described_m = rng.between(0, size.m), c.described_n = rng.between(0, size.n), c.described_k = rng.between(0, size.k);
+  if (t.gate) c.described_n &= ~int64_t(1);
 }
 
 std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work) {
@@ -158,7 +161,7 @@ std::vector<Size> draw_group_sizes(Rng& rng, const Drawing& drawing, double work
 
 void draw_grouped(Case& c, Rng& rng) {
   const CaseType& t = c.type;
-  for (Group& g : c.groups) set_shapes(g);
+  for (Group& g : c.groups) set_shapes(t, g);
   const auto matrix = [&](View Group::* member, ggemm_dtype dtype, int layout, bool repeats) {
     std::vector<View*> views;
     for (Group& g : c.groups) views.push_back(&(g.*member));
@@ -170,6 +173,7 @@ void draw_grouped(Case& c, Rng& rng) {
   c.given_c = matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true);
   if (c.use_of_c == UseOfC::same_as_d) c.given_c = c.given_d;
   place_all(c, rng);
+  draw_pointed_scales(c, rng);
   c.given_m = draw_size_source(rng, c.groups, &Group::m);
   c.given_n = draw_size_source(rng, c.groups, &Group::n);
   c.given_k = draw_size_source(rng, c.groups, &Group::k);

@@ -32,12 +32,16 @@ std::string group_text(const Case& c, const Group& g) {
   std::string out = sizes;
   out += view_text("a", c.type.a, g.a) + view_text("b", c.type.b, g.b) + view_text("d", c.type.d, g.d);
   if (c.use_of_c == UseOfC::apart) out += view_text("c", c.type.c_dtype(), g.c);
+  if (c.type.scale_a) out += view_text("scale_a", GGEMM_F32, g.scale_a);
+  if (c.type.scale_b) out += view_text("scale_b", GGEMM_F32, g.scale_b);
   return out;
 }
 
 constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "clamp"};
 constexpr const char* forms[] = {"pointers", "ragged m", "ragged k", "masked", "batch"};
 constexpr const char* value_names[] = {"small", "full_i8", "normal", "special"};
+constexpr const char* scales[] = {"nothing", "tensor", "vector", "1x128", "128x128"};
+constexpr const char* gates[] = {"none", "halves", "interleaved"};
 constexpr const char* placements[] = {"free", "ends at a guard page", "begins at a guard page"};
 
 }  // namespace
@@ -61,7 +65,7 @@ std::string Case::text() const {
     std::snprintf(line, sizeof line, " described as %lldx%lldx%lld;", ll(described_m), ll(described_n), ll(described_k));
     out += line;
   }
-  std::snprintf(line, sizeof line, "%s alpha=%.9g%s beta=%.9g%s%s c=%s bias=%s%s act=%s(%g,%g) values=%s[%d,%d] scale=%g,%g %s%s%s",
+  std::snprintf(line, sizeof line, "%s alpha=%.9g%s beta=%.9g%s%s c=%s bias=%s%s act=%s(%g,%g) values=%s[%d,%d] spread=%g,%g %s%s%s",
                 type.compute == GGEMM_COMPUTE_TF32 ? " tf32" : "", alpha, alpha_given ? "" : "(null)", beta, beta_given ? "" : "(null)",
                 scalars_on_device ? " on device" : "",
                 use_of_c == UseOfC::none        ? "null"
@@ -71,9 +75,14 @@ std::string Case::text() const {
                 : type.bias == GGEMM_BIAS_PER_ROW ? "row:"
                                                   : "column:",
                 type.bias == GGEMM_BIAS_NONE ? "" : name_of(type.bias_type()), activations[type.activation], type.p0, type.p1,
-                value_names[static_cast<int>(values)], low, high, scale_a, scale_b, placements[static_cast<int>(placement)],
+                value_names[static_cast<int>(values)], low, high, spread_a, spread_b, placements[static_cast<int>(placement)],
                 aligned ? ", aligned" : "", through_plan ? ", through a plan" : "");
-  return out + line;
+  out += line;
+  if (type.compute == GGEMM_COMPUTE_FP8_FAST) out += ", fp8 fast";
+  if (type.scale_a) out += std::string(", A scaled by ") + scales[type.scale_a];
+  if (type.scale_b) out += std::string(", B scaled by ") + scales[type.scale_b];
+  if (type.gate) out += std::string(", gated pairs: ") + gates[type.gate];
+  return out;
 }
 
 }  // namespace ggemm::tests

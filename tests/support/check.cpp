@@ -21,13 +21,31 @@ double element(const Bytes& image, const View& view, ggemm_dtype dtype, int64_t 
   return decode(dtype, image.data() + view.at(i, j) * static_cast<int64_t>(size_of(dtype)));
 }
 
-// The sums of one row of A B, and of |A| |B|.
+// An operand's scale at its row or column mn and at k, once for each.
+class Scales {
+ public:
+  Scales(const Bytes& image, const View& view, ggemm_scale_kind kind, bool rows) : image_(image), view_(view), kind_(kind), rows_(rows) {}
+  double at(int64_t mn, int64_t k) const {
+    if (!kind_) return 1;
+    const int64_t along = scale_of(kind_, mn), deep = scale_block_of(kind_, k);
+    return element(image_, view_, GGEMM_F32, rows_ ? along : deep, rows_ ? deep : along);
+  }
+
+ private:
+  const Bytes& image_;
+  const View& view_;
+  ggemm_scale_kind kind_;
+  bool rows_;
+};
+
+// The sums of one row of A B, scaled, and of |A| |B|.
 class Product {
  public:
   Product(const Case& c, const Group& g, const Images& images, bool tensor_cores)
-      : c_(c), g_(g), images_(images), padded_((g.n + 3) / 4 * 4), real_(c.values == Values::normal || c.values == Values::special) {
+      : c_(c), g_(g), images_(images), scale_a_(images[slot_scale_a], g.scale_a, c.type.scale_a, true), padded_((g.n + 3) / 4 * 4), real_(c.values == Values::normal || c.values == Values::special) {
     if (tensor_cores && !c.type.sums_f64()) smallest_a_ = smallest_normal(c.type.a), smallest_b_ = smallest_normal(c.type.b);
     const int64_t k = std::max<int64_t>(g.k, 0);
+    const Scales scale_b(images[slot_scale_b], g.scale_b, c.type.scale_b, false);
     b_.assign(static_cast<std::size_t>(k * padded_), 0.0);
     for (int64_t p = 0; p < k; ++p)
       for (int64_t j = 0; j < g.n; ++j) b_[static_cast<std::size_t>(p * padded_ + j)] = element(images[slot_b], g.b, c.type.b, p, j);
@@ -35,6 +53,12 @@ class Product {
       b_sizes_.resize(b_.size());
       std::transform(b_.begin(), b_.end(), b_sizes_.begin(), [&](double b) { return counted(b, smallest_b_); });
     }
+    for (int64_t p = 0; p < k && c.type.scale_b; ++p)
+      for (int64_t j = 0; j < g.n; ++j) {
+        const std::size_t at = static_cast<std::size_t>(p * padded_ + j);
+        b_[at] *= scale_b.at(j, p);
+        if (real_) b_sizes_[at] *= std::fabs(scale_b.at(j, p));
+      }
     sum.resize(static_cast<std::size_t>(padded_));
     magnitude.resize(static_cast<std::size_t>(padded_));
   }
@@ -45,8 +69,9 @@ class Product {
     if (real_ && c_.type.sums_f64()) return long_row(i);
     for (int64_t p = 0; p < g_.k; ++p) {
       const double a = element(images_[slot_a], g_.a, c_.type.a, i, p);
-      add_scaled(a, &b_[static_cast<std::size_t>(p * padded_)], sum);
-      if (real_) add_scaled(counted(a, smallest_a_), &b_sizes_[static_cast<std::size_t>(p * padded_)], magnitude);
+      const double scale = scale_a_.at(i, p);
+      add_scaled(a * scale, &b_[static_cast<std::size_t>(p * padded_)], sum);
+      if (real_) add_scaled(counted(a, smallest_a_) * std::fabs(scale), &b_sizes_[static_cast<std::size_t>(p * padded_)], magnitude);
     }
   }
   std::vector<double> sum, magnitude;
@@ -79,6 +104,7 @@ class Product {
   const Case& c_;
   const Group& g_;
   const Images& images_;
+  Scales scale_a_;
   int64_t padded_;
   double smallest_a_ = 0, smallest_b_ = 0;
   bool real_;
@@ -151,25 +177,56 @@ class Judge {
   Judge(const Case& c, const Group& g, const Images& before, const Bytes& after, const CheckOptions& options)
       : c_(c), t_(c.type), g_(g), alpha_(c.alpha_of(g)), beta_(c.beta_of(g)), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
     const double k = static_cast<double>(std::max<int64_t>(g.k, 0)) + 3;
-    of_products_ = gamma(k - 1) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(k - 3) : 0);
+    of_products_ = gamma(k - 1 + (t_.scaled() ? 3 : 0)) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(k - 3) : 0);
     gamma_3_ = gamma(3);
-    tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.tensor_cores ? 0x1p-126 : 0x1p-149);
+    tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.tensor_cores ? 0x1p-126 : 0x1p-149) * (t_.scaled() ? 4 : 1);  // two scales come to 4 at most
   }
-  std::optional<std::string> element_at(int64_t i, int64_t j, double sum, double magnitude) const {
+  // The verdict on D's element (i, j), where `product` has row i.
+  std::optional<std::string> element_at(int64_t i, int64_t j, const Product& product) const {
     if (!g_.d.has(i)) return std::nullopt;
     const double weight = c_.weight_of(g_, i);
     const unsigned char* got = after_.data() + g_.d.at(i, j) * static_cast<int64_t>(size_of(t_.d));
-    const double c = beta_ == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j);
-    const double bias = !t_.bias ? 0
-                                 : decode(t_.bias_type(), before_[slot_bias].data() + (g_.bias + (t_.bias == GGEMM_BIAS_PER_ROW ? i : j)) *
-                                                                                          static_cast<int64_t>(size_of(t_.bias_type())));
-    if (t_.epilogue_i32()) return exactly(i, j, got, whole(sum, c, bias));
-    const double x = alpha_ * sum + (beta_ == 0 ? 0 : beta_ * c) + bias;
-    if (c_.values == Values::small || c_.values == Values::full_i8) return exactly(i, j, got, weight * activated(t_, x));
-    return within(i, j, got, x, magnitude, c, bias, weight);
+    if (t_.gate) return pair_at(i, j, got, product, weight);
+    const auto at = static_cast<std::size_t>(j);
+    const double c = beta_ == 0 ? 0 : element(before_[c_.use_of_c == UseOfC::same_as_d ? slot_d : slot_c], g_.c, t_.c_dtype(), i, j), bias = bias_of(i, j);
+    if (t_.epilogue_i32()) return exactly(i, j, got, whole(product.sum[at], c, bias));
+    const double x = alpha_ * product.sum[at] + (beta_ == 0 ? 0 : beta_ * c) + bias;
+    if (exact()) return exactly(i, j, got, weight * activated(t_, x));
+    const double error = error_before(x, product.magnitude[at], c, bias), y = activated(t_, x);
+    return within(i, j, got, weight * y, std::isfinite(y) ? std::fabs(weight) * activated_error(x, y, error) : 0, product.magnitude[at]);  // a power of 2
   }
 
  private:
+  bool exact() const { return c_.values == Values::small || c_.values == Values::full_i8; }
+  double bias_of(int64_t i, int64_t j) const {
+    const std::size_t size = size_of(t_.bias_type());
+    return !t_.bias ? 0 : decode(t_.bias_type(), before_[slot_bias].data() + static_cast<std::size_t>(g_.bias + (t_.bias == GGEMM_BIAS_PER_ROW ? i : j)) * size);
+  }
+  // How wrong alpha sum + beta c + bias may be, and the activation y of such an x.
+  double error_before(double x, double magnitude, double c, double bias) const {
+    if (!std::isfinite(x)) return 0;
+    return std::fabs(alpha_) * of_products_ * magnitude + gamma_3_ * (std::fabs(beta_ == 0 ? 0 : beta_ * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(alpha_));
+  }
+  double activated_error(double x, double y, double error) const { return slope(t_) * error + evaluation_error(t_, std::isfinite(x) ? x : 0, y, u_); }
+
+  std::optional<std::string> pair_at(int64_t i, int64_t j, const unsigned char* got, const Product& product, double weight) const {
+    const int64_t columns[2] = {t_.gate == GGEMM_GATE_HALVES ? j : 2 * j, t_.gate == GGEMM_GATE_HALVES ? g_.n / 2 + j : 2 * j + 1};
+    double x[2], error[2];
+    for (int part = 0; part < 2; ++part) {
+      const auto at = static_cast<std::size_t>(columns[part]);
+      const double bias = bias_of(i, columns[part]);
+      x[part] = alpha_ * product.sum[at] + bias;
+      error[part] = error_before(x[part], product.magnitude[at], 0, bias);
+    }
+    const double gate = activated(t_, x[0]), y = gate * x[1];
+    if (exact()) return exactly(i, j, got, weight * (t_.sums_f64() ? y : static_cast<float>(y)));  // the product of two whole numbers, rounded once
+    if (std::isfinite(gate)) error[0] = activated_error(x[0], gate, error[0]);
+    // An infinity times what may be 0 is NaN or not.
+    if ((std::isinf(gate) && std::fabs(x[1]) <= error[1]) || (std::isinf(x[1]) && std::fabs(gate) <= error[0])) return std::nullopt;
+    const double bound = std::fabs(x[1]) * error[0] + std::fabs(gate) * error[1] + error[0] * error[1];
+    return within(i, j, got, weight * y, std::isfinite(y) ? std::fabs(weight) * (bound + u_ * std::fabs(y) + tiny_) : 0, product.magnitude[static_cast<std::size_t>(columns[0])]);
+  }
+
   double gamma(double n) const { return n * u_ / (1 - n * u_); }
   // Of sums in 14 bits. The errors of many like terms nearly cancel: 4 sqrt(k / 32) cuts of |A||B| is far outside what random numbers reach. One outlier among
   // them may cost every other term its bits, and all in one direction.
@@ -192,21 +249,18 @@ class Judge {
     return text;
   }
 
+  // The largest number that the epilogue computes in.
+  double cut(double v) const { return t_.sums_f64() || std::fabs(v) < 0x1.ffffffp+127 ? v : std::copysign(std::numeric_limits<double>::infinity(), v); }
+
   // The computed value before the last conversion lies within `error` of y, and the conversion is monotone: D lies between the two ends, converted.
-  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double x, double magnitude, double c, double bias, double weight) const {
-    double error = 0;
-    if (std::isfinite(x)) {
-      error = std::fabs(alpha_) * of_products_ * magnitude +
-              gamma_3_ * (std::fabs(beta_ == 0 ? 0 : beta_ * c) + std::fabs(bias)) + tiny_ * std::max(1.0, std::fabs(alpha_));
-    }
-    const double y = weight * activated(t_, x), value = decode(t_.d, got);
+  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double y, double error, double magnitude) const {
+    const double value = decode(t_.d, got);
     if (std::isnan(y)) {
       if (is_integer(t_.d) ? value == 0 : std::isnan(value)) return std::nullopt;
     } else if (std::isinf(y)) {
       if (value == rounded(t_.d, y)) return std::nullopt;
-    } else {
-      error = std::fabs(weight) * (slope(t_) * error + evaluation_error(t_, std::isfinite(x) ? x : 0, y / weight, u_));  // a power of 2
-      if (value >= rounded(t_.d, y - error) && value <= rounded(t_.d, y + error)) return std::nullopt;
+    } else if (value >= rounded(t_.d, cut(y - error)) && value <= rounded(t_.d, cut(y + error))) {
+      return std::nullopt;
     }
     char text[300];
     std::snprintf(text, sizeof text,
@@ -239,8 +293,8 @@ std::optional<std::string> check_elements(const Case& c, std::size_t index, cons
     const int64_t begin = g.m * count / rows, end = g.m * (count + 1) / rows;
     const int64_t i = count == 0 ? 0 : count + 1 == rows ? g.m - 1 : rng.between(begin, end - 1);
     product.row(i);
-    for (int64_t j = 0; j < g.n; ++j) {
-      auto wrong = judge.element_at(i, j, product.sum[static_cast<std::size_t>(j)], product.magnitude[static_cast<std::size_t>(j)]);
+    for (int64_t j = 0; j < g.d.cols; ++j) {
+      auto wrong = judge.element_at(i, j, product);
       if (!wrong) continue;
       if (c.type.grouped) *wrong = "group " + std::to_string(index) + ": " + *wrong;
       return wrong;

@@ -20,6 +20,9 @@ namespace ggemm::tests {
 // 2^E is the product of the operands' *nominal* exponents: those of a denormal operand are the smallest normal number's. Therefore |A||B| is counted there with
 // operands, where they are not 0, of at least that size (f16 and e5m2 2^-14, e4m3 2^-6, bf16 and tf32 2^-126). Seen on sm_90: A of f16 denormals, an error of
 // 2^-27 where the plain |A||B| was 2^-9. Integers are exact, and f64 is summed by ordinary fused steps.
+//
+// Scales are factors of |A||B|'s terms, and make three more roundings of a sum (of two scales, of a block or sum times both, and where it is added).
+// Of a gated pair y = act(g) u, with errors e of act(g) and f of u: |u| e + |act(g)| f + e f, and one rounding more.
 struct CheckOptions {
   // The product comes from tensor cores; their sums may also flush f32 denormals to 0.
   bool tensor_cores = false;

@@ -24,6 +24,12 @@ class Filler {
     if (c_.values == Values::small) return static_cast<double>(rng_.between(c_.low, c_.high));
     return real();
   }
+  double scale() {
+    // Products of two are from a quarter to four, or the other way about.
+    if (c_.values == Values::small || c_.values == Values::full_i8) return rng_.pick({0.5, 1.0, 2.0}) * (rng_.chance(0.1) ? -1 : 1);
+    if (special_ > 0 && rng_.chance(special_)) return rng_.chance(0.5) ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+    return (0.25 + 1.75 * rng_.unit()) * (rng_.chance(0.1) ? -1 : 1);
+  }
   double addend() {  // of C and bias
     if (c_.values == Values::full_i8 && c_.type.epilogue_i32()) return static_cast<double>(rng_.between(INT32_MIN, INT32_MAX));
     if (c_.values == Values::small || c_.values == Values::full_i8) return static_cast<double>(rng_.between(-8, 8));
@@ -138,11 +144,13 @@ struct StrideSlots {
   const GivenMatrix& given;
   View Group::* view;
 };
-std::array<StrideSlots, 4> stride_slots(const Case& c) {
+std::array<StrideSlots, 6> stride_slots(const Case& c) {
   return {{{slot_a_rows, slot_a_cols, c.given_a, &Group::a},
            {slot_b_rows, slot_b_cols, c.given_b, &Group::b},
            {slot_c_rows, slot_c_cols, c.given_c, &Group::c},
-           {slot_d_rows, slot_d_cols, c.given_d, &Group::d}}};
+           {slot_d_rows, slot_d_cols, c.given_d, &Group::d},
+           {slot_scale_a_rows, slot_scale_a_cols, c.given_scale_a, &Group::scale_a},
+           {slot_scale_b_rows, slot_scale_b_cols, c.given_scale_b, &Group::scale_b}}};
 }
 
 std::uint64_t scalar_bits(ggemm_dtype dtype, double value) {
@@ -190,16 +198,19 @@ void describe_sizes(const Case& c, const Addresses& at, const Group& first, ggem
 void describe_grouped(const Case& c, const Addresses& at, ggemm_grouped_desc& d) {
   const Group empty{}, &first = c.groups.empty() ? empty : c.groups[0];
   describe_sizes(c, at, first, d);
-  ggemm_grouped_matrix* matrices[] = {&d.a, &d.b, &d.c, &d.d};
   const auto slots = stride_slots(c);
-  for (std::size_t i = 0; i < 4; ++i) {
+  const auto place = [&](auto& matrix, std::size_t i, bool by_form) {
     const GivenMatrix& given = slots[i].given;
     const View view = c.groups.empty() ? View{0, 0, 1, 1, 0} : first.*slots[i].view;
-    matrices[i]->row_stride = source(c, given.row_stride, at[slots[i].rows], view.row_stride);
-    matrices[i]->col_stride = source(c, given.col_stride, at[slots[i].cols], view.col_stride);
-    matrices[i]->pointers = given.pointers && c.form != GGEMM_GROUPS_POINTERS;
-    matrices[i]->group_stride = given.packed_groups ? GGEMM_PACKED : given.group_stride;
-  }
+    matrix.row_stride = source(c, given.row_stride, at[slots[i].rows], view.row_stride);
+    matrix.col_stride = source(c, given.col_stride, at[slots[i].cols], view.col_stride);
+    matrix.pointers = given.pointers && !by_form;
+    matrix.group_stride = given.packed_groups ? GGEMM_PACKED : given.group_stride;
+  };
+  const bool by_form = c.form == GGEMM_GROUPS_POINTERS;
+  place(d.a, 0, by_form), place(d.b, 1, by_form), place(d.c, 2, by_form), place(d.d, 3, by_form);
+  if (c.type.scale_a) place(d.scale_a, 4, by_form && c.type.scale_a != GGEMM_SCALE_TENSOR);
+  if (c.type.scale_b) place(d.scale_b, 5, by_form && c.type.scale_b != GGEMM_SCALE_TENSOR);
   d.a_index = index_source(c.given_a_index, at[slot_a_index]), d.a_rows = c.given_a_index.rows;
   d.d_index = index_source(c.given_d_index, at[slot_d_index]), d.d_rows = c.given_d_index.rows;
   d.d_index_unique = c.type.scatter;
@@ -218,18 +229,22 @@ void describe_type(const CaseType& t, bool scalars_on_device, Desc& d) {
   d.epilogue.activation_p0 = t.p0;
   d.epilogue.activation_p1 = t.p1;
   d.epilogue.scalars_on_device = scalars_on_device;
+  d.epilogue.gate = t.gate;
+  d.scale_a.kind = t.scale_a, d.scale_b.kind = t.scale_b;
 }
 
 void describe_plain(const Case& c, ggemm_gemm_desc& d) {
   const Group& g = c.groups[0];
   d.m = c.described_m, d.n = c.described_n, d.k = c.described_k;
-  const auto matrix = [](ggemm_matrix& out, const View& view, bool packed) {
+  const auto matrix = [](auto& out, const View& view, bool packed) {
     if (!packed) out.row_stride = view.row_stride, out.col_stride = view.col_stride;
   };
   matrix(d.a, g.a, c.packed_a);
   matrix(d.b, g.b, c.packed_b);
   matrix(d.c, g.c, c.packed_c);
   matrix(d.d, g.d, c.packed_d);
+  matrix(d.scale_a, g.scale_a, c.packed_scale_a);
+  matrix(d.scale_b, g.scale_b, c.packed_scale_b);
 }
 
 Addresses placeholders() {
@@ -252,7 +267,7 @@ Images make_images(const Case& c) {
     const std::uint64_t word = noise.next();
     std::memcpy(&images[slot_d][at], &word, std::min<std::size_t>(8, images[slot_d].size() - at));
   }
-  Filler a(c, t.a, c.scale_a, 1), b(c, t.b, c.scale_b, 2), addend(c, t.c_dtype(), 1, 3), bias(c, t.bias_type(), 1, 4);
+  Filler a(c, t.a, c.spread_a, 1), b(c, t.b, c.spread_b, 2), addend(c, t.c_dtype(), 1, 3), bias(c, t.bias_type(), 1, 4);
   for (const Group& g : c.groups) {
     fill_view(images[slot_a], g.a, t.a, [&] { return a.product_operand(); });
     fill_view(images[slot_b], g.b, t.b, [&] { return b.product_operand(); });
@@ -263,6 +278,13 @@ Images make_images(const Case& c) {
     // Where beta is 0, C stays NaN throughout: it must not be read into the result.
     for (const Group& g : c.groups)
       if (c.beta_of(g) != 0) fill_view(images[slot_c], g.c, t.c_dtype(), [&] { return addend.addend(); });
+  }
+  Filler scale_a(c, GGEMM_F32, 1, 6), scale_b(c, GGEMM_F32, 1, 7);
+  images[slot_scale_a].assign(static_cast<std::size_t>(bytes_for(c, &Group::scale_a, c.given_scale_a, GGEMM_F32, tail)), 0xff);
+  images[slot_scale_b].assign(static_cast<std::size_t>(bytes_for(c, &Group::scale_b, c.given_scale_b, GGEMM_F32, tail)), 0xff);
+  for (const Group& g : c.groups) {
+    fill_view(images[slot_scale_a], g.scale_a, GGEMM_F32, [&] { return scale_a.scale(); });
+    fill_view(images[slot_scale_b], g.scale_b, GGEMM_F32, [&] { return scale_b.scale(); });
   }
   if (t.bias) {
     const std::size_t size = size_of(t.bias_type());
@@ -300,6 +322,8 @@ void add_metadata(const Case& c, const Addresses& data, Images& images) {
   images[slot_weights].resize(4 * c.row_weights.size());
   if (!c.row_weights.empty()) std::memcpy(images[slot_weights].data(), c.row_weights.data(), images[slot_weights].size());
   images[slot_status].assign(c.checked ? 16 : 0, 0x77);
+  if (c.type.scale_a) put_pointers(images[slot_scale_a_pointers], c, data[slot_scale_a], GGEMM_F32, &Group::scale_a, c.given_scale_a);
+  if (c.type.scale_b) put_pointers(images[slot_scale_b_pointers], c, data[slot_scale_b], GGEMM_F32, &Group::scale_b, c.given_scale_b);
   if (!c.type.bias || !c.given_bias.pointers) return;
   images[slot_bias_pointers].resize(8 * c.groups.size());
   for (std::size_t g = 0; g < c.groups.size(); ++g) {
@@ -339,6 +363,8 @@ void bind_call(const Case& c, const Addresses& at, Call& call) {
     x.alpha = alpha, x.beta = beta;
     x.alpha_byte_stride = alpha ? c.alpha_byte_stride : 0;
     x.beta_byte_stride = beta ? c.beta_byte_stride : 0;
+    if (c.type.scale_a) x.scale_a = matrix_address(c.given_scale_a, at, slot_scale_a_pointers, slot_scale_a, GGEMM_F32);
+    if (c.type.scale_b) x.scale_b = matrix_address(c.given_scale_b, at, slot_scale_b_pointers, slot_scale_b, GGEMM_F32);
     return;
   }
   const Group& g = c.groups[0];
@@ -352,6 +378,8 @@ void bind_call(const Case& c, const Addresses& at, Call& call) {
   x.c = c.use_of_c == UseOfC::same_as_d ? x.d : address(at[slot_c], g.c, c.type.c_dtype());
   x.bias = at[slot_bias] ? at[slot_bias] + g.bias * static_cast<int64_t>(size_of(c.type.bias_type())) : nullptr;
   x.alpha = alpha, x.beta = beta;
+  x.scale_a = address(at[slot_scale_a], g.scale_a, GGEMM_F32);
+  x.scale_b = address(at[slot_scale_b], g.scale_b, GGEMM_F32);
   if (c.described_otherwise) x.m = g.m, x.n = g.n, x.k = g.k;
 }
 

@@ -17,6 +17,8 @@ enum SlotName {
   slot_c,
   slot_d,
   slot_bias,
+  slot_scale_a,
+  slot_scale_b,  // the last that add_metadata needs the address of
   slot_alpha,
   slot_beta,
   slot_m,
@@ -29,7 +31,11 @@ enum SlotName {
   slot_c_rows,
   slot_c_cols,
   slot_d_rows,
-  slot_d_cols,  // strides
+  slot_d_cols,
+  slot_scale_a_rows,
+  slot_scale_a_cols,
+  slot_scale_b_rows,
+  slot_scale_b_cols,  // strides
   slot_a_pointers,
   slot_b_pointers,
   slot_c_pointers,
@@ -39,6 +45,8 @@ enum SlotName {
   slot_d_index,
   slot_weights,
   slot_status,  // written
+  slot_scale_a_pointers,
+  slot_scale_b_pointers,
   slot_count
 };
 
@@ -46,7 +54,7 @@ using Bytes = std::vector<unsigned char>;
 using Images = std::array<Bytes, slot_count>;
 using Addresses = std::array<char*, slot_count>;
 
-// The contents of A, B, C, D (before the call) and bias. Bytes between elements are NaN in inputs and random in D, so that a read of the former
+// The contents of A, B, C, D (before the call), bias and scales. Bytes between elements are NaN in inputs and random in D, so that a read of the former
 // spoils the result and a write to the latter is seen. Where C is D the image of C is empty.
 Images make_images(const Case& c);
 // The scalars and, for grouped cases, the arrays of sizes, strides and pointers.

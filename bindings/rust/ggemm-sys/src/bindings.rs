@@ -350,7 +350,11 @@ const _: () = {
 pub const GGEMM_COMPUTE_DEFAULT: ggemm_compute = 0;
 /// f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise.
 pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
-/// f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise.
+/** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
+ added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
+pub const GGEMM_COMPUTE_FP8_FAST: ggemm_compute = 2;
+/** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
+ added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
 pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
 /// How A and B are multiplied.
 pub type ggemm_compute = ::core::ffi::c_uint;
@@ -379,8 +383,17 @@ pub const GGEMM_BIAS_PER_COLUMN: ggemm_bias = 1;
 pub const GGEMM_BIAS_PER_ROW: ggemm_bias = 2;
 pub const GGEMM_BIAS_FORCE32: ggemm_bias = 2147483647;
 pub type ggemm_bias = ::core::ffi::c_uint;
-/** What follows the product: D = act(alpha A B + beta C + bias). Frozen: held by value in others. Computed in f64 if the sums are f64, in int32 (wrapping) if the sums and
- D are int32 (C and bias are then i32 and act is none, relu or clamp), else in f32.*/
+pub const GGEMM_GATE_NONE: ggemm_gate = 0;
+/// D's column j is of columns j (gate) and j + n/2 (up)
+pub const GGEMM_GATE_HALVES: ggemm_gate = 1;
+/// of columns 2j (gate) and 2j + 1 (up)
+pub const GGEMM_GATE_INTERLEAVED: ggemm_gate = 2;
+pub const GGEMM_GATE_FORCE32: ggemm_gate = 2147483647;
+/** Gated pairs, as in SwiGLU (silu) and GeGLU (gelu): columns of the product come in pairs, gate first, and D = act(x\_gate) x\_up has n / 2 columns, where
+ x = alpha scale A B + bias. n is the number of B's columns, and even; a bias per column has n elements. There is no C: beta must be NULL, or 0 in host memory.*/
+pub type ggemm_gate = ::core::ffi::c_uint;
+/** What follows the product: D = act(alpha scale A B + beta C + bias), or the gated pairs of it. Frozen: held by value in others. Computed in f64 if the sums are f64, in
+ int32 (wrapping) if the sums and D are int32 (C and bias are then i32, act is none, relu or clamp, and there is no gate), else in f32.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_epilogue_desc {
@@ -394,8 +407,11 @@ pub struct ggemm_epilogue_desc {
     pub activation_p0: f64,
     /// clamp: high end, not below the low one; likewise
     pub activation_p1: f64,
+    pub gate: ggemm_gate,
     /// 0
-    pub reserved: [i64; 2usize],
+    pub reserved0: u32,
+    /// 0
+    pub reserved1: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -424,10 +440,59 @@ const _: () = {
         "Offset of field: ggemm_epilogue_desc::activation_p1",
     ][::core::mem::offset_of!(ggemm_epilogue_desc, activation_p1) - 24usize];
     [
-        "Offset of field: ggemm_epilogue_desc::reserved",
-    ][::core::mem::offset_of!(ggemm_epilogue_desc, reserved) - 32usize];
+        "Offset of field: ggemm_epilogue_desc::gate",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, gate) - 32usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::reserved0",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, reserved0) - 36usize];
+    [
+        "Offset of field: ggemm_epilogue_desc::reserved1",
+    ][::core::mem::offset_of!(ggemm_epilogue_desc, reserved1) - 40usize];
 };
-/// D\[m,n\] = act(alpha A\[m,k\] B\[k,n\] + beta C\[m,n\] + bias).
+pub const GGEMM_SCALE_NONE: ggemm_scale_kind = 0;
+/// one number
+pub const GGEMM_SCALE_TENSOR: ggemm_scale_kind = 1;
+/// one for each row of A, \[m,1\]; for each column of B, \[1,n\]
+pub const GGEMM_SCALE_VECTOR: ggemm_scale_kind = 2;
+/// one for each 128 of k of a row of A, \[m,ceil(k/128)\]; of a column of B, \[ceil(k/128),n\]
+pub const GGEMM_SCALE_BLOCK_1X128: ggemm_scale_kind = 3;
+/// one for each block of 128 rows of A and 128 of k, \[ceil(m/128),ceil(k/128)\]; of B, \[ceil(k/128),ceil(n/128)\]
+pub const GGEMM_SCALE_BLOCK_128X128: ggemm_scale_kind = 4;
+pub const GGEMM_SCALE_KIND_FORCE32: ggemm_scale_kind = 2147483647;
+/** How an operand is scaled: by f32 numbers in device memory, which form a matrix of their own. Blocks along k begin at k 0, the last may be partial, as may the last
+ along m or n. D = act(alpha sum(s\_a(i,kb) s\_b(kb,j) sum(a b over block kb of k)) + beta C + bias): each block's products are summed in f32 and then added, scaled, to
+ an f32 sum; what does not change along k scales the whole sum once. A and B may be scaled in different ways; either may be scaled alone.
+ Any dtypes of A and B, but f64 (its sums have more bits than the scales), and but i8 with D i32 (which stays in integers). i8 scaled by blocks is summed in f32.*/
+pub type ggemm_scale_kind = ::core::ffi::c_uint;
+/** The scales of A or B: element (i, j) of their matrix is at base + i \* row\_stride + j \* col\_stride, in f32 elements, strides as in ggemm\_matrix (0 to repeat, packed
+ row-major by default). The strides of a single number are not looked at. Fast: contiguous along A's rows (row\_stride 1) or B's columns (col\_stride 1). Frozen.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_scale {
+    pub kind: ggemm_scale_kind,
+    /// 0
+    pub reserved0: u32,
+    pub row_stride: i64,
+    pub col_stride: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ggemm_scale"][::core::mem::size_of::<ggemm_scale>() - 24usize];
+    ["Alignment of ggemm_scale"][::core::mem::align_of::<ggemm_scale>() - 8usize];
+    [
+        "Offset of field: ggemm_scale::kind",
+    ][::core::mem::offset_of!(ggemm_scale, kind) - 0usize];
+    [
+        "Offset of field: ggemm_scale::reserved0",
+    ][::core::mem::offset_of!(ggemm_scale, reserved0) - 4usize];
+    [
+        "Offset of field: ggemm_scale::row_stride",
+    ][::core::mem::offset_of!(ggemm_scale, row_stride) - 8usize];
+    [
+        "Offset of field: ggemm_scale::col_stride",
+    ][::core::mem::offset_of!(ggemm_scale, col_stride) - 16usize];
+};
+/// D\[m,n\] = act(alpha scale A\[m,k\] B\[k,n\] + beta C\[m,n\] + bias); with gated pairs D is \[m,n/2\].
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_gemm_desc {
@@ -450,10 +515,12 @@ pub struct ggemm_gemm_desc {
     pub config: *const ::core::ffi::c_char,
     /// the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key
     pub tune_key: *const ::core::ffi::c_char,
+    pub scale_a: ggemm_scale,
+    pub scale_b: ggemm_scale,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 232usize];
+    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 280usize];
     [
         "Alignment of ggemm_gemm_desc",
     ][::core::mem::align_of::<ggemm_gemm_desc>() - 8usize];
@@ -496,6 +563,12 @@ const _: () = {
     [
         "Offset of field: ggemm_gemm_desc::tune_key",
     ][::core::mem::offset_of!(ggemm_gemm_desc, tune_key) - 224usize];
+    [
+        "Offset of field: ggemm_gemm_desc::scale_a",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, scale_a) - 232usize];
+    [
+        "Offset of field: ggemm_gemm_desc::scale_b",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, scale_b) - 256usize];
 };
 /// The operands of one call.
 #[repr(C)]
@@ -507,7 +580,7 @@ pub struct ggemm_gemm_args {
     pub b: *const ::core::ffi::c_void,
     /// may be NULL if beta is 0, unless beta is in device memory; may be d itself, with the same strides and dtype, else must not overlap it
     pub c: *const ::core::ffi::c_void,
-    /// must not overlap a, b, bias or a scalar in device memory; may be NULL when m or n is 0
+    /// must not overlap a, b, bias, scales or a scalar in device memory; may be NULL when m or n is 0
     pub d: *mut ::core::ffi::c_void,
     /// may be NULL when the description has none, or m or n is 0
     pub bias: *const ::core::ffi::c_void,
@@ -521,10 +594,14 @@ pub struct ggemm_gemm_args {
     pub n: i64,
     /// GGEMM\_AS\_DESCRIBED, or this call's size; packed strides follow
     pub k: i64,
+    /// f32, device memory; may be NULL when the description has none, or m, n or k is 0: then it is not looked at
+    pub scale_a: *const ::core::ffi::c_void,
+    /// likewise
+    pub scale_b: *const ::core::ffi::c_void,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_gemm_args"][::core::mem::size_of::<ggemm_gemm_args>() - 88usize];
+    ["Size of ggemm_gemm_args"][::core::mem::size_of::<ggemm_gemm_args>() - 104usize];
     [
         "Alignment of ggemm_gemm_args",
     ][::core::mem::align_of::<ggemm_gemm_args>() - 8usize];
@@ -561,6 +638,12 @@ const _: () = {
     [
         "Offset of field: ggemm_gemm_args::k",
     ][::core::mem::offset_of!(ggemm_gemm_args, k) - 80usize];
+    [
+        "Offset of field: ggemm_gemm_args::scale_a",
+    ][::core::mem::offset_of!(ggemm_gemm_args, scale_a) - 88usize];
+    [
+        "Offset of field: ggemm_gemm_args::scale_b",
+    ][::core::mem::offset_of!(ggemm_gemm_args, scale_b) - 96usize];
 };
 /// `value`, for every group
 pub const GGEMM_SOURCE_CONST: ggemm_source_kind = 0;
@@ -670,8 +753,48 @@ const _: () = {
         "Offset of field: ggemm_grouped_matrix::group_stride",
     ][::core::mem::offset_of!(ggemm_grouped_matrix, group_stride) - 72usize];
 };
-/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch.
- A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A and B are not looked at.
+/** The scales of each group's A or B. Their matrix is given as a ggemm\_grouped\_matrix is, by the same form: in ragged forms A's scales (in a ragged k B's too) are one
+ matrix, where each group has its own rows, or its own blocks. Blocks begin anew with each group. Where what is ragged is scaled by blocks, group g's first is
+ (start\_g / 128) + g blocks on, start\_g being where the group begins, with group\_stride GGEMM\_PACKED; or start\_g / 128 with group\_stride 0, for groups that all begin
+ at multiples of 128. So GGEMM\_PACKED leaves room for a partial block of each group: such a matrix has size / 128 + groups blocks.
+ The numbers of tensors are f32 `group\_stride` apart in every form (GGEMM\_PACKED: 1; 0: one for all groups), unless `pointers` is set. Frozen.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ggemm_grouped_scale {
+    pub kind: ggemm_scale_kind,
+    /// as in ggemm\_grouped\_matrix, but that the matrices of a ragged form may be given so too
+    pub pointers: u32,
+    pub row_stride: ggemm_source,
+    pub col_stride: ggemm_source,
+    /// as in ggemm\_grouped\_matrix, and see above
+    pub group_stride: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of ggemm_grouped_scale",
+    ][::core::mem::size_of::<ggemm_grouped_scale>() - 80usize];
+    [
+        "Alignment of ggemm_grouped_scale",
+    ][::core::mem::align_of::<ggemm_grouped_scale>() - 8usize];
+    [
+        "Offset of field: ggemm_grouped_scale::kind",
+    ][::core::mem::offset_of!(ggemm_grouped_scale, kind) - 0usize];
+    [
+        "Offset of field: ggemm_grouped_scale::pointers",
+    ][::core::mem::offset_of!(ggemm_grouped_scale, pointers) - 4usize];
+    [
+        "Offset of field: ggemm_grouped_scale::row_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_scale, row_stride) - 8usize];
+    [
+        "Offset of field: ggemm_grouped_scale::col_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_scale, col_stride) - 40usize];
+    [
+        "Offset of field: ggemm_grouped_scale::group_stride",
+    ][::core::mem::offset_of!(ggemm_grouped_scale, group_stride) - 72usize];
+};
+/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch; with gated pairs D\_g is \[m\_g,n\_g/2\].
+ A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A, B and their scales are not looked at.
  A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
  the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
@@ -715,13 +838,13 @@ pub struct ggemm_grouped_desc {
     /// 1: checked mode, see ggemm\_fault. For every form
     pub checked: u32,
     /** RAGGED\_M: not a constant 0: A is \[a\_rows,k\], and row i of the groups' order is its row a\_index\[i\], an int32 or int64 a row, byte\_stride apart,
- m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros*/
+ m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros. A may have no scales then but one a tensor*/
     pub a_index: ggemm_source,
     /// with a\_index; else 0
     pub a_rows: i64,
-    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\], and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out where that is
- outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in the type
- that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
+    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (\[d\_rows,n/2\] of pairs), and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out
+ where that is outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
+ the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
     pub d_index: ggemm_source,
     /// with d\_index; else 0
     pub d_rows: i64,
@@ -729,12 +852,14 @@ pub struct ggemm_grouped_desc {
     pub d_index_unique: u32,
     /// 0
     pub reserved0: u32,
+    pub scale_a: ggemm_grouped_scale,
+    pub scale_b: ggemm_grouped_scale,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_desc",
-    ][::core::mem::size_of::<ggemm_grouped_desc>() - 696usize];
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 856usize];
     [
         "Alignment of ggemm_grouped_desc",
     ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
@@ -822,9 +947,15 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_desc::reserved0",
     ][::core::mem::offset_of!(ggemm_grouped_desc, reserved0) - 692usize];
+    [
+        "Offset of field: ggemm_grouped_desc::scale_a",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, scale_a) - 696usize];
+    [
+        "Offset of field: ggemm_grouped_desc::scale_b",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, scale_b) - 776usize];
 };
 pub const GGEMM_FAULT_NONE: ggemm_fault = 0;
-/// a size or count is below 0, or a count above the room
+/// a size or count is below 0, a count above the room, or n is odd with gated pairs
 pub const GGEMM_FAULT_SIZE: ggemm_fault = 1;
 /// a group ends before it begins, or above the size in all
 pub const GGEMM_FAULT_END: ggemm_fault = 2;
@@ -852,10 +983,12 @@ pub const GGEMM_FIELD_B: ggemm_field = 5;
 pub const GGEMM_FIELD_C: ggemm_field = 6;
 pub const GGEMM_FIELD_D: ggemm_field = 7;
 pub const GGEMM_FIELD_BIAS: ggemm_field = 8;
+pub const GGEMM_FIELD_SCALE_A: ggemm_field = 9;
+pub const GGEMM_FIELD_SCALE_B: ggemm_field = 10;
 pub const GGEMM_FIELD_FORCE32: ggemm_field = 2147483647;
 pub type ggemm_field = ::core::ffi::c_uint;
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
- description says. No group's D may overlap another's, nor any group's A, B or bias, nor another group's C.*/
+ description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_args {
@@ -877,16 +1010,20 @@ pub struct ggemm_grouped_args {
     pub alpha_byte_stride: i64,
     /// likewise
     pub beta_byte_stride: i64,
-    /// with d\_index: m elements of f32, one for each row of the groups' order, which the row is multiplied by after the activation; NULL: none
+    /// with d\_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation and gate; NULL: none
     pub row_weights: *const ::core::ffi::c_void,
     /// in checked mode: int32\[4\], aligned to 4 bytes; see ggemm\_fault. Else not looked at
     pub status: *mut ::core::ffi::c_void,
+    /// const float\* const\[groups\], or the scales; may be NULL when the description has none, groups is 0, or a constant size is
+    pub scale_a: *const ::core::ffi::c_void,
+    /// likewise
+    pub scale_b: *const ::core::ffi::c_void,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_args",
-    ][::core::mem::size_of::<ggemm_grouped_args>() - 96usize];
+    ][::core::mem::size_of::<ggemm_grouped_args>() - 112usize];
     [
         "Alignment of ggemm_grouped_args",
     ][::core::mem::align_of::<ggemm_grouped_args>() - 8usize];
@@ -926,6 +1063,12 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_args::status",
     ][::core::mem::offset_of!(ggemm_grouped_args, status) - 88usize];
+    [
+        "Offset of field: ggemm_grouped_args::scale_a",
+    ][::core::mem::offset_of!(ggemm_grouped_args, scale_a) - 96usize];
+    [
+        "Offset of field: ggemm_grouped_args::scale_b",
+    ][::core::mem::offset_of!(ggemm_grouped_args, scale_b) - 104usize];
 };
 /** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
@@ -1353,7 +1496,7 @@ extern "C" {
  Since 0.1*/
     pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
     /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias".
+ "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs".
 
  Since 0.1*/
     pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
@@ -1515,9 +1658,9 @@ extern "C" {
         args: *mut ggemm_grouped_args,
         struct_size: usize,
     ) -> ggemm_status;
-    /** D = act(alpha A B + beta C + bias).
+    /** D = act(alpha scale A B + beta C + bias), or the gated pairs of it.
 
- Shapes: A \[m,k\], B \[k,n\], C and D \[m,n\], bias \[n\] or \[m\]; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+ Shapes: A \[m,k\], B \[k,n\], C and D \[m,n\] (D \[m,n/2\] with gated pairs), bias \[n\] or \[m\], scales as ggemm\_scale\_kind says; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
 
  Units: strides and sizes in elements.
 
@@ -1558,9 +1701,10 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
+    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
 
- Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\]; any sizes, 0 included; 0 groups are nothing. How they lie: ggemm\_grouped\_form.
+ Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\], gated pairs and scales as in ggemm\_gemm; any sizes, 0 included; 0 groups are
+ nothing. Of an odd n\_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm\_grouped\_form.
 
  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
 
@@ -1616,7 +1760,7 @@ extern "C" {
         desc: *const ggemm_grouped_desc,
         out_plan: *mut *mut ggemm_plan,
     ) -> ggemm_status;
-    /** D = act(alpha A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
+    /** D = act(alpha scale A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
  args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm\_gemm.
 
  Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED where all is on the fast path. Threads: any; one plan may run in
@@ -1630,7 +1774,7 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g), as ggemm\_grouped\_gemm would. Never compiles.
+    /** For every group D\_g = act(alpha scale\_g A\_g B\_g + beta C\_g + bias\_g), as ggemm\_grouped\_gemm would. Never compiles.
 
  Capture: as ggemm\_grouped\_gemm. Otherwise as ggemm\_plan\_run.
 
@@ -1749,7 +1893,7 @@ extern "C" {
 
  Units: as the fields say.
 
- Memory: A, B, D and bias of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
+ Memory: A, B, D, bias and scales of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
 
  Stream: one of the library's own; complete on return.
 

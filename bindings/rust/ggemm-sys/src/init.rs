@@ -43,6 +43,17 @@ const GROUPED_MATRIX: ggemm_grouped_matrix = ggemm_grouped_matrix {
     group_stride: GGEMM_PACKED,
 };
 
+const SCALE: ggemm_scale =
+    ggemm_scale { kind: GGEMM_SCALE_NONE, reserved0: 0, row_stride: GGEMM_PACKED, col_stride: GGEMM_PACKED };
+
+const GROUPED_SCALE: ggemm_grouped_scale = ggemm_grouped_scale {
+    kind: GGEMM_SCALE_NONE,
+    pointers: 0,
+    row_stride: source(GGEMM_PACKED),
+    col_stride: source(GGEMM_PACKED),
+    group_stride: GGEMM_PACKED,
+};
+
 /// Defaults of [`ggemm_gemm_desc`]: packed row-major, no dtypes yet, sizes 0.
 pub const GGEMM_GEMM_DESC_INIT: ggemm_gemm_desc = ggemm_gemm_desc {
     struct_size: size_of::<ggemm_gemm_desc>(),
@@ -50,6 +61,8 @@ pub const GGEMM_GEMM_DESC_INIT: ggemm_gemm_desc = ggemm_gemm_desc {
     b: MATRIX,
     c: MATRIX,
     d: MATRIX,
+    scale_a: SCALE,
+    scale_b: SCALE,
     // SAFETY: integers and pointers may all be zero.
     ..unsafe { zeroed() }
 };
@@ -72,6 +85,8 @@ pub const GGEMM_GROUPED_DESC_INIT: ggemm_grouped_desc = ggemm_grouped_desc {
     c: GROUPED_MATRIX,
     d: GROUPED_MATRIX,
     bias_group_stride: GGEMM_PACKED,
+    scale_a: GROUPED_SCALE,
+    scale_b: GROUPED_SCALE,
     // SAFETY: integers and pointers may all be zero.
     ..unsafe { zeroed() }
 };

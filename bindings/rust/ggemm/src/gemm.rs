@@ -67,7 +67,6 @@ impl Operands {
             None => ptr::null(),
         };
         let args = sys::ggemm_gemm_args {
-            struct_size: size_of::<sys::ggemm_gemm_args>(),
             a: self.a.base().cast(),
             b: self.b.base().cast(),
             c: c.cast(),
@@ -78,6 +77,7 @@ impl Operands {
             m: size(self.d.rows),
             n: size(self.d.cols),
             k: size(self.a.cols),
+            ..sys::GGEMM_GEMM_ARGS_INIT
         };
         Ok((args, scalars.on_device))
     }

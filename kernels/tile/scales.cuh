@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the scales of A and B lie in their matrices, on host and device. Kinds are numbered as ggemm_scale_kind. A's matrix has a row for each row of A, or of A's
+// blocks, and a column for each block of k; B's a row for each block of k.
+#pragma once
+#include "tile/types.cuh"
+
+namespace ggemm::kernels {
+
+constexpr int scale_none = 0, scale_tensor = 1, scale_vector = 2, scale_block_1x128 = 3, scale_block_128x128 = 4;
+constexpr int scale_block = 128;  // of k, and of m or n where blocks are square
+
+// Whether the scales change along k, so that the products of each block are summed apart.
+GG_HD constexpr bool scaled_by_blocks(int kind) { return kind >= scale_block_1x128; }
+// Which of the scales along m (or n) is row (column) i's, and how many there are of `size` of them.
+GG_HD constexpr i64 scale_at(int kind, i64 i) { return kind == scale_vector || kind == scale_block_1x128 ? i : kind == scale_block_128x128 ? i / scale_block : 0; }
+GG_HD constexpr i64 scales_along(int kind, i64 size) { return kind <= scale_tensor ? 1 : kind == scale_block_128x128 ? ceil_div(size, scale_block) : size; }
+GG_HD constexpr i64 scales_deep(int kind, i64 k) { return scaled_by_blocks(kind) ? ceil_div(k, scale_block) : 1; }
+
+// How a grouped problem's parts are shaped: the kinds of scales and the gate, in one number that a kernel is compiled for.
+GG_HD constexpr u32 group_shape(int scale_a, int scale_b, int gate) { return static_cast<u32>(scale_a | scale_b << 3 | gate << 6); }
+GG_HD constexpr int scale_a_of(u32 shape) { return static_cast<int>(shape & 7); }
+GG_HD constexpr int scale_b_of(u32 shape) { return static_cast<int>(shape >> 3 & 7); }
+GG_HD constexpr bool paired(u32 shape) { return shape >> 6; }
+
+}  // namespace ggemm::kernels
