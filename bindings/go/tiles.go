@@ -14,7 +14,7 @@ type TileGrid struct {
 	TileM, TileN int
 	Raster       int // rows of tiles (of clusters, where there are any; columns, where swapped) that are walked together; 0: 1
 
-	ClusterM, ClusterN int  // CTAs of a cluster, down and across; 0: 1. More than one is for one group only
+	ClusterM, ClusterN int  // CTAs of a cluster, down and across; 0: 1
 	Swapped            bool // the product is computed transposed
 }
 

@@ -100,8 +100,8 @@ impl<'a> TileGrid<'a> {
     /// Programs (Triton's word) of all groups: one a tile, and with clusters those tiles too that complete the last ones.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): tile or raster is not above 0, a cluster is below 0 or of a grouped
-    /// problem, or there are 2^63 tiles or more.
+    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): tile or raster is not above 0, a cluster is below 0, or there are
+    /// 2^63 tiles or more.
     pub fn count(&self) -> Result<i64> {
         let mut count = 0;
         // SAFETY: the sizes are borrowed, and there is a place for the number.
