@@ -39,7 +39,8 @@ struct Consumer {
     mainloop.consume(p, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
     const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
-    const auto finish = [&](const auto& sums) {
+    using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
+    const auto finish = [&](const Sums& sums) {
 #pragma unroll
       for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, first + 64 * b, across, cta.staging(group), group, slot);
     };
