@@ -111,6 +111,23 @@ TEST_CASE("rows of D are added up in their order, rounded once") {
   CHECK(d[0] == expected);
 }
 
+TEST_CASE("a product with rows by index is tuned like others, checked mode or not") {
+  Ragged p;
+  const std::int32_t index[] = {0, 0, 0, 0, 0, 0, 0};
+  p.desc.a_index = ggemm_i32_at(index, 4), p.desc.a_rows = rows;
+  p.desc.d_index = ggemm_i32_at(index, 4), p.desc.d_rows = rows;
+  for (const std::uint32_t checked : {0u, 1u}) {
+    p.desc.checked = checked;
+    const ggemm_problem problem{nullptr, &p.desc};
+    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+    const std::int64_t sizes[] = {5, 4, 3, 0, 7, 9, 17, 2, 1};
+    options.budget_seconds = 0.01, options.sample_sizes = sizes, options.sample_groups = 3;
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    CHECK(ggemm_tune(p.context.get(), &problem, &options, &result) == GGEMM_OK);
+    CHECK(result.timed == 1);
+  }
+}
+
 TEST_CASE("int32 sums take no weights, and go to rows of D as they are") {
   Ragged p;
   const std::vector<std::int8_t> a(14, 3), b(12, 2);
