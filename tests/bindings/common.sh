@@ -6,6 +6,28 @@ have() { command -v "$1" >/dev/null 2>&1; }
 step() { echo "== $name: $*"; }
 die() { echo "$name: $*" >&2; exit 1; }
 
+# read_options <options with a folder> "$@": sets the variables of these options, and quick, from the script's own arguments.
+read_options() {
+  local folders=$1 option
+  shift
+  while [ $# -gt 0 ]; do
+    option=${1#--}
+    option=${option//-/_}
+    case $1 in
+      -h | --help) usage; exit 0 ;;
+      --quick) quick=1 ;;
+      *)
+        if [[ $1 != --* || " $folders " != *" $option "* || $# -lt 2 ]]; then
+          echo "$name.sh: unknown argument '$1' (see --help)" >&2
+          exit 2
+        fi
+        printf -v "$option" %s "$(realpath -m "$2")"
+        shift ;;
+    esac
+    shift
+  done
+}
+
 # A toolchain without which nothing can be tested: skipped, but not in CI.
 missing() {
   [ "${CI:-}" != true ] || die "$*"

@@ -16,18 +16,9 @@ What is missing is named. Without dpkg's tools the exit code is 4, which stands 
 TXT
 }
 work= quick=0
-while [ $# -gt 0 ]; do
-  case $1 in
-    -h | --help) usage; exit 0 ;;
-    --work) work=$(realpath -m "$2"); shift ;;
-    --quick) quick=1 ;;
-    *) echo "deb.sh: unknown argument '$1' (see --help)" >&2; exit 2 ;;
-  esac
-  shift
-done
-
 name=deb
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+read_options "work" "$@"
 work=${work:-$top/build/debtest}
 have dpkg-shlibdeps && have dpkg-deb && have apt-get || missing "needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"
 cd "$top"

@@ -18,21 +18,11 @@ cannot be downloaded is left out.
 TXT
 }
 build= work= quick=0
-while [ $# -gt 0 ]; do
-  case $1 in
-    -h | --help) usage; exit 0 ;;
-    --build) build=$(realpath "$2"); shift ;;
-    --work) work=$(realpath -m "$2"); shift ;;
-    --quick) quick=1 ;;
-    *) echo "go.sh: unknown argument '$1' (see --help)" >&2; exit 2 ;;
-  esac
-  shift
-done
-
 oldest=1.24.13
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 name=go
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+read_options "build work" "$@"
 work=${work:-$top/build/go}
 have go || missing "there is no Go: install ${oldest%.*} or later (https://go.dev/dl, or the distribution's package golang-go)"
 version=$(go env GOVERSION)

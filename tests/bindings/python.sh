@@ -25,20 +25,9 @@ What is missing is named. Without Python the exit code is 4, which stands for sk
 TXT
 }
 build= work= quick=0 gpu_suite=
-while [ $# -gt 0 ]; do
-  case $1 in
-    -h | --help) usage; exit 0 ;;
-    --build) build=$(realpath "$2"); shift ;;
-    --work) work=$(realpath -m "$2"); shift ;;
-    --quick) quick=1 ;;
-    --gpu-suite) gpu_suite=$(realpath -m "$2"); shift ;;
-    *) echo "python.sh: unknown argument '$1' (see --help)" >&2; exit 2 ;;
-  esac
-  shift
-done
-
 name=python
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+read_options "build work gpu_suite" "$@"
 work=${work:-$top/build/python}
 package=$top/bindings/python
 have python3 && python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||

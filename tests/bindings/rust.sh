@@ -18,22 +18,12 @@ that cannot be downloaded is left out.
 TXT
 }
 build= work= quick=0
-while [ $# -gt 0 ]; do
-  case $1 in
-    -h | --help) usage; exit 0 ;;
-    --build) build=$(realpath "$2"); shift ;;
-    --work) work=$(realpath -m "$2"); shift ;;
-    --quick) quick=1 ;;
-    *) echo "rust.sh: unknown argument '$1' (see --help)" >&2; exit 2 ;;
-  esac
-  shift
-done
-
 oldest=1.80
 libclang=18.1.1
 features=half,cudarc,cudarc/cuda-12080,cudarc/f16
 name=rust
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+read_options "build work" "$@"
 work=${work:-$top/build/rust}
 
 have cargo || missing "there is no cargo: install Rust $oldest or later (https://rustup.rs, or the distribution's packages cargo, rust-clippy and rustfmt)"
