@@ -556,7 +556,7 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
  *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
  *  Stream: as ggemm_gemm.
- *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 700 bytes a group, so one such call must have been made on this stream before.
+ *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, so one such call must have been made on this stream before.
  *  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.

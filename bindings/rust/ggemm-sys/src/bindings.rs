@@ -1713,7 +1713,7 @@ extern "C" {
 
  Stream: as ggemm\_gemm.
 
- Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 700 bytes a group, so one such call must have been made on this stream before.
+ Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, so one such call must have been made on this stream before.
  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
 
  Threads: as ggemm\_gemm.
