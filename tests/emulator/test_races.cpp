@@ -77,6 +77,8 @@ TEST_CASE("copies: until they are waited for, nobody else may touch their shared
   CHECK_THAT(said(load + "if (thread == 9) sums[0] = words[thread]; ptx::barrier_wait(barrier, 0);"), race && (ContainsSubstring("a copy that the mbarrier") || ContainsSubstring("cp.async.bulk.tensor")));
   CHECK_THAT(said("words[thread] = 1; __syncthreads(); " + load + "ptx::barrier_wait(barrier, 0);"), ContainsSubstring("without a fence (fence.proxy.async)"));
   CHECK(said("words[thread] = 1; ptx::fence_async(); __syncthreads(); " + load + "ptx::barrier_wait(barrier, 0);") == "");
+  // That threads have read the bytes meanwhile is no fence.
+  CHECK_THAT(said("words[thread] = 1; __syncthreads(); sums[0] = words[thread ^ 1]; __syncthreads(); " + load + "ptx::barrier_wait(barrier, 0);"), ContainsSubstring("without a fence (fence.proxy.async)"));
   const std::string copy = "ptx::cp_async<4>(at + thread * 4, p.out, false); ptx::cp_async_commit(); ";
   CHECK(said(copy + "ptx::cp_async_wait<0>(); __syncthreads(); sums[0] = words[thread ^ 1];") == "");
   CHECK_THAT(said(copy + "__syncthreads(); sums[0] = words[thread ^ 1]; ptx::cp_async_wait<0>();"), race && ContainsSubstring("cp.async of"));

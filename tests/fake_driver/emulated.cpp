@@ -43,7 +43,7 @@ void* open_image(const std::vector<char>& image) {
 bool is_emulated(const std::vector<char>& image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image.data(), sizeof header);
-  return header.e_machine == EM_X86_64 && header.e_type == ET_DYN;
+  return header.e_machine != EM_CUDA && header.e_type == ET_DYN;
 }
 
 const emulator::Kernel* load_emulated(const std::vector<char>& image) {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <numeric>
 
@@ -63,7 +61,12 @@ int registers_of(const Kernel& kernel) {
 }
 
 Emulation::Emulation(const Launch& launch)
-    : launch_(launch), kernel_(*launch.kernel), random_(launch.seed), pace_(draw_pace(random_)), stacks_(count_of(launch.block) * cluster_size_of(*launch.kernel)), registers_(registers_of(*launch.kernel)) {
+    : launch_(launch),
+      kernel_(*launch.kernel),
+      random_(launch.seed),
+      pace_(draw_pace(random_)),
+      stacks_(count_of(launch.block) * cluster_size_of(*launch.kernel)),
+      registers_(registers_of(*launch.kernel)) {
   dynamic_offset_ = (reserved_shared + kernel_.static_shared + 1023) / 1024 * 1024;
   window_bytes_ = dynamic_offset_ + launch.dynamic_shared;
   window_pitch_ = (window_bytes_ + page - 1) / page * page + page;
@@ -118,8 +121,11 @@ void Emulation::set_up(Cta& cta, unsigned rank, unsigned number, std::size_t sta
   cta.fibers = std::vector<Fiber>(threads);
   cta.warps = std::vector<Warp>((threads + 31) / 32);
   cta.warpgroups = std::vector<Warpgroup>((threads + 127) / 128);
-  for (std::size_t i = 0; i < cta.warps.size(); ++i) cta.warps[i].cta = &cta, cta.warps[i].number = static_cast<int>(i), cta.warps[i].priority = static_cast<double>(random_.below(1000));
-  for (std::size_t i = 0; i < cta.warpgroups.size(); ++i) cta.warpgroups[i].cta = &cta, cta.warpgroups[i].number = static_cast<int>(i), cta.warpgroups[i].registers = registers_;
+  for (Warp& warp : cta.warps) {
+    warp.cta = &cta, warp.number = static_cast<int>(&warp - cta.warps.data());
+    warp.priority = static_cast<double>(random_.below(1000));
+  }
+  for (Warpgroup& group : cta.warpgroups) group.cta = &cta, group.number = static_cast<int>(&group - cta.warpgroups.data()), group.registers = registers_;
   for (std::size_t i = 0; i < threads; ++i) {
     Fiber& fiber = cta.fibers[i];
     fiber.cta = &cta;
@@ -129,7 +135,8 @@ void Emulation::set_up(Cta& cta, unsigned rank, unsigned number, std::size_t sta
     char* const end = stacks_.begin(stack + i) + stack_bytes;
     const auto at = static_cast<unsigned>(i);
     const Index& block = launch_.block;
-    fiber.view = new (end - thread_room) Thread{this, cta.window, dynamic_offset_, {at % block.x, at / block.x % block.y, at / block.x / block.y}, cta.block, launch_.block, launch_.grid};
+    const Index thread{at % block.x, at / block.x % block.y, at / block.x / block.y};
+    fiber.view = new (end - thread_room) Thread{this, cta.window, dynamic_offset_, thread, cta.block, block, launch_.grid};
     fiber.stack = prepare_stack(end - thread_room, enter);
     fiber.actor = rank * threads + i;
     if (telling()) next_step(fiber);
@@ -197,10 +204,12 @@ void Emulation::thread_ends() {
 
 void Emulation::tear_down(Cta& cta) {
   const char* const end = cta.window + window_pitch_ - page;
-  if (std::any_of(cta.window + window_bytes_, const_cast<char*>(end), [](char c) { return static_cast<unsigned char>(c) != canary; })) fail(illegal_address, "the CTA wrote behind its %zu bytes of shared memory", window_bytes_);
+  if (std::any_of<const char*>(cta.window + window_bytes_, end, [](char c) { return static_cast<unsigned char>(c) != canary; }))
+    fail(illegal_address, "the CTA wrote behind its %zu bytes of shared memory", window_bytes_);
   for (const auto& [offset, barrier] : cta.barriers) {
     barrier_at(cta, offset, "the end of the CTA");
-    if (barrier.bytes != 0) fail(launch_failed, "the CTA ends while copies to it are under way: its barrier at %u waits for %lld bytes", offset, static_cast<long long>(barrier.bytes));
+    if (barrier.bytes != 0)
+      fail(launch_failed, "the CTA ends while copies to it are under way: its barrier at %u waits for %lld bytes", offset, static_cast<long long>(barrier.bytes));
   }
   std::memset(cta.window, pace_.poison ^ 0x55, window_bytes_);
 }
@@ -272,7 +281,8 @@ std::string Wait::text() const {
   std::snprintf(out, sizeof out, format, values[0], values[1]);
   if (!barrier) return out;
   char more[200];
-  std::snprintf(more, sizeof more, " (it is in phase %llu; %u of %u arrivals and %lld bytes are missing)", static_cast<unsigned long long>(barrier->phase), barrier->pending, barrier->arrivals, static_cast<long long>(barrier->bytes));
+  std::snprintf(more, sizeof more, " (it is in phase %llu; %u of %u arrivals and %lld bytes are missing)", static_cast<unsigned long long>(barrier->phase),
+                barrier->pending, barrier->arrivals, static_cast<long long>(barrier->bytes));
   return std::string(out) + more;
 }
 
@@ -303,64 +313,6 @@ void Emulation::fail(int result, const char* format, ...) {
   if (!running_) siglongjmp(work_end_, 1);
   emulator_switch(&running_->stack, scheduler_stack_);
   __builtin_unreachable();
-}
-
-void Emulation::fault(const void* address) {
-  const auto* const at = static_cast<const char*>(address);
-  if (running_ && at < reinterpret_cast<const char*>(running_->view) && at >= reinterpret_cast<const char*>(running_->view) + thread_room - stack_bytes)
-    fail(launch_failed, "needs more than the %zu bytes of stack that an emulated thread has", stack_bytes);
-  fail(illegal_address, running_ ? "touches memory at %p, where nothing is mapped" : "an asynchronous copy touches memory at %p, where nothing is mapped", address);
-}
-
-namespace {
-
-// The launch that this system thread runs.
-thread_local Emulation* under_way = nullptr;
-std::mutex guards_mutex;
-int guards = 0;
-std::array<struct sigaction, 2> former;
-constexpr std::array fault_signals = {SIGSEGV, SIGBUS};
-
-void on_fault(int signal, siginfo_t* info, void*) {
-  if (under_way) under_way->fault(info->si_addr);
-  // Another thread's, not a kernel's: as if we were not here.
-  sigaction(signal, &former[signal == SIGBUS], nullptr);
-}
-
-// A kernel's fault ends its launch, not the process. On a stack of its own: the fault may be that a stack is used up.
-class FaultGuard {
- public:
-  explicit FaultGuard(Emulation& emulation) : stack_(64 * 1024) {
-    std::lock_guard lock(guards_mutex);
-    struct sigaction action {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    for (std::size_t i = 0; guards == 0 && i < fault_signals.size(); ++i) sigaction(fault_signals[i], &action, &former[i]);
-    ++guards;
-    const stack_t mine{stack_.data(), 0, stack_.size()};
-    sigaltstack(&mine, &outer_);
-    under_way = &emulation;
-  }
-  ~FaultGuard() {
-    std::lock_guard lock(guards_mutex);
-    --guards;
-    for (std::size_t i = 0; guards == 0 && i < fault_signals.size(); ++i) sigaction(fault_signals[i], &former[i], nullptr);
-    under_way = nullptr;
-    sigaltstack(&outer_, nullptr);
-  }
-  FaultGuard(const FaultGuard&) = delete;
-
- private:
-  std::vector<char> stack_;
-  stack_t outer_{};
-};
-
-}  // namespace
-
-Failure run(const Launch& launch) {
-  Emulation emulation(launch);
-  const FaultGuard guard(emulation);
-  return emulation.run();
 }
 
 }  // namespace emulator

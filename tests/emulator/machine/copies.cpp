@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "emulation.hpp"
+#include "operand.hpp"
 
 namespace emulator {
 namespace {
@@ -17,10 +18,7 @@ void do_copy(AsyncCopy& copy) {
   else std::memset(copy.to, 0, static_cast<std::size_t>(copy.bytes));
 }
 
-// Bits 4 to 6 of an address by its bits 7 to 9 (PTX ISA, "Swizzling modes").
-uint32_t swizzled(uint32_t offset) { return offset ^ (offset >> 7 & 7) << 4; }
-
-constexpr std::size_t piece = 16;  // bytes that the copy engine writes at a time
+constexpr int64_t piece = 16;  // bytes that the copy engine writes at a time
 
 }  // namespace
 
@@ -44,7 +42,8 @@ void Emulation::copy_commit() {
 void Emulation::copy_wait(int pending) {
   Fiber& fiber = *running_;
   maybe_yield();
-  if (telling() && fiber.copy_actor && fiber.copy_steps > static_cast<uint32_t>(pending)) fiber.knowledge.known.learn(fiber.copy_actor, fiber.copy_steps - static_cast<uint32_t>(pending));
+  if (telling() && fiber.copy_actor && fiber.copy_steps > static_cast<uint32_t>(pending))
+    fiber.knowledge.known.learn(fiber.copy_actor, fiber.copy_steps - static_cast<uint32_t>(pending));
   if (fiber.copy_groups.size() <= static_cast<std::size_t>(pending)) return;
   const std::size_t groups = fiber.copy_groups.size() - static_cast<std::size_t>(pending), count = fiber.copy_groups[groups - 1];
   for (std::size_t i = 0; i < count; ++i) do_copy(fiber.copies[i]);
@@ -96,7 +95,9 @@ TensorMap Emulation::map_at(const void* address, const char* what) {
     map = found->second;
   }
   if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "%s: there is no tensor map at %p", what, address);
-  if (map.base % 16 != 0 || map.stride % 16 != 0) fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base), static_cast<unsigned long long>(map.stride));
+  if (map.base % 16 != 0 || map.stride % 16 != 0)
+    fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base),
+         static_cast<unsigned long long>(map.stride));
   return map;
 }
 
@@ -127,15 +128,18 @@ void Emulation::check_box(const TensorMap& map, uint32_t shared, const char* wha
 void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer) {
   const int64_t size = map.element_bytes, width = map.box_inner * size;
   // Bytes of a line of the box that the matrix has: from `begin` to `end`.
-  const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, width), end = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
+  const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, width);
+  const int64_t end = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
   alignas(16) char line[2048];
   for (uint32_t row = 0; row < map.box_outer; ++row) {
     const int64_t from = int64_t(outer) + row;
     std::memset(line, 0, static_cast<std::size_t>(width));
     if (from >= 0 && from < static_cast<int64_t>(map.outer) && end > begin)
-      std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + inner * size + begin, static_cast<std::size_t>(end - begin));
+      std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + inner * size + begin,
+                  static_cast<std::size_t>(end - begin));
     const uint32_t to = shared + row * static_cast<uint32_t>(width);
-    for (uint32_t at = 0; at < width; at += piece) std::memcpy(cta.window + (map.swizzle_bytes == 128 ? swizzled(to + at) : to + at), line + at, std::min<std::size_t>(piece, static_cast<std::size_t>(width) - at));
+    for (uint32_t at = 0; at < width; at += piece)
+      std::memcpy(cta.window + (map.swizzle_bytes == 128 ? swizzled(to + at) : to + at), line + at, std::min<std::size_t>(piece, static_cast<std::size_t>(width) - at));
   }
 }
 
@@ -161,6 +165,26 @@ void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barri
   maybe_yield();
 }
 
+namespace {
+
+// Writes what of a box lies in the matrix.
+void store_box(const TensorMap& map, const std::vector<char>& box, int32_t inner, int32_t outer) {
+  const int64_t size = map.element_bytes, width = map.box_inner * size;
+  const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, width);
+  const int64_t cut = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
+  // The engine writes whole pieces: one that the line's end cuts is written past it.
+  const int64_t end = std::min((cut + piece - 1) / piece * piece, width);
+  if (cut <= begin) return;
+  for (uint32_t row = 0; row < map.box_outer; ++row) {
+    const int64_t to = int64_t(outer) + row;
+    if (to < 0 || to >= static_cast<int64_t>(map.outer)) continue;
+    char* const line = reinterpret_cast<char*>(map.base) + to * static_cast<int64_t>(map.stride) + inner * size;
+    std::memcpy(line + begin, box.data() + row * width + begin, static_cast<std::size_t>(end - begin));
+  }
+}
+
+}  // namespace
+
 void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner, int32_t outer) {
   const char* const what = "cp.async.bulk.tensor (store)";
   const TensorMap map = map_at(address, what);
@@ -170,25 +194,16 @@ void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner
   note(*fiber.cta, fiber, shared, static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer, false, store_access(fiber), what);
   ++group->unread, ++group->unwritten;
   submit(Unit::store, [this, &fiber, group, map, shared, inner, outer] {
-    const std::size_t width = static_cast<std::size_t>(map.box_inner) * map.element_bytes;
-    std::vector<char> box(width * map.box_outer);
+    std::vector<char> box(static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer);
     for (std::size_t at = 0; at < box.size(); at += piece) {
       const auto from = static_cast<uint32_t>(shared + at);
-      std::memcpy(box.data() + at, fiber.cta->window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min(piece, box.size() - at));
+      std::memcpy(box.data() + at, fiber.cta->window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min<std::size_t>(piece, box.size() - at));
     }
     --group->unread;
     if (group->waiter) wake(*group->waiter);
     // The thread and its CTA may have ended when this comes.
-    submit(Unit::store, [this, group, map, box = std::move(box), width, inner, outer] {
-      const int64_t size = map.element_bytes;
-      for (uint32_t row = 0; row < map.box_outer; ++row) {
-        const int64_t to = int64_t(outer) + row;
-        if (to < 0 || to >= static_cast<int64_t>(map.outer)) continue;
-        // The engine writes whole pieces: one that the line's end cuts is written past it.
-        const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, static_cast<int64_t>(width)), cut = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, static_cast<int64_t>(width));
-        const int64_t end = std::min<int64_t>((cut + static_cast<int64_t>(piece) - 1) / static_cast<int64_t>(piece) * static_cast<int64_t>(piece), static_cast<int64_t>(width));
-        if (cut > begin) std::memcpy(reinterpret_cast<char*>(map.base) + to * static_cast<int64_t>(map.stride) + inner * size + begin, box.data() + row * width + begin, static_cast<std::size_t>(end - begin));
-      }
+    submit(Unit::store, [this, group, map, box = std::move(box), inner, outer] {
+      store_box(map, box, inner, outer);
       --group->unwritten;
       if (group->waiter) wake(*group->waiter);
     });
@@ -212,7 +227,8 @@ void Emulation::store_wait(int pending, bool read_only) {
     group->waiter = nullptr;
     fiber.store_groups.pop_front();
   }
-  if (telling() && fiber.store_actor && fiber.store_steps > static_cast<uint32_t>(pending)) fiber.knowledge.known.learn(fiber.store_actor, fiber.store_steps - static_cast<uint32_t>(pending));
+  if (telling() && fiber.store_actor && fiber.store_steps > static_cast<uint32_t>(pending))
+    fiber.knowledge.known.learn(fiber.store_actor, fiber.store_steps - static_cast<uint32_t>(pending));
 }
 
 }  // namespace emulator

@@ -164,7 +164,6 @@ class Emulation final : public Machine {
   void take_registers(Warpgroup& group, WarpgroupStep& step, void* sums);
   void give_back_registers(Warpgroup& group, std::size_t end);
   void do_product(Warpgroup& group);
-  const char* operand_row(Cta& cta, uint64_t descriptor, uint32_t offset);
   void read_operand(Cta& cta, Element element, bool mn_major, uint64_t descriptor, int span, float* out, bool by_k);
 
   const Launch& launch_;

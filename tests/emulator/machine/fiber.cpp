@@ -2,6 +2,7 @@
 #include "fiber.hpp"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <cstdint>
 #include <mutex>
@@ -12,6 +13,11 @@
 #include "../device/interface.hpp"
 
 namespace emulator {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+}  // namespace
 
 #if defined(__x86_64__)
 
@@ -49,12 +55,29 @@ void* prepare_stack(void* end, void (*entry)()) {
 }
 
 #else
-#error "the emulated GPU switches stacks on x86-64 only"
+
+// Slower: it saves the signal mask too.
+void* prepare_stack(void* end, void (*entry)()) {
+  auto* const context = reinterpret_cast<ucontext_t*>((reinterpret_cast<std::uintptr_t>(end) - sizeof(ucontext_t)) & ~std::uintptr_t(63));
+  char* const begin = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(end) & ~std::uintptr_t(stack_bytes - 1)) + page;
+  getcontext(context);
+  context->uc_stack.ss_sp = begin;
+  context->uc_stack.ss_size = static_cast<std::size_t>(reinterpret_cast<char*>(context) - begin);
+  context->uc_link = nullptr;
+  makecontext(context, entry, 0);
+  return context;
+}
+
+extern "C" void emulator_switch(void** from, void* to) {
+  ucontext_t here;
+  *from = &here;
+  swapcontext(&here, static_cast<ucontext_t*>(to));
+}
+
 #endif
 
 namespace {
 
-constexpr std::size_t page = 4096;
 struct Kept {
   std::mutex mutex;
   std::vector<std::pair<char*, std::size_t>> regions;

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "arithmetic.hpp"
 #include "emulation.hpp"
+#include "operand.hpp"
 
 namespace emulator {
-namespace {
-
-uint32_t swizzled(uint32_t offset) { return offset ^ (offset >> 7 & 7) << 4; }
-
-}  // namespace
-
 std::size_t Emulation::new_actor(const std::string& name) {
   unit_names_.push_back(name);
   const std::size_t actor = ordinary_ + unit_names_.size() - 1;
@@ -49,7 +43,8 @@ void Emulation::publish_all(const std::vector<Fiber*>& fibers) {
 void Emulation::note(Cta& cta, const Fiber& fiber, uint32_t offset, std::size_t bytes, bool write, const Access& by, const char* what) {
   if (!telling()) return;
   const Epoch epoch = Epoch::make(by.actor, by.step);
-  const Epoch other = write ? cta.shadow->write(offset, bytes, epoch, fiber.knowledge, by.asynchronous, ordinary_) : cta.shadow->read(offset, bytes, epoch, fiber.knowledge, by.asynchronous, ordinary_);
+  const auto add = write ? &Shadow::write : &Shadow::read;
+  const Epoch other = (*cta.shadow.*add)(offset, bytes, epoch, fiber.knowledge, by.asynchronous, ordinary_);
   if (!other.word) return;
   const bool unfenced = by.asynchronous && other.actor() < ordinary_ && fiber.knowledge.known.of(other.actor()) >= other.step();
   fail(launch_failed, "%s %s %zu bytes at %u of CTA %u's shared memory, %s what %s did there%s", what, write ? "writes" : "reads", bytes, offset, cta.rank,
@@ -83,16 +78,10 @@ void Emulation::note_product(Warpgroup& group, const Product& product) {
   const Access by{group.actor, static_cast<uint32_t>(group.open_group + 1), true};
   for (std::size_t warp = 0; warp < 4; ++warp) {
     const Fiber& fiber = group.cta->fibers[static_cast<std::size_t>(group.number) * 128 + warp * 32];
-    const auto operand = [&](Element element, bool mn_major, uint64_t descriptor, uint32_t begin, uint32_t end) {
-      const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4, leading = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4, stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
-      const uint32_t bytes = static_cast<uint32_t>(bytes_of(element)), panel = 128 / bytes, chunk = 16 / bytes;
-      const auto read = [&](uint32_t offset) { note(*group.cta, fiber, swizzled(start + offset), 16, false, by, "its warpgroup's product (wgmma)"); };
-      for (uint32_t i = begin; i < end; i += mn_major ? chunk : 1)
-        for (uint32_t k = 0; k < 32 / bytes; k += mn_major ? 1 : chunk) read(mn_major ? i / panel * leading + i % panel * bytes + k / 8 * stride + k % 8 * 128 : i / 8 * stride + i % 8 * 128 + k * bytes);
-    };
+    const auto read = [&](uint32_t offset, uint32_t, uint32_t) { note(*group.cta, fiber, offset, 16, false, by, "its warpgroup's product (wgmma)"); };
     const auto first = static_cast<uint32_t>(warp) * 16;
-    operand(product.a, product.a_mn_major, product.descriptor_a, first, first + 16);
-    operand(product.b, product.b_mn_major, product.descriptor_b, 0, static_cast<uint32_t>(product.columns));
+    each_piece(product.a, product.a_mn_major, product.descriptor_a, first, first + 16, read);
+    each_piece(product.b, product.b_mn_major, product.descriptor_b, 0, static_cast<uint32_t>(product.columns), read);
   }
 }
 

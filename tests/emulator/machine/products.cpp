@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "arithmetic.hpp"
 #include "emulation.hpp"
+#include "operand.hpp"
 
 namespace emulator {
 namespace {
@@ -16,8 +16,6 @@ constexpr std::size_t group_threads = 128;
 // Row and column of a thread's sum (PTX ISA, "Register fragments for wgmma.mma_async").
 std::size_t row_of(std::size_t thread, std::size_t i) { return 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2); }
 std::size_t column_of(std::size_t thread, std::size_t i) { return 8 * (i / 4) + 2 * (thread % 4) + i % 2; }
-
-uint32_t swizzled(uint32_t offset) { return offset ^ (offset >> 7 & 7) << 4; }
 
 constexpr const char* name_of(WarpgroupStep::Kind kind) {
   switch (kind) {
@@ -229,7 +227,8 @@ void Emulation::product_wait(int pending) {
         return false;
       },
       [&] { return Wait{"wgmma.wait_group %lld (%lld of 128 threads are there)", {pending, step_at(number).arrived}, nullptr}; });
-  if (telling() && group.actor && group.open_group > static_cast<std::size_t>(pending)) fiber.knowledge.known.learn(group.actor, static_cast<uint32_t>(group.open_group) - static_cast<uint32_t>(pending));
+  if (telling() && group.actor && group.open_group > static_cast<std::size_t>(pending))
+    fiber.knowledge.known.learn(group.actor, static_cast<uint32_t>(group.open_group) - static_cast<uint32_t>(pending));
   // The first of them that gets here gives the registers back for all.
   give_back_registers(group, group.open_group - std::min(group.open_group, static_cast<std::size_t>(pending)));
   drop_steps(group);
@@ -256,38 +255,17 @@ void Emulation::give_back_registers(Warpgroup& group, std::size_t end) {
 
 // ------------------------------------------------------------------------------------------------- products of a warpgroup
 
-// 16 bytes of an operand, at an offset from its descriptor's start before the swizzle (PTX ISA, "Matrix descriptor").
-const char* Emulation::operand_row(Cta& cta, uint64_t descriptor, uint32_t offset) {
-  const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
-  const uint32_t at = swizzled(start + offset);
-  if (at < reserved_shared || at + 16 > cta.window_bytes) fail(illegal_address, "wgmma.mma_async reads %u of %zu bytes of shared memory", at, cta.window_bytes);
-  return cta.window + at;
-}
-
-// `span` rows of A or columns of B, 32 bytes of k, element (i, k) to out[i][k], or to out[k][i] if by_k. Where 8 rows of 128 bytes lie together:
-// contiguous along k, 8 of the span and then `stride` on; contiguous along m or n, 8 of k, `stride` on to the next, and `leading` from 128 bytes to the next.
+// `span` rows of A or columns of B, 32 bytes of k, element (i, k) to out[i][k], or to out[k][i] if by_k.
 void Emulation::read_operand(Cta& cta, Element element, bool mn_major, uint64_t descriptor, int span, float* out, bool by_k) {
-  const uint32_t leading = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4, stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
-  const auto bytes = static_cast<uint32_t>(bytes_of(element)), depth = 32 / bytes, chunk = 16 / bytes, size = static_cast<uint32_t>(span);
-  const auto put = [&](uint32_t i, uint32_t k, const char* from) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, from, bytes);
-    out[by_k ? k * size + i : i * depth + k] = decode(element, bits);
-  };
-  if (mn_major) {
-    const uint32_t panel = 128 / bytes;
-    for (uint32_t k = 0; k < depth; ++k)
-      for (uint32_t i = 0; i < size; i += chunk) {
-        const char* const from = operand_row(cta, descriptor, i / panel * leading + i % panel * bytes + k / 8 * stride + k % 8 * 128);
-        for (uint32_t e = 0; e < chunk && i + e < size; ++e) put(i + e, k, from + e * bytes);
-      }
-  } else {
-    for (uint32_t i = 0; i < size; ++i)
-      for (uint32_t k = 0; k < depth; k += chunk) {
-        const char* const from = operand_row(cta, descriptor, i / 8 * stride + i % 8 * 128 + k * bytes);
-        for (uint32_t e = 0; e < chunk; ++e) put(i, k + e, from + e * bytes);
-      }
-  }
+  const auto bytes = static_cast<uint32_t>(bytes_of(element)), depth = 32 / bytes, size = static_cast<uint32_t>(span);
+  each_piece(element, mn_major, descriptor, 0, size, [&](uint32_t offset, uint32_t i, uint32_t k) {
+    if (offset < reserved_shared || offset + 16 > cta.window_bytes) fail(illegal_address, "wgmma.mma_async reads %u of %zu bytes of shared memory", offset, cta.window_bytes);
+    for (uint32_t e = 0; e < 16 / bytes; ++e, ++(mn_major ? i : k)) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, cta.window + offset + e * bytes, bytes);
+      if (i < size) out[by_k ? k * size + i : i * depth + k] = decode(element, bits);
+    }
+  });
 }
 
 void Emulation::do_product(Warpgroup& group) {

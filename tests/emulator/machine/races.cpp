@@ -31,15 +31,21 @@ Epoch Shadow::write(std::size_t at, std::size_t bytes, Epoch by, const Knowledge
   for (std::size_t i = at; i < at + bytes;) {
     std::size_t end = i + 1;
     while (end < at + bytes && writers_[end] == writers_[i] && readers_[end] == readers_[i]) ++end;
-    // Where the byte was read since it was written, to be ordered after the readers is enough: what they saw cannot come later than what follows them.
-    const Epoch writer{writers_[i]};
-    const bool read_since = readers_[i] != Readers{};
-    if (!read_since && writer.word && writer.actor() != by.actor() && !knows(asynchronous && writer.actor() < ordinary ? knowledge.fenced : knowledge.known, writer)) return writer;
     if (const Epoch reader = unknown_reader(readers_[i], by, knowledge.known); reader.word) return reader;
+    // Who is ordered after a reader is ordered after the write that it read, even where he was told of the reader alone. (A unit's read shows that the write
+    // reached the units.)
+    const Epoch writer{writers_[i]};
+    if (!any_reader(readers_[i], asynchronous ? ordinary : 0) && writer.word && writer.actor() != by.actor() && !knows(asynchronous && writer.actor() < ordinary ? knowledge.fenced : knowledge.known, writer)) return writer;
     leave(readers_[i], end - i);
     for (; i < end; ++i) writers_[i] = by.word, readers_[i] = {};
   }
   return {};
+}
+
+bool Shadow::any_reader(Readers readers, std::size_t first) const {
+  if (!readers.many) return readers.word && Epoch{readers.word}.actor() >= first;
+  const auto& epochs = sets_[readers.word].epochs;
+  return std::any_of(epochs.begin(), epochs.end(), [first](std::uint32_t word) { return Epoch{word}.actor() >= first; });
 }
 
 Epoch Shadow::unknown_reader(Readers readers, Epoch by, const History& known) const {

@@ -55,7 +55,7 @@ class Shadow {
   Epoch write(std::size_t at, std::size_t bytes, Epoch by, const Knowledge& knowledge, bool asynchronous, std::size_t ordinary);
 
  private:
-  // Readers of a byte: one epoch, or the number of a set with the highest bit of a second word.
+  // Readers of a byte: one epoch, or the number of a set.
   struct Readers {
     std::uint32_t word = 0;
     bool many = false;
@@ -68,6 +68,7 @@ class Shadow {
   static bool knows(const History& history, Epoch epoch) { return history.of(epoch.actor()) >= epoch.step(); }
   Readers with(Readers former, std::size_t bytes, Epoch by, const History& known);
   void leave(Readers readers, std::size_t bytes);
+  bool any_reader(Readers readers, std::size_t first) const;  // among actors from `first` on
   Epoch unknown_reader(Readers readers, Epoch by, const History& known) const;
 
   std::vector<std::uint32_t> writers_;
