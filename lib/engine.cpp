@@ -5,6 +5,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <thread>
@@ -35,6 +36,27 @@ bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
 bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
+
+// The copy of an operand in workspace.
+struct Copy {
+  const cuda::Kernel* kernel;  // nullptr: it is not copied
+  std::int64_t size;           // of an element
+  kernels::Matrix* matrix;
+  bool by_columns;  // lines are columns of the operand
+  std::int64_t rows, columns;
+  std::int64_t lines() const { return by_columns ? columns : rows; }
+  std::int64_t length() const { return by_columns ? rows : columns; }
+  std::int64_t pitch() const { return kernels::ceil_div(length() * size, 16) * 16 / size; }
+  std::int64_t bytes() const { return kernel ? kernels::ceil_div(lines() * pitch() * size, 256) * 256 : 0; }
+  std::int64_t blocks_down() const { return kernels::ceil_div(lines(), kernels::repack_lines); }
+  std::int64_t blocks_across() const { return kernels::ceil_div(length() * size, kernels::repack_bytes); }
+};
+std::array<Copy, 2> copies_of(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& p) {
+  const core::ProblemType packed = core::packed(type);
+  const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
+  return {Copy{choice.repack_a.get(), size(type.a), &p.a, packed.major_a == core::Major::mn, p.m, p.k},
+          Copy{choice.repack_b.get(), size(type.b), &p.b, packed.major_b == core::Major::k, p.k, p.n}};
+}
 
 }  // namespace
 
@@ -167,6 +189,12 @@ ChoicePointer Engine::choose(const Request& request, bool may_load) {
   return choices_.get(request.key, [&] { return make_choice(request, true); });
 }
 
+ChoicePointer Engine::choose_ahead(const Request& request) {
+  ChoicePointer choice = choose(request, true);
+  if (device_) workspace_.reserve(*device_, workspace_bytes(*choice, request));
+  return choice;
+}
+
 ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
   if (auto found = choices_.find(request.key)) return found;
   return choose(request, !(device_ && device_->capturing(stream)));
@@ -229,31 +257,11 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
 // Copies the operands that need it to the stream's workspace, and has `params` name the copies.
 cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const {
   if (params.k == 0) return {};
-  const core::ProblemType packed = core::packed(type);
-  struct Copy {
-    const cuda::Kernel* kernel;
-    std::int64_t size;
-    kernels::Matrix* matrix;
-    bool by_columns;  // lines are columns of the operand
-    std::int64_t rows, columns;
-    std::int64_t lines() const { return by_columns ? columns : rows; }
-    std::int64_t length() const { return by_columns ? rows : columns; }
-    std::int64_t pitch() const { return kernels::ceil_div(length() * size, 16) * 16 / size; }
-    std::int64_t bytes() const { return kernels::ceil_div(lines() * pitch() * size, 256) * 256; }
-    std::int64_t blocks_down() const { return kernels::ceil_div(lines(), kernels::repack_lines); }
-    std::int64_t blocks_across() const { return kernels::ceil_div(length() * size, kernels::repack_bytes); }
-  };
-  const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
-  const Copy copies[] = {{choice.repack_a.get(), size(type.a), &params.a, packed.major_a == core::Major::mn, params.m, params.k},
-                         {choice.repack_b.get(), size(type.b), &params.b, packed.major_b == core::Major::k, params.k, params.n}};
-  std::int64_t bytes = 0;
-  for (const Copy& c : copies) {
-    if (!c.kernel) continue;
-    if (c.blocks_down() > most_tiles / c.blocks_across())
+  const std::array<Copy, 2> copies = copies_of(choice, type, params);
+  for (const Copy& c : copies)
+    if (c.kernel && c.blocks_down() > most_tiles / c.blocks_across())
       fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^31 blocks to copy", static_cast<long long>(c.rows), static_cast<long long>(c.columns));
-    bytes += c.bytes();
-  }
-  cuda::Workspace::Lease lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  cuda::Workspace::Lease lease = workspace_.get(*device_, stream, static_cast<std::size_t>(copies[0].bytes() + copies[1].bytes()));
   char* to = static_cast<char*>(lease.data);
   for (const Copy& c : copies) {
     if (!c.kernel) continue;
@@ -265,6 +273,16 @@ cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemT
     to += c.bytes();
   }
   return lease;
+}
+
+// What any call of the request's class takes at most: its sizes are the largest of the class.
+std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
+  if (choice.config.family != core::Family::sm90) return 0;
+  if (request.key.type.grouped) return cuda::prepare_bytes(request.sizes.groups);
+  kernels::GemmParams sizes{};
+  sizes.m = request.sizes.m, sizes.n = request.sizes.n, sizes.k = request.sizes.k;
+  const std::array<Copy, 2> copies = copies_of(choice, request.key.type, sizes);
+  return static_cast<std::size_t>(copies[0].bytes() + copies[1].bytes());
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
@@ -318,7 +336,7 @@ void Engine::prepare(const std::vector<Request>& requests, const std::function<b
   const auto work = [&] {
     for (std::size_t i; !stop && (i = next++) < requests.size();) {
       try {
-        outcomes[i].what = core::config_name(requests[i].key.type, choose(requests[i], true)->config);
+        outcomes[i].what = core::config_name(requests[i].key.type, choose_ahead(requests[i])->config);
       } catch (...) {
         outcomes[i].error = std::current_exception();
       }

@@ -70,6 +70,8 @@ class Engine {
 
   // The configuration and kernel for a request. may_load false: only what is in memory, else GGEMM_ERROR_NOT_PREPARED.
   ChoicePointer choose(const Request& request, bool may_load);
+  // The same ahead of calls: loads, and reserves the workspace that a stream needs which is captured first.
+  ChoicePointer choose_ahead(const Request& request);
   // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more for
   // each operand that is copied first; with an empty D it is nothing.
   void call(const Request& request, const kernels::GemmParams& params, void* stream);
@@ -99,6 +101,7 @@ class Engine {
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
+  std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
