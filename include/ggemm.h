@@ -74,7 +74,7 @@ GGEMM_API int32_t ggemm_version(void);
 GGEMM_API const char* ggemm_version_string(void);
 
 /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs". @since 0.1 */
+ *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs", "max-ctas". @since 0.1 */
 GGEMM_API int32_t ggemm_has_feature(const char* name);
 
 /* ------------------------------------------------------------------------------------------------------------ dtypes */
@@ -325,13 +325,17 @@ typedef struct ggemm_gemm_desc {
   const char* config;   /**< force this configuration (a name, see ggemm_config); NULL: chosen */
   const char* tune_key; /**< the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key */
   ggemm_scale scale_a, scale_b;
+  int32_t max_ctas;     /**< CTAs at most that multiply at once, each of which takes a multiprocessor or a part of one, so that other work may run beside; 0: as many as the
+                             device holds. Clusters of more CTAs are not taken. The launches that may come before, short ones that copy operands or look at groups, have CTAs of
+                             their own. Never changes a result beyond rounding. The host device does not look at it */
+  uint32_t reserved1;   /**< 0 */
 } ggemm_gemm_desc;
 #define GGEMM_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED, 0 }
 #define GGEMM_EPILOGUE_INIT_ { GGEMM_ACTIVATION_NONE, GGEMM_BIAS_NONE, GGEMM_DTYPE_NONE, 0, 0.0, 0.0, GGEMM_GATE_NONE, 0, 0 }
 #define GGEMM_SCALE_INIT_ { GGEMM_SCALE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED }
 #define GGEMM_GEMM_DESC_INIT \
   { sizeof(ggemm_gemm_desc), 0, 0, 0, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, GGEMM_COMPUTE_DEFAULT, 0, NULL, NULL, \
-    GGEMM_SCALE_INIT_, GGEMM_SCALE_INIT_ }
+    GGEMM_SCALE_INIT_, GGEMM_SCALE_INIT_, 0, 0 }
 /** Sets the defaults: packed row-major, no dtypes yet, sizes 0. @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm_desc_init(ggemm_gemm_desc* desc, size_t struct_size);
 
@@ -465,6 +469,8 @@ typedef struct ggemm_grouped_desc {
   uint32_t d_index_unique;   /**< 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either */
   uint32_t reserved0;        /**< 0 */
   ggemm_grouped_scale scale_a, scale_b;
+  int32_t max_ctas;   /**< as in ggemm_gemm_desc */
+  uint32_t reserved1; /**< 0 */
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
 #define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
@@ -473,7 +479,7 @@ typedef struct ggemm_grouped_desc {
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL, \
     GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, GGEMM_SOURCE_INIT_(0), 0, GGEMM_SOURCE_INIT_(0), 0, 0, 0, \
-    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_ }
+    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_, 0, 0 }
 /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
 
@@ -740,7 +746,7 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
  *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
  *  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster_m x cluster_n tiles, raster of their rows at a time. The
  *  remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- *  A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of their number: the first of 132 computes the
  *  tiles of pid 0, 132, 264 and so on.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);

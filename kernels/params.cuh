@@ -62,7 +62,7 @@ struct GemmParams {
   const void* bias;   // m or n elements, as the kernel was compiled
   EpilogueParams epilogue;
   i32 raster;
-  u32 reserved;
+  u32 max_ctas;             // of the launch, which the host alone looks at; 0: no limit
   Matrix scale_a, scale_b;  // f32, as tile/scales.cuh says; no data where there are none, or where k is 0
 };
 
@@ -143,7 +143,7 @@ struct GroupedParams {
   GroupRows rows;                 // of all groups, in their order: of a ragged m only
   const i32* status;              // where this is not nullptr and not 0, the check before has found a fault: nothing is to be computed
   i32 raster;
-  u32 reserved;
+  u32 max_ctas;                   // as in GemmParams
   SourceMatrix scale_a, scale_b;  // where blocks are ragged, group g's first is start / 128 of them on, besides group_bytes
 };
 

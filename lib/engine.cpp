@@ -14,6 +14,7 @@
 #include "core/library.hpp"
 #include "cuda/tensor_params.hpp"
 #include "jit/render.hpp"
+#include "scheduler/group_params.cuh"
 #include "select/space.hpp"
 
 namespace ggemm {
@@ -36,6 +37,12 @@ bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
 bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
+
+// Of a persistent kernel: as many as the device holds, or as the caller allows, in whole clusters.
+unsigned ctas(const cuda::Kernel& kernel, unsigned max_ctas) {
+  const auto resident = static_cast<unsigned>(kernel.resident_ctas), cluster = static_cast<unsigned>(kernel.cluster);
+  return max_ctas ? std::min(resident, std::max(max_ctas / cluster, 1u) * cluster) : resident;
+}
 
 // The copy of an operand in workspace.
 struct Copy {
@@ -95,11 +102,18 @@ Engine::Engine(const ggemm_context_options& o)
 
 Engine::~Engine() = default;
 
-core::Config Engine::forced_config(const core::ProblemType& type, const char* name) const {
+core::DeviceFacts Engine::facts_for(const Request& request) const {
+  core::DeviceFacts out = facts();
+  if (device_ && request.key.max_ctas) out.multiprocessors = static_cast<int>(std::min<std::int64_t>(out.multiprocessors, request.key.max_ctas));
+  return out;
+}
+
+core::Config Engine::forced_config(const Request& request, const char* name) const {
+  const core::ProblemType& type = request.key.type;
   const core::ParsedConfig parsed = core::parse_config(name);
   const std::string expected = core::config_name(type, parsed.config);
   if (expected != name) fail(GGEMM_ERROR_ARGUMENT, "config=\"%s\" is for another problem: for this one the tile's name is %s", name, expected.c_str());
-  if (const auto reason = select::illegal(type, parsed.config, facts())) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
+  if (const auto reason = select::illegal(type, parsed.config, facts_for(request))) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
   return parsed.config;
 }
 
@@ -123,7 +137,7 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
   Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr, nullptr};
   if (config.family == core::Family::host) return choice;
-  choice.kernel = load(jit::render(type, config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  choice.kernel = load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
@@ -147,10 +161,10 @@ void Engine::refuse_spills(const Choice& choice) {
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
   const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(load(type, config, origin, may_load)); };
-  if (request.config) return chosen(forced_config(type, request.config), "forced");
-  if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts()))) {
+  if (request.config) return chosen(forced_config(request, request.config), "forced");
+  if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts_for(request)))) {
     try {
-      auto choice = chosen(forced_config(type, record->best.c_str()), "tuned");
+      auto choice = chosen(forced_config(request, record->best.c_str()), "tuned");
       refuse_spills(*choice);  // the record may be of another NVRTC's kernel
       return choice;
     } catch (const core::Error& error) {
@@ -202,7 +216,7 @@ ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
 
 // Nothing is compiled for an empty D, but a wrong name is wrong all the same.
 void Engine::check_name(const Request& request) const {
-  if (request.config) forced_config(request.key.type, request.config);
+  if (request.config) forced_config(request, request.config);
 }
 
 void Engine::call(const Request& request, const kernels::GemmParams& params, void* stream) {
@@ -228,14 +242,21 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   const core::Config& c = choice.config;
+  const std::int64_t most = type.limited ? most_tiles - (1 << 17) : most_tiles;  // a persistent CTA counts on past the last tile
   const bool sides = params.m <= most_tiles * c.tile_m && params.n <= most_tiles * c.tile_n && params.k <= most_tiles * c.tile_k;
   const std::int64_t tiles_m = sides ? kernels::ceil_div(params.m, c.tile_m) : 0, tiles_n = sides ? kernels::ceil_div(params.n, c.tile_n) : 0;
-  if (!sides || tiles_m > most_tiles / tiles_n)
+  if (!sides || tiles_m > most / tiles_n)
     fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
   params.raster = c.raster;
   if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
-  void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
+  const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
+  if (!type.limited) {
+    void* arguments[] = {&params};
+    return device_->launch(*choice.kernel, tiles, stream, arguments);
+  }
+  kernels::GroupedParams group = kernels::one_group(params);
+  void* arguments[] = {&group};
+  device_->launch(*choice.kernel, std::min(tiles, ctas(*choice.kernel, params.max_ctas)), stream, arguments);
 }
 
 // Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters that share a tile along k have one each.
@@ -248,7 +269,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
   kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? kernels::transposed(packed) : packed);
   const std::int64_t tiles = kernels::ceil_div(params.problem.m, c.tile_m * c.cluster_m) * kernels::ceil_div(params.problem.n, c.tile_n * c.cluster_n);
-  const std::int64_t clusters = c.cluster_k > 1 ? tiles : std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  const std::int64_t clusters = c.cluster_k > 1 ? tiles : std::min<std::int64_t>(tiles, ctas(*choice.kernel, given.max_ctas) / static_cast<unsigned>(choice.kernel->cluster));
   if (clusters > most_tiles / choice.kernel->cluster) fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", params.problem.m, params.problem.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
@@ -293,7 +314,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   check_groups(choice, type, params, stream);
   if (params.groups == 0) return;
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
+  device_->launch(*choice.kernel, ctas(*choice.kernel, params.max_ctas), stream, arguments);
 }
 
 // Checked mode: the kernels after it look at the status that it writes.
@@ -317,7 +338,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
   kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster};
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
+  device_->launch(*choice.kernel, ctas(*choice.kernel, given.max_ctas), stream, arguments);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

@@ -84,9 +84,11 @@ class Engine {
 
   // progress(done, total, name of what was finished) returns false to cancel.
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
-  select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts()); }
+  select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts_for(request)); }
+  // The device, with no more multiprocessors than the request may use.
+  core::DeviceFacts facts_for(const Request& request) const;
   // A configuration by name, checked against the problem and the device.
-  core::Config forced_config(const core::ProblemType& type, const char* name) const;
+  core::Config forced_config(const Request& request, const char* name) const;
   // Exactly one of the problems is given.
   TuneReport tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning);
   std::size_t clear_cache(const char* nvrtc);

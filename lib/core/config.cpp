@@ -143,6 +143,12 @@ std::uint8_t repacked_operands(const ProblemType& type) {
   return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));
 }
 
+ProblemType compiled(const ProblemType& type, Family family) {
+  ProblemType out = type;
+  if (type.limited && (family == Family::simt || family == Family::sm80)) out.grouped |= grouped_call;
+  return out;
+}
+
 ProblemType transposed(const ProblemType& type) {
   ProblemType out = type;
   std::swap(out.a, out.b);

@@ -39,6 +39,9 @@ ProblemType packed(const ProblemType& type);
 // the latter the strided bit is set too: neighbours in the copy are none in the source.
 std::uint8_t repacked_operands(const ProblemType& type);
 
+// What a family's kernel is compiled for. Plain products of simt and sm80 have a CTA a tile; where CTAs are limited, the grouped kernel walks the tiles of a single group.
+ProblemType compiled(const ProblemType& type, Family family);
+
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
 ProblemType transposed(const ProblemType& type);
 Config transposed(const Config& config);

@@ -224,7 +224,8 @@ constexpr Rule sm90_rules[] = {
        return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && c.cluster_m * c.cluster_n == 1 && !q.type.grouped);
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
-    {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors as it has CTAs"},
+    {[](const Query& q) { return q.config.cluster_k == 1 || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+    {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
@@ -268,7 +269,10 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 
-std::int64_t static_shared_bytes(const ProblemType& type, const Config& config) { return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0); }
+std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
+  const ProblemType type = core::compiled(given, config.family);
+  return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
+}
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
 

@@ -110,6 +110,7 @@ struct Case {
   bool alpha_given = false, beta_given = false, scalars_on_device = false;
   double alpha = 1, beta = 0;
   bool through_plan = false;  // plan and run, not the one call
+  int max_ctas = 0;
   // Plain: the description's sizes, where they are not the call's.
   bool described_otherwise = false;
   std::int64_t described_m = 0, described_n = 0, described_k = 0;

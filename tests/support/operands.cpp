@@ -336,9 +336,11 @@ void describe(const Case& c, Call& call) {
   call.is_grouped = c.type.grouped;
   if (c.type.grouped) {
     describe_type(c.type, c.scalars_on_device, call.grouped);
+    call.grouped.max_ctas = c.max_ctas;
     describe_grouped(c, placeholders(), call.grouped);
   } else {
     describe_type(c.type, c.scalars_on_device, call.gemm);
+    call.gemm.max_ctas = c.max_ctas;
     describe_plain(c, call.gemm);
   }
 }

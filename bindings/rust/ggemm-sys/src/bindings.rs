@@ -518,10 +518,16 @@ pub struct ggemm_gemm_desc {
     pub tune_key: *const ::core::ffi::c_char,
     pub scale_a: ggemm_scale,
     pub scale_b: ggemm_scale,
+    /** CTAs at most that multiply at once, each of which takes a multiprocessor or a part of one, so that other work may run beside; 0: as many as the
+ device holds. Clusters of more CTAs are not taken. The launches that may come before, short ones that copy operands or look at groups, have CTAs of
+ their own. Never changes a result beyond rounding. The host device does not look at it*/
+    pub max_ctas: i32,
+    /// 0
+    pub reserved1: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 280usize];
+    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 288usize];
     [
         "Alignment of ggemm_gemm_desc",
     ][::core::mem::align_of::<ggemm_gemm_desc>() - 8usize];
@@ -570,6 +576,12 @@ const _: () = {
     [
         "Offset of field: ggemm_gemm_desc::scale_b",
     ][::core::mem::offset_of!(ggemm_gemm_desc, scale_b) - 256usize];
+    [
+        "Offset of field: ggemm_gemm_desc::max_ctas",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, max_ctas) - 280usize];
+    [
+        "Offset of field: ggemm_gemm_desc::reserved1",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, reserved1) - 284usize];
 };
 /// The operands of one call.
 #[repr(C)]
@@ -855,12 +867,16 @@ pub struct ggemm_grouped_desc {
     pub reserved0: u32,
     pub scale_a: ggemm_grouped_scale,
     pub scale_b: ggemm_grouped_scale,
+    /// as in ggemm\_gemm\_desc
+    pub max_ctas: i32,
+    /// 0
+    pub reserved1: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_desc",
-    ][::core::mem::size_of::<ggemm_grouped_desc>() - 856usize];
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 864usize];
     [
         "Alignment of ggemm_grouped_desc",
     ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
@@ -954,6 +970,12 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_desc::scale_b",
     ][::core::mem::offset_of!(ggemm_grouped_desc, scale_b) - 776usize];
+    [
+        "Offset of field: ggemm_grouped_desc::max_ctas",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, max_ctas) - 856usize];
+    [
+        "Offset of field: ggemm_grouped_desc::reserved1",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, reserved1) - 860usize];
 };
 pub const GGEMM_FAULT_NONE: ggemm_fault = 0;
 /// a size or count is below 0, a count above the room, or n is odd with gated pairs
@@ -1497,7 +1519,7 @@ extern "C" {
  Since 0.1*/
     pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
     /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs".
+ "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs", "max-ctas".
 
  Since 0.1*/
     pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
@@ -1950,7 +1972,7 @@ extern "C" {
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
  remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of their number: the first of 132 computes the
  tiles of pid 0, 132, 264 and so on.
 
  Parameter pid counts from 0 through all groups.
