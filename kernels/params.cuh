@@ -125,7 +125,7 @@ GG_HD i64 read_row(const Source& index, i64 i) {
   return row < index.value ? max_of(row, -1) : -1;
 }
 
-// Of a group's rows. The first one's number is the index's first.
+// Of a group's rows, the first one's number being the index's first; or of all groups' rows.
 struct GroupRows {
   Source a_index, d_index;
   const float* weights;  // nullptr: none
@@ -147,11 +147,13 @@ struct GroupedParams {
   SourceMatrix scale_a, scale_b;  // where blocks are ragged, group g's first is start / 128 of them on, besides group_bytes
 };
 
-// What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, and which of A (1) and B (2) the copy engine reaches.
+// What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, which of A (1) and B (2) the copy engine reaches, and the number of its
+// first row in the groups' order.
 struct alignas(16) GroupFacts {
   GemmParams problem;
   i32 reach;
   TensorStore store;
+  i64 start;
 };
 struct alignas(128) GroupRecord {
   TensorMap a, b, d;  // of what it reaches
@@ -163,6 +165,7 @@ struct GroupedTensorParams {
   const GroupRecord* records;
   const i32* tiles;
   i32 groups, raster;
+  GroupRows rows;  // as in GroupedParams
 };
 
 // prepare.cu's: the problem, maps that are right but for addresses, sizes and strides, and what it must know of the kernel, which may compute the transposed product:

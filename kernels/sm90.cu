@@ -34,7 +34,8 @@ struct Consumer {
   u32 slot = 0;
 
   // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, i64 row, i64 column, i32 first_tile, i32 tiles) {
+  // rows, start: where D's rows lie by an index, and the number of the product's first.
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, i64 row, i64 column, i32 first_tile, i32 tiles) {
     Mainloop mainloop;
     mainloop.consume(p, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
     const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
@@ -42,7 +43,7 @@ struct Consumer {
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](const Sums& sums) {
 #pragma unroll
-      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, first + 64 * b, across, cta.staging(group), group, slot);
+      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, rows, start, first + 64 * b, across, cta.staging(group), group, slot);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
@@ -84,7 +85,7 @@ struct Plain {
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
-    for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, scheduler.tile_row(), scheduler.tile_column(), first, tiles);
+    for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), first, tiles);
     consumer.finish();
   }
 };
@@ -108,12 +109,12 @@ struct Grouped {
       const GroupRecord* const record = note.record;
       if (!record) return;
       const i64 row = i64(note.row) * T::BM, column = i64(note.column) * T::BN;
-      const i32 reach = note.facts.reach, depth = tiles(note);
+      const i32 reach = note.facts.reach & ~((Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0)), depth = tiles(note);
       if (note.other && threadIdx.x == 0) {
         if (reach & 1) ptx::tensor_map_acquire(record->a);
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
-      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, cta.ring, at, cta.slots, row, column, depth);
+      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, depth);
       else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth);
       else at.skip(depth);
       board.release(next);
@@ -126,8 +127,9 @@ struct Grouped {
       const TileNote& note = board.read(next);
       const GroupRecord* const record = note.record;
       if (!record) break;
-      if (note.other && note.facts.store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
-      consumer.run(cta, note.facts.problem, record->d, note.facts.store, note.row, note.column, 0, tiles(note));
+      const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
+      if (note.other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, note.row, note.column, 0, tiles(note));
       board.release(next);
     }
     consumer.finish();

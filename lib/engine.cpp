@@ -336,7 +336,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_t
   kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, lease.data);
   void* to_prepare[] = {&prepare};
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
-  kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster};
+  kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster, given.rows};
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, ctas(*choice.kernel, given.max_ctas), stream, arguments);
 }

@@ -24,6 +24,9 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
                         tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
+foreach(family sm80 sm90)
+  ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
+endforeach()
 foreach(family simt sm80 sm90)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
 endforeach()
@@ -32,9 +35,9 @@ ggemm_add_emulated_test("plans in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> 
 
 # --------------------------------------------------------------------------------------------------- kernels that are wrong
 # Each change must be noticed, by the emulator or in the result: else the tests above see less than they should.
-# ggemm_add_emulated_mutant(<what is wrong> <configuration> <file> <from> <to>)
+# ggemm_add_emulated_mutant(<what is wrong> <configuration> <file> <from> <to> <option of ggemm_conformance>...)
 function(ggemm_add_emulated_mutant name config file from to)
-  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 16 --values exact --sizes 300x333x700 --seed 2)
+  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 16 --values exact --sizes 300x333x700 --seed 2 ${ARGN})
   set_tests_properties("emulated: noticed: ${name}" PROPERTIES PASS_REGULAR_EXPRESSION "emulated GPU: (kernel|deadlock)|must be exactly"
                        ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=${file}=>${from}=>${to}")
 endfunction()
@@ -52,4 +55,11 @@ ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
-ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "i * ROW_STEP < rows" "true")
+# Seeds that draw a kernel of rows of A, of D, by index.
+set(gathered --kind grouped --rows by-index --seed 8 --per-kernel 4)
+set(scattered --kind grouped --rows by-index --seed 10)
+set(listed sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1)
+ggemm_add_emulated_mutant("a row that is nowhere is read" ${multistage} pipeline/copy.cuh "NOWHERE : at" "0 : at" ${gathered})
+ggemm_add_emulated_mutant("rows are used before they are looked up" ${listed} mainloop/wgmma.cuh "ptx::barrier_sync<128>(1 + CONSUMERS)" "(void)0" ${gathered})
+ggemm_add_emulated_mutant("a row of D that is nowhere is stored" ${listed} epilogue/staged.cuh "if (line < 0) continue" "(void)0" ${scattered})
+ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "outer_stride_, i * ROW_STEP < rows" "outer_stride_, true")

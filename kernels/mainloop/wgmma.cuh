@@ -22,8 +22,8 @@ struct PanelTile {
 
   // The layout is SharedTile's, so that threads can write it too: so many of them, or all 128.
   static constexpr int HANDS = BYTES / 16 < 128 ? BYTES / 16 : 128;
-  template <int OPERAND>
-  using Gather = TileCopy<OPERAND, SharedTile<ROWS, PANELS * INNER, SIZE>, MN_MAJOR, HANDS, 1, 1>;
+  template <int OPERAND, bool BY_INDEX>
+  using Gather = TileCopy<OPERAND, SharedTile<ROWS, PANELS * INNER, SIZE>, MN_MAJOR, HANDS, 1, 1, BY_INDEX>;
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k), into this CTA or, by `ctas`, into several.
   template <int SHARE>
@@ -67,6 +67,8 @@ class WgmmaMainloop {
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+  // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
+  static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
 
   // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th on so many.
   GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles) {
@@ -82,14 +84,23 @@ class WgmmaMainloop {
   }
 
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
-  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
+  // index: of all groups' rows, of which this one's first is number `start`.
+  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
     const int thread = static_cast<int>(threadIdx.x);
     const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);
     // A CTA of a cluster may lie past the product's last row or column.
-    typename TileA::template Gather<0> gather_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
-    typename TileB::template Gather<1> gather_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
+    using GatherA = typename TileA::template Gather<0, INDEX_A>;
+    using GatherB = typename TileB::template Gather<1, INDEX_B>;
+    GatherA gather_a = [&] {
+      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), index, start + row);
+      else return GatherA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
+    }();
+    GatherB gather_b = [&] {
+      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), index, start + column);
+      else return GatherB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
+    }();
     ptx::barrier_sync<128>(1 + CONSUMERS);
     Cursor done = at;
 #pragma unroll 1

@@ -40,6 +40,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_GROUPED", type.grouped != 0);
   define("GG_GATHER", gather);
   define("GG_SCATTER", scatter);
+  define("GG_INDEX_COLUMNS", named.swap);
   define("GG_SCALE_A", type.scale_a);
   define("GG_SCALE_B", type.scale_b);
   define("GG_GATE", type.gate);

@@ -146,7 +146,7 @@ bool warp_part(const Query& q, int span, int warps) {
 
 constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability >= 80; }, "needs compute capability 8.0 or newer"},
-    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows); }, "takes rows of A in order only"},
+    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || q.type.major_a == Major::k; }, "rows of A by index must be contiguous along k"},
     {[](const Query& q) { return q.type.a == q.type.b; }, "A and B must have one dtype"},
     {[](const Query& q) {
        const int a = q.type.a;
@@ -189,7 +189,7 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
-    {[](const Query& q) { return !(q.type.grouped & (core::gathered_rows | core::scattered_rows)); }, "takes rows of A and D in order only"},
+    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || core::packed(q.type).major_a == Major::k; }, "rows of A by index, if of 16 bits, must be contiguous along k"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {

@@ -183,11 +183,12 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   const Choice& choice = drawn.choices[rng.chance(0.7) ? 0 : rng.below(drawn.choices.size())];
   KernelClass kernel{number, cell.row, choice.type, drawn.name, choice.tile};
   // Not every output goes with every configuration.
-  for (int attempt = 0; attempt < 30; ++attempt) {
+  for (int attempt = 0; attempt < 60; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
     kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a <= GGEMM_SCALE_TENSOR;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
+    if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }
   return std::nullopt;

@@ -53,6 +53,7 @@ core::DeviceFacts facts_of(const Arch& arch) {
   core::DeviceFacts facts;
   facts.cuda = true;
   facts.compute_capability = arch.capability;
+  facts.multiprocessors = 132;  // more than any cluster has CTAs
   facts.shared_per_block = arch.shared_per_block_kib * 1024;
   facts.shared_per_multiprocessor = arch.shared_per_multiprocessor_kib * 1024;
   facts.arch = facts.name = arch.name;
@@ -301,7 +302,9 @@ class Work {
         if (define == name) return std::stoi(value);
       return 1;
     };
-    return number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N"));
+    const int a = number("GG_A");
+    const bool two_sets = request.root == "sm90.cu" && (a == GGEMM_E4M3 || a == GGEMM_E5M2) && number("GG_COMPUTE") != GGEMM_COMPUTE_FP8_FAST;  // promoted
+    return number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N")) * (two_sets ? 2 : 1);
   }
   void count(const jit::Request& request, const Result& result) {
     Totals& t = totals_[request.arch];

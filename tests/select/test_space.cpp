@@ -35,6 +35,8 @@ std::vector<Broken> broken() {
   core::ProblemType grouped = f16, wide = f16, endless = f16;
   endless.unreachable = core::too_long;
   grouped.grouped = 1;
+  core::ProblemType gathered = type_of(GGEMM_F16, "nt");
+  gathered.grouped = core::grouped_call | core::gathered_rows;
   core::ProblemType limited = f16;
   limited.limited = 1;
   wide.d = GGEMM_F64;
@@ -115,6 +117,8 @@ std::vector<Broken> broken() {
       {"three CTAs along k", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 3), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
+      {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
+      {"rows by index along m on Hopper", gathered, cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "rows of A by index, if of 16 bits, must be contiguous along k"},
       {"CTAs along k, and a limit of CTAs", limited, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
       {"sums that the ring does not hold", f16, along(tile(sm90, 256, 128, 64, 8, 1, 2), 2), h, "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
       {"three panels along n", type_of(GGEMM_F16, "tt"), cluster(tile(sm90, 128, 192, 64, 8, 1, 4), 2, 1), h, "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
@@ -190,6 +194,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     if (rng.below(8) == 0) type.d = GGEMM_F64;
     if (rng.below(8) == 0) type.unreachable = core::too_long;
     if (rng.below(8) == 0) type.limited = 1;
+    if (rng.below(8) == 0) type.grouped = core::grouped_call | core::gathered_rows;
     if (rng.below(4) == 0) type.scale_a = rng.below(5) & 7, type.scale_b = rng.below(5) & 7;
     if (rng.below(4) == 0) type.gate = rng.below(3) & 3;
     if (core::scaled_by_blocks(type)) type.sum = core::Sum::f32;
