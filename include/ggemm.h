@@ -464,7 +464,8 @@ typedef struct ggemm_grouped_desc {
   int64_t a_rows;            /**< with a_index; else 0 */
   ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n] ([d_rows,n/2] of pairs), and row i of the groups' order goes to its row d_index[i], likewise; it is left out
                                   where that is outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
-                                  the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
+                                  the type that the epilogue computes in (on a CUDA device in workspace of m rows of n f32, f64 or i32, by a launch after the product's); rows of D
+                                  that none goes to are not written */
   int64_t d_rows;            /**< with d_index; else 0 */
   uint32_t d_index_unique;   /**< 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either */
   uint32_t reserved0;        /**< 0 */
@@ -557,18 +558,20 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
 
-/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
+/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch (or two or three, however many groups there are) whose sizes, strides, ends, counts and
+ *  pointers are read on the device when it runs.
  *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g], gated pairs and scales as in ggemm_gemm; any sizes, 0 included; 0 groups are
  *  nothing. Of an odd n_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm_grouped_form.
  *  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
  *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
- *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
+ *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written, and in
+ *  checked mode the status word.
  *  Stream: as ggemm_gemm.
  *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm_prepare and plans reserve.
  *  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
- *  @retval as ggemm_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
+ *  @retval as ggemm_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status word.
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc* desc, const ggemm_grouped_args* args, void* stream);
 

@@ -198,4 +198,15 @@ struct CheckParams {
 };
 constexpr int check_threads = 512;
 
+// sum_rows.cu's: rows of values in the groups' order, which are added up where they go to one row of D.
+struct SumParams {
+  void* values;  // rows of `columns`, one after the other; sums under way are kept in them
+  i64 columns, groups;
+  Source ends;  // of the groups
+  GroupRows rows;
+  Matrix d;
+  const i32* status;  // as in GroupedParams
+};
+constexpr int sum_rows = 16, sum_threads = 32 * sum_rows;  // rows of D that a CTA takes at a time, a warp each
+
 }  // namespace ggemm::kernels

@@ -7,15 +7,6 @@
 
 namespace ggemm::kernels {
 
-template <int DTYPE> struct ElementOf;  // ggemm_dtype -> storage type
-template <> struct ElementOf<1> { using type = double; };
-template <> struct ElementOf<2> { using type = float; };
-template <> struct ElementOf<3> { using type = F16; };
-template <> struct ElementOf<4> { using type = Bf16; };
-template <> struct ElementOf<5> { using type = E4m3; };
-template <> struct ElementOf<6> { using type = E5m2; };
-template <> struct ElementOf<7> { using type = i8; };
-template <> struct ElementOf<8> { using type = i32; };
 template <int SUM> struct SumOf { using type = float; };  // core::Sum -> type
 template <> struct SumOf<1> { using type = double; };
 template <> struct SumOf<2> { using type = i32; };

@@ -80,6 +80,7 @@ Request request_for(const core::GroupedProblem& p, const char* config, const cha
   r.key.config = core::text_hash(config);
   r.key.tune_key = core::text_hash(tune_key);
   r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k};
+  r.sum_bytes = core::sum_bytes(p.type, p.stored_m.value, p.n.value);
   return r;
 }
 
@@ -135,10 +136,12 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
-  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr, nullptr};
+  Choice choice;
+  choice.config = config, choice.origin = origin;
   if (config.family == core::Family::host) return choice;
   choice.kernel = load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
+  if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
@@ -298,8 +301,8 @@ cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemT
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
-  if (choice.config.family != core::Family::sm90) return 0;
-  if (request.key.type.grouped) return cuda::prepare_bytes(request.sizes.groups);
+  if (choice.config.family != core::Family::sm90) return request.sum_bytes;
+  if (request.key.type.grouped) return request.sum_bytes + cuda::prepare_bytes(request.sizes.groups);
   kernels::GemmParams sizes{};
   sizes.m = request.sizes.m, sizes.n = request.sizes.n, sizes.k = request.sizes.k;
   const std::array<Copy, 2> copies = copies_of(choice, request.key.type, sizes);
@@ -310,11 +313,24 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
-  if (choice.config.family == core::Family::sm90 && params.groups > 0) return run_tensor(choice, type, params, stream);
+  const std::size_t sum_bytes = core::sum_bytes(type, params.m.value, params.n.value), record_bytes = choice.prepare ? cuda::prepare_bytes(params.groups) : 0;
+  cuda::Workspace::Lease lease;
+  if (params.groups > 0 && sum_bytes + record_bytes > 0) lease = workspace_.get(*device_, stream, sum_bytes + record_bytes);
   check_groups(choice, type, params, stream);
   if (params.groups == 0) return;
-  void* arguments[] = {&params};
-  device_->launch(*choice.kernel, ctas(*choice.kernel, params.max_ctas), stream, arguments);
+  void* const records = static_cast<char*>(lease.data) + sum_bytes;
+  if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, records, stream);
+  // The groups in their order, and then, in another launch, each row of D.
+  const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
+  kernels::SumParams sum{lease.data, columns, params.groups, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
+  const core::ProblemType before = core::before_sums(type);
+  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, 0, kernels::source_itself}; };
+  params.d = {lease.data, 0, columns * static_cast<std::int64_t>(core::dtype_size(before.d)), 0, 0, constant(columns), constant(1)};
+  params.rows.d_index = {}, params.rows.weights = nullptr;
+  run_groups(choice, before, params, records, stream);
+  const std::int64_t blocks = std::min<std::int64_t>(kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), params.max_ctas ? std::int64_t(params.max_ctas) : most_tiles);
+  void* arguments[] = {&sum};
+  if (blocks > 0) device_->launch(*choice.sum, static_cast<unsigned>(blocks), stream, arguments);
 }
 
 // Checked mode: the kernels after it look at the status that it writes.
@@ -326,19 +342,23 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
   device_->launch(*choice.check, 1, stream, arguments);
 }
 
-// Two launches, whatever the number of groups: the first writes each group's maps to workspace.
-void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* stream) const {
+// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`.
+void Engine::run_groups(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* records, void* stream) const {
+  const unsigned most = ctas(*choice.kernel, given.max_ctas);
+  if (!choice.prepare) {
+    kernels::GroupedParams params = given;
+    void* arguments[] = {&params};
+    return device_->launch(*choice.kernel, most, stream, arguments);
+  }
   const bool swap = choice.config.swap;
   const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
-  const cuda::Workspace::Lease lease = workspace_.get(*device_, stream, cuda::prepare_bytes(given.groups));
-  check_groups(choice, problem_type, given, stream);
-  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, lease.data);
+  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, records);
   void* to_prepare[] = {&prepare};
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
   kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster, given.rows};
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, ctas(*choice.kernel, given.max_ctas), stream, arguments);
+  device_->launch(*choice.kernel, most, stream, arguments);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

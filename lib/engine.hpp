@@ -31,6 +31,7 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> repack_a, repack_b;  // of operands that are copied to workspace first
   std::shared_ptr<const cuda::Kernel> prepare;             // of a grouped product by tensor maps
   std::shared_ptr<const cuda::Kernel> check;               // of groups that are checked first
+  std::shared_ptr<const cuda::Kernel> sum;                 // of rows of D that may meet
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
@@ -40,6 +41,7 @@ struct Request {
   select::Sizes sizes;       // that the choice is made for; those of the key
   const char* config = nullptr;
   const char* tune_key = nullptr;
+  std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
 };
 Request request_for(const core::Problem& problem, const char* config, const char* tune_key);
 Request request_for(const core::GroupedProblem& problem, const char* config, const char* tune_key);
@@ -101,7 +103,7 @@ class Engine {
 
  private:
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
-  void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
+  void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* records, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;

@@ -31,6 +31,8 @@ foreach(family simt sm80 sm90)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
 endforeach()
 ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "capture and replay with changes: bf16")
+ggemm_add_emulated_test("rows of D that meet" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up as on the host: bf16")
+ggemm_add_emulated_test("rows of D that meet, in order" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up in their order")
 ggemm_add_emulated_test("plans in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "a plan is captured: bf16")
 
 # --------------------------------------------------------------------------------------------------- kernels that are wrong

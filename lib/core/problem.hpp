@@ -103,6 +103,9 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
 // 16 bytes; coordinates have 31 bits.
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
 
+// Where rows of D may meet: bytes of what is computed before they are added up, m rows, in whole 256. Else 0.
+std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n);
+
 // What the kernels' check of groups needs to know. numbers: sizes, ends and indices are to be what they say, not cut to what is legal.
 kernels::GroupChecks group_checks(const ProblemType& type, bool numbers);
 

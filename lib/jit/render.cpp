@@ -67,4 +67,8 @@ Request render_repack(int element_size, bool turn, const std::string& arch) {
 
 Request render_check(const std::string& arch) { return {"ggemm_check", "check.cu", {}, arch}; }
 
+Request render_sum(int value, int d, const std::string& arch) {
+  return {core::text("ggemm_sum_rows_%s_%s", core::dtype_name(value), core::dtype_name(d)), "sum_rows.cu", {{"GG_VALUE", std::to_string(value)}, {"GG_D", std::to_string(d)}}, arch};
+}
+
 }  // namespace ggemm::jit

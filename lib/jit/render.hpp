@@ -12,6 +12,8 @@ Request render(const core::ProblemType& type, const core::Config& config, int mi
 Request render_repack(int element_size, bool turn, const std::string& arch);
 // The kernel that checks the groups of a grouped call.
 Request render_check(const std::string& arch);
+// value: what rows are added up in, d: D's.
+Request render_sum(int value, int d, const std::string& arch);
 
 // The kernel that runs before a grouped product of those.
 Request render_prepare(const std::string& arch);

@@ -105,7 +105,6 @@ struct Rule {
 
 constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
-    {[](const Query& q) { return !(q.type.grouped & core::summed_rows); }, "rows of D that may meet (d_index without d_index_unique) are added up on the host device only"},
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
     {[](const Query& q) { return !q.type.gate || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
@@ -277,7 +276,8 @@ std::int64_t static_shared_bytes(const ProblemType& given, const Config& config)
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
 
 std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
-  const Query query{type, config, facts};
+  const ProblemType kernel = core::before_sums(type);
+  const Query query{kernel, config, facts};
   const char* reason = nullptr;
   if (config.family == Family::host) reason = facts.cuda ? "needs the host device" : nullptr;
   else if (!(reason = broken(any_cuda, query))) reason = config.family == Family::simt ? broken(simt_rules, query) : config.family == Family::sm80 ? broken(sm80_rules, query) : broken(sm90_rules, query);

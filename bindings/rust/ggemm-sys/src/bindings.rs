@@ -857,7 +857,8 @@ pub struct ggemm_grouped_desc {
     pub a_rows: i64,
     /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (\[d\_rows,n/2\] of pairs), and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out
  where that is outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
- the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
+ the type that the epilogue computes in (on a CUDA device in workspace of m rows of n f32, f64 or i32, by a launch after the product's); rows of D
+ that none goes to are not written*/
     pub d_index: ggemm_source,
     /// with d\_index; else 0
     pub d_rows: i64,
@@ -1725,7 +1726,8 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
+    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch (or two or three, however many groups there are) whose sizes, strides, ends, counts and
+ pointers are read on the device when it runs.
 
  Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\], gated pairs and scales as in ggemm\_gemm; any sizes, 0 included; 0 groups are
  nothing. Of an odd n\_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm\_grouped\_form.
@@ -1733,7 +1735,8 @@ extern "C" {
  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
 
  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
- The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
+ The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written, and in
+ checked mode the status word.
 
  Stream: as ggemm\_gemm.
 
@@ -1750,7 +1753,7 @@ extern "C" {
 
  Parameter stream as in ggemm\_gemm.
 
- Returns as ggemm\_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
+ Returns as ggemm\_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status word.
 
  Since 0.1*/
     pub fn ggemm_grouped_gemm(
