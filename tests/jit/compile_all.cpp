@@ -55,6 +55,7 @@ core::DeviceFacts facts_of(const Arch& arch) {
   facts.compute_capability = arch.capability;
   facts.shared_per_block = arch.shared_per_block_kib * 1024;
   facts.shared_per_multiprocessor = arch.shared_per_multiprocessor_kib * 1024;
+  facts.multiprocessors = 132;  // as many as any cluster needs
   facts.arch = facts.name = arch.name;
   return facts;
 }
@@ -301,7 +302,8 @@ class Work {
         if (define == name) return std::stoi(value);
       return 1;
     };
-    return number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N"));
+    const bool promoted = request.root == "sm90.cu" && (number("GG_A") == GGEMM_E4M3 || number("GG_A") == GGEMM_E5M2) && number("GG_COMPUTE") != GGEMM_COMPUTE_FP8_FAST;
+    return (promoted ? 2 : 1) * number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N"));  // two sets of them where they are promoted
   }
   void count(const jit::Request& request, const Result& result) {
     Totals& t = totals_[request.arch];
