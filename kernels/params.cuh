@@ -83,12 +83,23 @@ GG_HD GemmParams transposed(const GemmParams& p) {
 // shorter, would be written past the line's end.)
 enum class TensorStore : i32 { threads, boxes, whole_boxes };
 
+// Where the clusters that take a slice of k each meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and a counter for those of all slices that have the same
+// part of D, which is 0 between launches. 1 slice: nothing is cut.
+struct SliceParams {
+  void* sums;
+  u32* arrivals;
+  i32 slices;
+  u32 reserved;
+};
+
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
 struct TensorParams {
   TensorMap a, b, d;
   GemmParams problem;
   TensorStore store;
-  u32 reserved[15];
+  u32 reserved;
+  SliceParams slices;
+  u32 filling[8];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.

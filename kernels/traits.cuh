@@ -41,6 +41,7 @@ struct Traits {
   static constexpr bool GROUPED = GG_GROUPED == 1;
   static constexpr bool GATHER = GG_GATHER == 1, SCATTER = GG_SCATTER == 1;  // rows of A, of D, lie where an index says
   static constexpr int CLUSTER_M = GG_CLUSTER_M, CLUSTER_N = GG_CLUSTER_N, CLUSTER_K = GG_CLUSTER_K;  // CTAs of a cluster down, across and along k
+  static constexpr bool SLICED = GG_SLICED == 1;                             // clusters take a slice of k each
   static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m
 };
 

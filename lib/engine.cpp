@@ -36,6 +36,18 @@ bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status;
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
+// Where clusters take a slice of k each: how many slices, and what their sums take of workspace.
+struct Slicing {
+  std::int64_t slices, bytes;
+};
+// config: as the kernel sees it; tiles: of clusters. No more slices than there are steps of k, and none where they would need more counters than there are: such a D has CTAs enough.
+Slicing slicing_of(const core::Config& c, std::int64_t tiles, std::int64_t k) {
+  const std::int64_t consumers = c.warps_m * c.warps_n / 4, cells = tiles * select::cluster(c) * consumers, steps = kernels::ceil_div(k, std::int64_t(c.tile_k) * c.cluster_k);
+  const std::int64_t slices = std::min<std::int64_t>(c.slices, steps);
+  if (slices < 2 || cells > static_cast<std::int64_t>(cuda::Workspace::most_arrivals)) return {1, 0};
+  return {slices, cells * slices * (c.tile_m * c.tile_n / consumers / kernels::finishers(c.tile_n / c.warps_n, c.cluster_k)) * std::int64_t(sizeof(float))};
+}
+
 }  // namespace
 
 Request request_for(const core::Problem& p, const char* config, const char* tune_key) {
@@ -210,25 +222,29 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
 }
 
-// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters that share a tile along k have one each.
+// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters whose CTAs share a tile along k, or that share one with others,
+// have one each.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
-  kernels::GemmParams packed = given;
-  cuda::Workspace::Lease lease;  // until the product that reads the copies is launched
-  if (choice.repack_a || choice.repack_b) lease = repack(choice, problem_type, packed, stream);
   const bool swap = choice.config.swap;
   const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
+  const std::int64_t down = swap ? given.n : given.m, across = swap ? given.m : given.n;
+  const std::int64_t tiles = kernels::ceil_div(down, c.tile_m * c.cluster_m) * kernels::ceil_div(across, c.tile_n * c.cluster_n);
+  const Slicing slicing = slicing_of(c, tiles, given.k);
+  kernels::GemmParams packed = given;
+  const cuda::Workspace::Lease lease = repack(choice, problem_type, packed, slicing.bytes, stream);  // until the product that uses it is launched
   kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? kernels::transposed(packed) : packed);
-  const std::int64_t tiles = kernels::ceil_div(params.problem.m, c.tile_m * c.cluster_m) * kernels::ceil_div(params.problem.n, c.tile_n * c.cluster_n);
-  const std::int64_t clusters = c.cluster_k > 1 ? tiles : std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
+  params.slices = {lease.data, lease.arrivals, static_cast<kernels::i32>(slicing.slices), 0};
+  const bool one_each = c.cluster_k > 1 || c.slices > 1;
+  const std::int64_t clusters = one_each ? tiles * slicing.slices : std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
   if (clusters > most_tiles / choice.kernel->cluster) fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", params.problem.m, params.problem.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
 }
 
-// Copies the operands that need it to the stream's workspace, and has `params` name the copies.
-cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const {
-  if (params.k == 0) return {};
+// Copies the operands that need it to the stream's workspace, behind the extra bytes, and has `params` name the copies.
+cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, std::int64_t extra_bytes, void* stream) const {
+  if (params.k == 0 || (extra_bytes == 0 && !choice.repack_a && !choice.repack_b)) return {};
   const core::ProblemType packed = core::packed(type);
   struct Copy {
     const cuda::Kernel* kernel;
@@ -246,7 +262,7 @@ cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemT
   const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
   const Copy copies[] = {{choice.repack_a.get(), size(type.a), &params.a, packed.major_a == core::Major::mn, params.m, params.k},
                          {choice.repack_b.get(), size(type.b), &params.b, packed.major_b == core::Major::k, params.k, params.n}};
-  std::int64_t bytes = 0;
+  std::int64_t bytes = kernels::ceil_div(extra_bytes, 256) * 256;
   for (const Copy& c : copies) {
     if (!c.kernel) continue;
     if (c.blocks_down() > most_tiles / c.blocks_across())
@@ -254,7 +270,7 @@ cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemT
     bytes += c.bytes();
   }
   cuda::Workspace::Lease lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
-  char* to = static_cast<char*>(lease.data);
+  char* to = static_cast<char*>(lease.data) + kernels::ceil_div(extra_bytes, 256) * 256;
   for (const Copy& c : copies) {
     if (!c.kernel) continue;
     const std::int64_t along = c.by_columns ? c.matrix->row_stride : c.matrix->col_stride, across = c.by_columns ? c.matrix->col_stride : c.matrix->row_stride;

@@ -99,7 +99,7 @@ class Engine {
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
-  cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
+  cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, std::int64_t extra_bytes, void* stream) const;
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
   ChoicePointer choose_for_call(const Request& request, void* stream);

@@ -5,6 +5,11 @@
 #include <cstdint>
 
 namespace ggemm::cuda {
+namespace {
+
+constexpr std::size_t head_bytes = Workspace::most_arrivals * sizeof(std::uint32_t);  // of every block: the counters
+
+}  // namespace
 
 Workspace::~Workspace() {
   // All work is complete by now, and the streams may be gone.
@@ -21,7 +26,7 @@ Workspace::Entry& Workspace::entry(void* stream) {
 
 Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes) {
   Entry& mine = entry(stream);
-  Lease lease{nullptr, std::unique_lock(mine.mutex)};
+  Lease lease{nullptr, nullptr, std::unique_lock(mine.mutex)};
   const bool capturing = device.capturing(stream);
   if (!capturing) {
     // Another stream has got the handle of one that was destroyed, perhaps before its work was done.
@@ -29,15 +34,23 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     if (mine.stream_id != id) retire(mine);
     mine.stream_id = id;
   }
-  if (mine.buffer.size() < bytes) {
+  if (mine.buffer.size() < head_bytes + bytes) {
     // By half as much again, so that rising sizes do not allocate each time.
-    Buffer larger(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
+    Buffer larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
     if (mine.captured) retire(mine);
     mine.buffer = std::move(larger);
   }
   mine.captured = mine.captured || capturing;
-  lease.data = mine.buffer.data();
+  lease.arrivals = static_cast<std::uint32_t*>(mine.buffer.data());
+  lease.data = lease.arrivals + most_arrivals;
   return lease;
+}
+
+// A block for so many bytes besides its counters.
+Buffer Workspace::allocate(const Device& device, std::size_t bytes, void* stream) {
+  Buffer block(device, head_bytes + bytes, stream);
+  device.fill(block.data(), 0, head_bytes, stream);
+  return block;
 }
 
 void Workspace::retire(Entry& entry) {

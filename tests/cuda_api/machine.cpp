@@ -78,7 +78,9 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
                               GGEMM_ACTIVATION_SILU, GGEMM_ACTIVATION_SIGMOID, GGEMM_ACTIVATION_TANH, GGEMM_ACTIVATION_CLAMP})
     if (!activation && cut(rest, std::string("_") + core::activation_name(candidate))) activation = candidate;
   const std::size_t last = rest.rfind('_');
-  core::ProblemType type = core::parse_config(rest.substr(0, last) + "_r1").type;
+  const std::size_t sliced = rest.find("_k_");  // such a kernel serves any number of slices
+  const std::string config = sliced < last ? rest.substr(0, sliced) + "_k2" + rest.substr(sliced + 2, last - sliced - 2) : rest.substr(0, last);
+  core::ProblemType type = core::parse_config(config + "_r1").type;
   for (int dtype = GGEMM_F64; dtype <= GGEMM_I32; ++dtype)
     if (rest.substr(last + 1) == core::dtype_name(dtype)) type.d = static_cast<std::uint8_t>(dtype);
   type.c = type.d;

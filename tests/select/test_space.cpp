@@ -38,6 +38,7 @@ std::vector<Broken> broken() {
   wide.d = GGEMM_F64;
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
+  const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
@@ -112,6 +113,8 @@ std::vector<Broken> broken() {
       {"clusters of three", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 3, 1), h, "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
       {"three CTAs along k", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 3), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+      {"257 slices of k", f16, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1), 257), h, "k may be cut into 256 slices, in a plain product"},
+      {"slices of a group's k", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "k may be cut into 256 slices, in a plain product"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors as it has CTAs"},
       {"sums that the ring does not hold", f16, along(tile(sm90, 256, 128, 64, 8, 1, 2), 2), h, "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
       {"three panels along n", type_of(GGEMM_F16, "tt"), cluster(tile(sm90, 128, 192, 64, 8, 1, 4), 2, 1), h, "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
@@ -195,6 +198,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
       config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
+      config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 2, 256, 257}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
     // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.
