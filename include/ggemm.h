@@ -132,7 +132,8 @@ typedef enum ggemm_log_level {
  *  held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `message` lives as long as the call. */
 typedef void (*ggemm_log_fn)(void* user, ggemm_log_level level, const char* message);
 /** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- *  during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. It must not use the context. Not used by the host device. */
+ *  during the capture of that stream; tuning needs memory, and so do products whose operands are copied first and grouped ones. What plans and ggemm_prepare reserve is asked for on a stream of the library's,
+ *  and given back on NULL. It must not use the context. Not used by the host device. */
 typedef int32_t (*ggemm_allocate_fn)(void* user, size_t bytes, void* stream, void** out_pointer);
 /** Gives back what ggemm_allocate_fn gave. */
 typedef void (*ggemm_deallocate_fn)(void* user, void* pointer, size_t bytes, void* stream);
@@ -246,6 +247,10 @@ typedef enum ggemm_compute {
   /** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
    *  added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default. */
   GGEMM_COMPUTE_FP8_FAST = 2,
+  /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
+   *  six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
+   *  multiply as by default. @since 0.1 */
+  GGEMM_COMPUTE_F32_ACCURATE = 3,
   GGEMM_COMPUTE_FORCE32 = 0x7fffffff
 } ggemm_compute;
 
@@ -536,9 +541,10 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
  *  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  *  `stream` is ignored.
- *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED, and so is workspace that this stream has not needed before: operands off
- *  the fast path (see ggemm_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. Replays of such a
- *  graph use it too, so they must not run beside other calls on the stream that was captured, nor beside replays of other graphs that were captured on it.
+ *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED, and so is workspace that is not there: operands off the fast path (see
+ *  ggemm_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. A captured stream that has too little
+ *  takes, for good, what ggemm_prepare and plans reserve. Replays of such a graph use that memory too, so they must not run beside other calls on the stream that was
+ *  captured, nor beside replays of other graphs that were captured on it.
  *  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
  *  @param context its device runs the product. @param desc the problem. @param args the operands, and other sizes if they are given. @param stream see above.
  *  @retval GGEMM_ERROR_ARGUMENT a field is wrong: the text names it and its values.
@@ -556,7 +562,7 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
  *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
  *  Stream: as ggemm_gemm.
- *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, so one such call must have been made on this stream before.
+ *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm_prepare and plans reserve.
  *  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
@@ -567,7 +573,9 @@ GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_gr
 /* ------------------------------------------------------------------------------------------------------------- plans */
 
 /** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. The sizes of the description make the choice; a run may bring others.
- *  Capture: there is no stream to ask about, so it compiles and loads even while one is captured, and leaves the capture intact.
+ *  Capture: there is no stream to ask about, so it compiles, loads and allocates even while one is captured, and leaves the capture intact. What workspace the problem
+ *  takes is reserved for streams that are captured before they had as much: for 8 of them, or as many as 64 MiB serve, but for one at least; each further plan, and
+ *  ggemm_prepare, makes up for what was taken. It is freed with the context.
  *  Lifetime: until ggemm_plan_destroy, which must come before the context's end. `desc` and its texts are not looked at after the return; device arrays that a
  *  grouped description names are looked at by every run.
  *  @param out_plan receives the plan; NULL on failure.
@@ -578,7 +586,8 @@ GGEMM_API ggemm_status ggemm_plan_create(ggemm_context* context, const ggemm_gem
 GGEMM_API ggemm_status ggemm_plan_create_grouped(ggemm_context* context, const ggemm_grouped_desc* desc, ggemm_plan** out_plan);
 /** D = act(alpha scale A B + beta C + bias), as ggemm_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
  *  args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm_gemm.
- *  Shapes, Units, Memory, Stream: as ggemm_gemm. Capture: allowed, and never GGEMM_ERROR_NOT_PREPARED where all is on the fast path. Threads: any; one plan may run in
+ *  Shapes, Units, Memory, Stream: as ggemm_gemm. Capture: allowed, and never GGEMM_ERROR_NOT_PREPARED where operands are as aligned as described and sizes no
+ *  larger, but where more streams are captured than workspace is reserved for. Threads: any; one plan may run in
  *  many at once.
  *  @retval GGEMM_ERROR_ARGUMENT also if the plan is of a grouped problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream);
@@ -641,8 +650,8 @@ GGEMM_API ggemm_status ggemm_plan_config(const ggemm_plan* plan, ggemm_config* o
  *  only. `what` lives as long as the call. */
 typedef int32_t (*ggemm_progress_fn)(void* user, size_t done, size_t total, const char* what);
 
-/** Compiles and loads the kernels of many problems at once, in as many threads as the context may use; runs nothing. A problem that fails does not stop the others.
- *  Capture: as ggemm_plan_create: it compiles and loads, and leaves captures intact.
+/** Compiles and loads the kernels of many problems at once, in as many threads as the context may use, and reserves workspace as plans do; runs nothing. A problem that fails does not stop the others.
+ *  Capture: as ggemm_plan_create: it compiles, loads and allocates, and leaves captures intact.
  *  @param problems `count` of them; may be NULL when count is 0. @param progress may be NULL. @param user handed to `progress`.
  *  @retval GGEMM_ERROR_CANCELLED what was finished by then stays.
  *  @retval as ggemm_plan_create, of the problem that failed first. A description that is wrong is found before anything is compiled. @since 0.1 */

@@ -72,7 +72,7 @@ struct Plain {
   const Params& p;
   DepthPart depth;  // this CTA's
 
-  GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, static_cast<i32>(ceil_div(params.problem.k, T::BK))} {
+  GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, Mainloop::depth(params.problem.k)} {
     if constexpr (T::CLUSTER_K > 1 || T::SLICED) {
       const i32 rank = T::CLUSTER_K > 1 ? static_cast<i32>(ptx::cluster_rank()) : 0, slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
       depth = depth_part(depth.tiles, static_cast<i32>(slices()) * T::CLUSTER_K, slice * T::CLUSTER_K + rank);
@@ -86,7 +86,7 @@ struct Plain {
     ptx::tensor_prefetch(p.b);
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, depth.first, depth.tiles);
+    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
@@ -105,7 +105,7 @@ struct Grouped {
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
   GG_DEVICE void init() const { board.init(); }
-  GG_DEVICE static i32 tiles(const TileNote& note) { return static_cast<i32>(ceil_div(note.facts.problem.k, T::BK)); }
+  GG_DEVICE static i32 tiles(const TileNote& note) { return Mainloop::depth(note.facts.problem.k); }
 
   GG_DEVICE void produce(const Cta& cta) const {
     Mainloop::Cursor at;
@@ -121,7 +121,7 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
       if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, cta.ring, at, cta.slots, row, column, depth);
-      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth);
+      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth, depth);
       else at.skip(depth);
       board.release(next);
     }

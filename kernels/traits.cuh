@@ -33,6 +33,7 @@ struct Traits {
   static constexpr bool BLOCK_SCALED = scaled_by_blocks(SCALE_A) || scaled_by_blocks(SCALE_B);  // the mainloop brings its sums scaled so
   static constexpr u32 GROUP_SHAPE = group_shape(SCALE_A, SCALE_B, GATE);
   static constexpr bool TF32 = GG_COMPUTE == 1;
+  static constexpr bool TERMS = GG_COMPUTE == 3 && GG_A == 4;  // A and B are terms of f32 operands
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
   static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row
   static constexpr int BM = GG_BM, BN = GG_BN, BK = GG_BK;

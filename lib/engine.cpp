@@ -36,18 +36,6 @@ bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status;
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
-// Where clusters take a slice of k each: how many slices, and what their sums take of workspace.
-struct Slicing {
-  std::int64_t slices, bytes;
-};
-// config: as the kernel sees it; tiles: of clusters. No more slices than there are steps of k, and none where they would need more counters than there are: such a D has CTAs enough.
-Slicing slicing_of(const core::Config& c, std::int64_t tiles, std::int64_t k) {
-  const std::int64_t consumers = c.warps_m * c.warps_n / 4, cells = tiles * select::cluster(c) * consumers, steps = kernels::ceil_div(k, std::int64_t(c.tile_k) * c.cluster_k);
-  const std::int64_t slices = std::min<std::int64_t>(c.slices, steps);
-  if (slices < 2 || cells > static_cast<std::int64_t>(cuda::Workspace::most_arrivals)) return {1, 0};
-  return {slices, cells * slices * (c.tile_m * c.tile_n / consumers / kernels::finishers(c.tile_n / c.warps_n, c.cluster_k)) * std::int64_t(sizeof(float))};
-}
-
 }  // namespace
 
 Request request_for(const core::Problem& p, const char* config, const char* tune_key) {
@@ -111,7 +99,7 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
-  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr, nullptr};
+  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr};
   if (config.family == core::Family::host) return choice;
   choice.kernel = load(jit::render(type, config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
@@ -120,13 +108,10 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
     return choice;
   }
-  const std::uint8_t copied = core::repacked_operands(type);
-  const auto repack = [&](std::uint8_t operand, std::uint8_t turned, int dtype) {
-    if (!(copied & operand)) return std::shared_ptr<const cuda::Kernel>();
-    return load(jit::render_repack(static_cast<int>(core::dtype_size(dtype)), copied & turned, facts().arch), kernels::repack_threads, 0, 1, may_load);
-  };
-  choice.repack_a = repack(core::operand_a, core::strided_a, type.a);
-  choice.repack_b = repack(core::operand_b, core::strided_b, type.b);
+  if (core::repacked_operands(type)) {
+    const int size = static_cast<int>(core::dtype_size(type.a));
+    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);
+  }
   return choice;
 }
 
@@ -179,6 +164,12 @@ ChoicePointer Engine::choose(const Request& request, bool may_load) {
   return choices_.get(request.key, [&] { return make_choice(request, true); });
 }
 
+ChoicePointer Engine::choose_ahead(const Request& request) {
+  ChoicePointer choice = choose(request, true);
+  if (device_) workspace_.reserve(*device_, workspace_bytes(*choice, request));
+  return choice;
+}
+
 ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
   if (auto found = choices_.find(request.key)) return found;
   return choose(request, !(device_ && device_->capturing(stream)));
@@ -222,65 +213,10 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
 }
 
-// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters whose CTAs share a tile along k, or that share one with others,
-// have one each.
-void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
-  const bool swap = choice.config.swap;
-  const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
-  const core::Config c = swap ? core::transposed(choice.config) : choice.config;
-  const std::int64_t down = swap ? given.n : given.m, across = swap ? given.m : given.n;
-  const std::int64_t tiles = kernels::ceil_div(down, c.tile_m * c.cluster_m) * kernels::ceil_div(across, c.tile_n * c.cluster_n);
-  const Slicing slicing = slicing_of(c, tiles, given.k);
-  kernels::GemmParams packed = given;
-  const cuda::Workspace::Lease lease = repack(choice, problem_type, packed, slicing.bytes, stream);  // until the product that uses it is launched
-  kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? kernels::transposed(packed) : packed);
-  params.slices = {lease.data, lease.arrivals, static_cast<kernels::i32>(slicing.slices), 0};
-  const bool one_each = c.cluster_k > 1 || c.slices > 1;
-  const std::int64_t clusters = one_each ? tiles * slicing.slices : std::min<std::int64_t>(tiles, choice.kernel->resident_ctas / choice.kernel->cluster);
-  if (clusters > most_tiles / choice.kernel->cluster) fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", params.problem.m, params.problem.n, c.tile_m, c.tile_n, choice.kernel->cluster);
-  void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
-}
-
-// Copies the operands that need it to the stream's workspace, behind the extra bytes, and has `params` name the copies.
-cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, std::int64_t extra_bytes, void* stream) const {
-  if (params.k == 0 || (extra_bytes == 0 && !choice.repack_a && !choice.repack_b)) return {};
-  const core::ProblemType packed = core::packed(type);
-  struct Copy {
-    const cuda::Kernel* kernel;
-    std::int64_t size;
-    kernels::Matrix* matrix;
-    bool by_columns;  // lines are columns of the operand
-    std::int64_t rows, columns;
-    std::int64_t lines() const { return by_columns ? columns : rows; }
-    std::int64_t length() const { return by_columns ? rows : columns; }
-    std::int64_t pitch() const { return kernels::ceil_div(length() * size, 16) * 16 / size; }
-    std::int64_t bytes() const { return kernels::ceil_div(lines() * pitch() * size, 256) * 256; }
-    std::int64_t blocks_down() const { return kernels::ceil_div(lines(), kernels::repack_lines); }
-    std::int64_t blocks_across() const { return kernels::ceil_div(length() * size, kernels::repack_bytes); }
-  };
-  const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
-  const Copy copies[] = {{choice.repack_a.get(), size(type.a), &params.a, packed.major_a == core::Major::mn, params.m, params.k},
-                         {choice.repack_b.get(), size(type.b), &params.b, packed.major_b == core::Major::k, params.k, params.n}};
-  std::int64_t bytes = kernels::ceil_div(extra_bytes, 256) * 256;
-  for (const Copy& c : copies) {
-    if (!c.kernel) continue;
-    if (c.blocks_down() > most_tiles / c.blocks_across())
-      fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^31 blocks to copy", static_cast<long long>(c.rows), static_cast<long long>(c.columns));
-    bytes += c.bytes();
-  }
-  cuda::Workspace::Lease lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
-  char* to = static_cast<char*>(lease.data) + kernels::ceil_div(extra_bytes, 256) * 256;
-  for (const Copy& c : copies) {
-    if (!c.kernel) continue;
-    const std::int64_t along = c.by_columns ? c.matrix->row_stride : c.matrix->col_stride, across = c.by_columns ? c.matrix->col_stride : c.matrix->row_stride;
-    kernels::RepackParams params_of_copy{c.matrix->data, across, along, to, c.pitch(), c.lines(), c.length()};
-    void* arguments[] = {&params_of_copy};
-    device_->launch(*c.kernel, static_cast<unsigned>(c.blocks_down() * c.blocks_across()), stream, arguments);
-    *c.matrix = c.by_columns ? kernels::Matrix{to, 1, c.pitch()} : kernels::Matrix{to, c.pitch(), 1};
-    to += c.bytes();
-  }
-  return lease;
+// What any call of the request's class takes at most: its sizes are the largest of the class.
+std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
+  if (choice.config.family != core::Family::sm90) return 0;
+  return request.key.type.grouped ? cuda::prepare_bytes(request.sizes.groups) : tensor_workspace_bytes(choice, request);
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
@@ -334,7 +270,7 @@ void Engine::prepare(const std::vector<Request>& requests, const std::function<b
   const auto work = [&] {
     for (std::size_t i; !stop && (i = next++) < requests.size();) {
       try {
-        outcomes[i].what = core::config_name(requests[i].key.type, choose(requests[i], true)->config);
+        outcomes[i].what = core::config_name(requests[i].key.type, choose_ahead(requests[i])->config);
       } catch (...) {
         outcomes[i].error = std::current_exception();
       }

@@ -28,9 +28,9 @@ struct Choice {
   core::Config config{};
   const char* origin = "";                     // "forced", "tuned", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
-  std::shared_ptr<const cuda::Kernel> repack_a, repack_b;  // of operands that are copied to workspace first
-  std::shared_ptr<const cuda::Kernel> prepare;             // of a grouped product by tensor maps
-  std::shared_ptr<const cuda::Kernel> check;               // of groups that are checked first
+  std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
+  std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
+  std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
@@ -70,8 +70,10 @@ class Engine {
 
   // The configuration and kernel for a request. may_load false: only what is in memory, else GGEMM_ERROR_NOT_PREPARED.
   ChoicePointer choose(const Request& request, bool may_load);
-  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more for
-  // each operand that is copied first; with an empty D it is nothing.
+  // The same ahead of calls: loads, and reserves the workspace that a stream needs which is captured first.
+  ChoicePointer choose_ahead(const Request& request);
+  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more where
+  // operands are copied first; with an empty D it is nothing.
   void call(const Request& request, const kernels::GemmParams& params, void* stream);
   void call(const Request& request, const kernels::GroupedParams& params, void* stream);
   void run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const;
@@ -99,7 +101,8 @@ class Engine {
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
-  cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, std::int64_t extra_bytes, void* stream) const;
+  std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
+  std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
   ChoicePointer choose_for_call(const Request& request, void* stream);

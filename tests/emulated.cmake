@@ -25,10 +25,16 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
                         i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1x2_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
+# f32 by terms, whose copies are another kernel's; k that ends within a tile, slices of its six products; what is not finite.
+foreach(config IN ITEMS f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 f32x3_f32x3_f32_nt_128x64x64_w8x1_s2_c2x1_r2 f32x3_f32x3_f32_nn_64x64x64_w4x1_s4_c1x1x4_k3_r1 f32x3_f32x3_f32_tt_16x64x64_w1x4_s4_c1x1_swap_r1)
+  ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 6 --sizes 90x150x130 --repeat 2)
+endforeach()
+ggemm_add_emulated_kernels("copies" 4 --family sm90 --dtype i8 --per-kernel 6 --sizes 300x333x517)
 foreach(family simt sm80 sm90)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
 endforeach()
 ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "capture and replay with changes: bf16")
+ggemm_add_emulated_test("plans in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "a plan is captured: bf16")
 
 # --------------------------------------------------------------------------------------------------- kernels that are wrong
 # Each change must be noticed, by the emulator or in the result: else the tests above see less than they should.

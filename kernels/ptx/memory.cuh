@@ -32,6 +32,13 @@ GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   return v;
 }
 
+// Four of the 8 bytes of high:low, by the numbers in the selector's digits, the lowest first. PTX ISA, "prmt".
+GG_DEVICE u32 permute(u32 low, u32 high, u32 selector) {
+  u32 v;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(selector));
+  return v;
+}
+
 // x, of which the compiler knows nothing: what follows from it is computed here anew, not kept in registers from before.
 GG_DEVICE int renewed(int x) {
   asm volatile("" : "+r"(x));

@@ -12,7 +12,7 @@ ggemm_plan* make_plan(ggemm_context* context, const Desc* desc) {
   Engine& engine = required(context, "context").engine;
   const Desc d = import(desc, "desc");
   const auto problem = core::check_problem(d);
-  return new ggemm_plan{engine, problem, engine.choose(request_for(problem, d.config, d.tune_key), true)};
+  return new ggemm_plan{engine, problem, engine.choose_ahead(request_for(problem, d.config, d.tune_key))};
 }
 
 template <class Problem>

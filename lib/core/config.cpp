@@ -13,10 +13,13 @@ namespace {
 
 constexpr const char* families[] = {"host", "simt", "sm80", "sm90"};
 
+// What stands for both dtypes under a compute mode of f32 inputs; nullptr for the others.
+const char* compute_word(int compute) { return compute == GGEMM_COMPUTE_TF32 ? "tf32" : compute == GGEMM_COMPUTE_F32_ACCURATE ? "f32x3" : nullptr; }
+
 std::string problem_part(const ProblemType& type) {
-  const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
-  const char* a = tf32 ? "tf32" : dtype_name(type.a);
-  const char* b = tf32 ? "tf32" : dtype_name(type.b);
+  const char* const word = compute_word(type.compute);
+  const char* a = word ? word : dtype_name(type.a);
+  const char* b = word ? word : dtype_name(type.b);
   return text("%s_%s_%s_%c%c", a, b, sum_name(type.sum), type.major_a == Major::k ? 't' : 'n', type.major_b == Major::k ? 'n' : 't');
 }
 
@@ -61,10 +64,11 @@ std::vector<int> numbers(std::string_view name, std::string_view part, char pref
 }
 
 int read_dtype(std::string_view name, std::string_view part, ProblemType& type) {
-  if (part == "tf32") {
-    type.compute = GGEMM_COMPUTE_TF32;
-    return GGEMM_F32;
-  }
+  for (const int compute : {GGEMM_COMPUTE_TF32, GGEMM_COMPUTE_F32_ACCURATE})
+    if (part == compute_word(compute)) {
+      type.compute = static_cast<std::uint8_t>(compute);
+      return GGEMM_F32;
+    }
   for (int dtype = GGEMM_F64; dtype <= GGEMM_I8; ++dtype)
     if (part == dtype_name(dtype)) return dtype;
   bad_name(name, part, "a dtype of A or B");
@@ -104,8 +108,8 @@ ParsedConfig parse_config(std::string_view name) {
          expected);
   out.type.a = static_cast<std::uint8_t>(read_dtype(name, parts[1], out.type));
   out.type.b = static_cast<std::uint8_t>(read_dtype(name, parts[2], out.type));
-  if ((parts[1] == "tf32") != (parts[2] == "tf32"))
-    bad_name(name, name.substr(parts[0].size() + 1, parts[1].size() + 1 + parts[2].size()), "a pair of dtypes: either A and B are both tf32, or neither is");
+  if (out.type.compute && parts[1] != parts[2])
+    bad_name(name, name.substr(parts[0].size() + 1, parts[1].size() + 1 + parts[2].size()), "a pair of dtypes: either A and B are both tf32 (f32x3), or neither is");
   int sum = -1;
   for (int i = 0; i < 3; ++i)
     if (parts[3] == sum_name(static_cast<Sum>(i))) sum = i;
@@ -143,10 +147,12 @@ ProblemType packed(const ProblemType& type) {
   ProblemType out = type;
   if (dtype_size(type.a) != 2) out.major_a = Major::k;
   if (dtype_size(type.b) != 2) out.major_b = Major::k;
+  if (by_terms(type)) out.a = out.b = GGEMM_BF16, out.major_a = type.major_a, out.major_b = type.major_b;
   return out;
 }
 
 std::uint8_t repacked_operands(const ProblemType& type) {
+  if (by_terms(type)) return operand_a | operand_b;
   const ProblemType p = packed(type);
   constexpr int turned_a = operand_a | strided_a, turned_b = operand_b | strided_b;
   return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));

@@ -35,7 +35,7 @@ void* allocate_by_caller(const Allocator& allocator, std::size_t bytes, void* st
 
 Buffer::Buffer(const Device& device, std::size_t bytes, void* stream) : device_(&device), size_(bytes), stream_(stream) {
   if (bytes == 0) return;
-  if (device.capturing(stream)) core::fail(GGEMM_ERROR_NOT_PREPARED, "%zu bytes of device memory are needed, but the stream is being captured", bytes);
+  if (device.capturing(stream)) core::fail(GGEMM_ERROR_NOT_PREPARED, "%zu bytes of device memory are needed, but the stream is being captured: ggemm_prepare and plans reserve them before", bytes);
   const OpenDevice& open = *device.impl_;
   const ColdScope scope(open);
   scope.require();

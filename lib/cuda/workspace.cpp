@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace ggemm::cuda {
 namespace {
@@ -35,9 +37,11 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     mine.stream_id = id;
   }
   if (mine.buffer.size() < head_bytes + bytes) {
+    Buffer larger = capturing ? spare(bytes) : Buffer();
     // By half as much again, so that rising sizes do not allocate each time.
-    Buffer larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
-    if (mine.captured) retire(mine);
+    if (!larger.data()) larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
+    // Freeing is stream-ordered too, and so no part of a capture.
+    if (mine.captured || capturing) retire(mine);
     mine.buffer = std::move(larger);
   }
   mine.captured = mine.captured || capturing;
@@ -51,6 +55,34 @@ Buffer Workspace::allocate(const Device& device, std::size_t bytes, void* stream
   Buffer block(device, head_bytes + bytes, stream);
   device.fill(block.data(), 0, head_bytes, stream);
   return block;
+}
+
+void Workspace::reserve(const Device& device, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > reserved_) {
+    spares_.clear();
+    reserved_ = bytes;
+  }
+  const std::size_t wanted = bytes == 0 ? 0 : std::clamp<std::size_t>(most_spare_bytes / reserved_, 1, most_spares);
+  if (spares_.size() >= wanted) return;
+  // On a stream of our own, as the caller's may be captured; it is waited for, so that any other may use the memory.
+  const std::unique_ptr<void, std::function<void(void*)>> stream(device.create_stream(), [&](void* s) { device.destroy_stream(s); });
+  std::vector<Buffer> more;
+  for (std::size_t i = spares_.size(); i < wanted; ++i) more.push_back(allocate(device, reserved_, stream.get()));
+  device.synchronize(stream.get());
+  for (Buffer& buffer : more) {
+    buffer.forget_stream();
+    spares_.push_back(std::move(buffer));
+  }
+}
+
+// One of the reserved blocks, or nothing.
+Buffer Workspace::spare(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (spares_.empty() || reserved_ < bytes) return {};
+  Buffer taken = std::move(spares_.back());
+  spares_.pop_back();
+  return taken;
 }
 
 void Workspace::retire(Entry& entry) {

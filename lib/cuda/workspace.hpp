@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cuda/device.hpp"
 
@@ -26,8 +27,13 @@ class Workspace {
 
   ~Workspace();
   // At least `bytes` (aligned to 256) for work that is launched on `stream`. It grows outside capture only: a captured stream that has too little gets
-  // GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
+  // what was reserved, for good, or GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
   Lease get(const Device& device, void* stream, std::size_t bytes);
+
+  // Sees to memory for streams that are captured with too little of their own: blocks of so many bytes, or of the most that was ever reserved, for `most_spares` streams,
+  // for fewer where those would take more than `most_spare_bytes`, but for one at least.
+  void reserve(const Device& device, std::size_t bytes);
+  static constexpr std::size_t most_spares = 8, most_spare_bytes = std::size_t(64) << 20;
 
  private:
   struct Entry {
@@ -40,11 +46,14 @@ class Workspace {
   using Key = std::pair<void*, std::thread::id>;
   Entry& entry(void* stream);
   static Buffer allocate(const Device& device, std::size_t bytes, void* stream);
+  Buffer spare(std::size_t bytes);
   void retire(Entry& entry);
 
-  std::mutex mutex_;  // of the two below, not of the entries
+  std::mutex mutex_;  // of those below, not of the entries
   std::map<Key, Entry> entries_;
   std::list<Buffer> retired_;  // that a graph, or work of a stream that is gone, may still use
+  std::vector<Buffer> spares_;  // of reserved_ bytes each, in no stream's order
+  std::size_t reserved_ = 0;
 };
 
 }  // namespace ggemm::cuda

@@ -90,7 +90,8 @@ constexpr Row rows[] = {
 };
 
 int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
-int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(type.a)); }
+// As tensor cores get it.
+int size_a(const ProblemType& type) { return core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
 
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
@@ -202,9 +203,11 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
        const int a = q.type.a, b = q.type.b;
-       return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32)));
+       return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && (q.type.compute == GGEMM_COMPUTE_TF32 || core::by_terms(q.type)))));
      },
-     "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
+     "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
+    {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
+    {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
     {[](const Query& q) { return !promoted(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == kernels::scale_block); },
      "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread"},

@@ -29,6 +29,9 @@ TEST_CASE("config: names are as the manual shows them") {
   core::ProblemType tf32 = type_of(GGEMM_F32, GGEMM_F32, core::Major::mn, core::Major::mn);
   tf32.compute = GGEMM_COMPUTE_TF32;
   CHECK(core::config_name(tf32, {32, 128, 32, 1, core::Family::sm80, 1, 4, 4}) == "sm80_tf32_tf32_f32_nt_32x128x32_w1x4_s4_r1");
+  core::ProblemType terms = tf32;
+  terms.compute = GGEMM_COMPUTE_F32_ACCURATE;
+  CHECK(core::config_name(terms, {128, 128, 64, 1, core::Family::sm90, 8, 1, 6, 1, 1, 1}) == "sm90_f32x3_f32x3_f32_nt_128x128x64_w8x1_s6_c1x1_r1");
   const core::ProblemType mixed = type_of(GGEMM_I8, GGEMM_F64, core::Major::mn, core::Major::k);
   CHECK(core::config_name(mixed, {64, 64, 16, 2, core::Family::simt, 2, 2, 2}) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_r2");
   const core::ProblemType fp8 = type_of(GGEMM_E4M3, GGEMM_E5M2, core::Major::k, core::Major::mn);
@@ -62,7 +65,7 @@ TEST_CASE("config: every name of the table, for every type, is read back as what
     }
   }
   CHECK(names == 4 * rows);
-  CHECK(rows >= 400 * 10);
+  CHECK(rows >= 408 * 10);
 }
 
 TEST_CASE("config: the raster group and the number of slices are no part of a kernel's name, everything else is") {
@@ -131,6 +134,8 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm80_f32_tf32_f32_tn_128x256x64_w2x4_s3_r8", "f32_tf32", "a pair of dtypes"},
       {"simt_bf16_tf32_f32_tn_128x256x64_w2x4_s3_r8", "bf16_tf32", "a pair of dtypes"},
       {"host_tf32_i8_f32_tn", "tf32_i8", "a pair of dtypes"},
+      {"host_tf32_f32x3_f32_tn", "tf32_f32x3", "a pair of dtypes"},
+      {"host_f32x3_f32_f32_tn", "f32x3_f32", "a pair of dtypes"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_2x4_s3_r8", "2x4", "warps"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2_s3_r8", "w2", "warps"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4x1_s3_r8", "w2x4x1", "warps"},

@@ -84,7 +84,7 @@ TEST_CASE("Nothing is allocated on a capturing stream") {
   begin_capture(stream, global);
   const core::Error error = error_of([&] { cuda::Buffer(*rig.device, 1234, stream); });
   CHECK(error.status() == GGEMM_ERROR_NOT_PREPARED);
-  CHECK(error.text() == "1234 bytes of device memory are needed, but the stream is being captured");
+  CHECK(error.text() == "1234 bytes of device memory are needed, but the stream is being captured: ggemm_prepare and plans reserve them before");
   CHECK(driver().capture_calls() == 0);
   REQUIRE(end_capture(stream, &graph) == 0);
   REQUIRE(driver().symbol<int(void*)>("cuGraphDestroy")(graph) == 0);

@@ -30,8 +30,9 @@ bool prepares(const std::string& kernel) { return kernel == "ggemm_prepare"; }
 
 bool repacks(const std::string& kernel) { return kernel.starts_with("ggemm_repack_"); }
 
-// Copies as kernels/repack.cu does.
-void repack(const std::string& kernel, const kernels::RepackParams& p) {
+// Copies an operand as kernels/repack.cu does.
+void repack(const std::string& kernel, const kernels::CopyParams& p) {
+  if (!p.blocks) return;
   const auto size = static_cast<std::size_t>(kernel.at(std::strlen("ggemm_repack_")) - '0');
   for (std::int64_t line = 0; line < p.lines; ++line)
     for (std::int64_t at = 0; at < p.length; ++at)
@@ -135,7 +136,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
   const std::string kernel = launch->kernel;
   try {
     if (repacks(kernel)) {
-      repack(kernel, *static_cast<const kernels::RepackParams*>(launch->parameters[0]));
+      for (const kernels::CopyParams& copy : static_cast<const kernels::RepackParams*>(launch->parameters[0])->copies) repack(kernel, copy);
       return 1.0;
     }
     if (kernel == checker) {

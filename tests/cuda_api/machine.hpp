@@ -54,6 +54,7 @@ class Stream {
     REQUIRE(driver().symbol<int(void**, unsigned)>("cuStreamCreate")(&stream_, 0) == 0);
   }
   ~Stream() {
+    driver().symbol<int(void*)>("cuCtxSetCurrent")(context_);  // another stream's end may have come before
     driver().symbol<int(void*)>("cuStreamDestroy_v2")(stream_);
     driver().symbol<int(void*)>("cuCtxSetCurrent")(nullptr);
     driver().symbol<int(int)>("cuDevicePrimaryCtxRelease_v2")(0);

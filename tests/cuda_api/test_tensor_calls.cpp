@@ -2,6 +2,7 @@
 // Calls that a kernel with tensor maps serves: what it is handed, and what becomes of operands that such maps cannot describe.
 #include <algorithm>
 #include <atomic>
+#include <list>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -163,6 +164,7 @@ TEST_CASE("During capture workspace is not allocated, and what a graph was given
     const ContextPointer context = make_context(cuda_options(no_folder));
     Bytes p(plain_config, 1);
     ggemm_plan* plan = nullptr;
+    // A plan does not know the address of A, which lies off the fast path: neither kernel nor memory for its copy are there.
     REQUIRE(ggemm_plan_create(context.get(), &p.desc, &plan) == GGEMM_OK);
     stream.begin(1);
     CHECK(ggemm_gemm(context.get(), &p.desc, &p.args, stream.get()) == GGEMM_ERROR_NOT_PREPARED);
@@ -175,6 +177,94 @@ TEST_CASE("During capture workspace is not allocated, and what a graph was given
     stream.end();
     stream.drop_graph();
     ggemm_plan_destroy(plan);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("A plan, and ggemm_prepare, reserve the workspace of eight streams that are captured first") {
+  nvrtc_or_skip();
+  Machine machine;
+  for (const bool planned : {true, false}) {
+    const std::string no_folder;
+    std::list<Stream> streams(9);
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    Bytes p(plain_config);
+    p.desc.a.row_stride = Bytes::k - 1;  // which tensor maps do not reach, and the description says so
+    p.desc.k = Bytes::k - 1;
+    const ggemm_problem problem{&p.desc, nullptr};
+    ggemm_plan* plan = nullptr;
+    const auto ready = [&] {
+      if (!planned) return ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr);
+      ggemm_plan_destroy(plan);
+      return ggemm_plan_create(context.get(), &p.desc, &plan);
+    };
+    const auto captured = [&](Stream& stream) {
+      const long before = driver().calls("cuMemAllocAsync") + driver().calls("cuMemAlloc_v2");
+      stream.begin(0);
+      const ggemm_status status = planned ? ggemm_plan_run(plan, &p.args, stream.get()) : ggemm_gemm(context.get(), &p.desc, &p.args, stream.get());
+      CHECK(driver().capture_calls() == 0);
+      stream.end();
+      CHECK(driver().calls("cuMemAllocAsync") + driver().calls("cuMemAlloc_v2") == before);
+      return status;
+    };
+    REQUIRE(ready() == GGEMM_OK);
+    int number = 0;
+    for (Stream& stream : streams) {
+      INFO("stream " << number << ": " << ggemm_last_error());
+      CHECK(captured(stream) == (number++ < 8 ? GGEMM_OK : GGEMM_ERROR_NOT_PREPARED));
+      stream.drop_graph();
+    }
+    check_sentence({"captured", "ggemm_prepare"});
+    // A stream has what it took; the ninth gets some when more is reserved.
+    CHECK(captured(streams.front()) == GGEMM_OK);
+    streams.front().drop_graph();
+    REQUIRE(ready() == GGEMM_OK);
+    CHECK(captured(streams.back()) == GGEMM_OK);
+    streams.back().replay();
+    driver().wait();
+    std::int32_t sum = 0;
+    for (std::int64_t l = 0; l < p.desc.k; ++l) sum += p.a[3 * p.desc.k + l] * p.b[5 * Bytes::k + l];
+    CHECK(p.d[3 * Bytes::n + 5] == sum);
+    streams.back().drop_graph();
+    ggemm_plan_destroy(plan);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("A captured stream whose workspace was enough before takes a larger block, and its graphs keep theirs") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    Stream stream;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    Bytes p(plain_config);
+    p.desc.a.row_stride = Bytes::k - 1;
+    p.desc.k = Bytes::k - 1;
+    const ggemm_problem problem{&p.desc, nullptr};
+    const auto call = [&](std::int64_t m) {
+      p.desc.m = m;
+      return ggemm_gemm(context.get(), &p.desc, &p.args, stream.get());
+    };
+    REQUIRE(call(1) == GGEMM_OK);
+    driver().wait();
+    for (const std::int64_t m : {2, 70}) {
+      p.desc.m = m;
+      REQUIRE(ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr) == GGEMM_OK);
+    }
+    std::fill_n(p.d, Bytes::m * Bytes::n, 77);
+    stream.begin(0);
+    CHECK(call(2) == GGEMM_OK);
+    CHECK(call(70) == GGEMM_OK);
+    CHECK(driver().capture_calls() == 0);
+    stream.end();
+    CHECK(call(70) == GGEMM_OK);
+    stream.replay();
+    driver().wait();
+    std::int32_t sum = 0;
+    for (std::int64_t l = 0; l < p.desc.k; ++l) sum += p.a[69 * p.desc.k + l] * p.b[99 * Bytes::k + l];
+    CHECK(p.d[69 * Bytes::n + 99] == sum);
+    stream.drop_graph();
   }
   machine.check_clean();
 }

@@ -167,7 +167,10 @@ TEST_CASE("model: tensor cores are preferred where they serve the problem") {
       INFO(core::dtype_name(type.a) << " on sm_" << capability);
       CHECK(best(select::rank(type, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::sm80));
     }
-    CHECK(best(select::rank(type_of(GGEMM_F32), {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
+    core::ProblemType accurate = type_of(GGEMM_F32);
+    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
+    accurate.compute = GGEMM_COMPUTE_F32_ACCURATE;
+    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::simt));
   }
 }
 

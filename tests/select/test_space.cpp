@@ -36,6 +36,10 @@ std::vector<Broken> broken() {
   endless.unreachable = core::too_long;
   grouped.grouped = 1;
   wide.d = GGEMM_F64;
+  core::ProblemType terms = f32;
+  terms.compute = GGEMM_COMPUTE_F32_ACCURATE;
+  core::ProblemType terms_of_groups = terms;
+  terms_of_groups.grouped = 1;
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
@@ -92,7 +96,9 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
-      {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
+      {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
+      {"terms of groups", terms_of_groups, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "operands are cut into terms in a plain product only"},
+      {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, promotion},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
       {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
@@ -233,7 +239,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
       names.insert(core::config_name(type, c));
       ++families[static_cast<std::size_t>(c.family)];
       if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
-      const int depth = c.tile_k * static_cast<int>(core::dtype_size(type.a));
+      const int depth = c.tile_k * (core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)));
       if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());

@@ -83,7 +83,8 @@ pub type ggemm_log_fn = ::core::option::Option<
     ),
 >;
 /** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- during the capture of that stream; tuning needs memory, and so do products whose operands are copied first. It must not use the context. Not used by the host device.*/
+ during the capture of that stream; tuning needs memory, and so do products whose operands are copied first and grouped ones. What plans and ggemm\_prepare reserve is asked for on a stream of the library's,
+ and given back on NULL. It must not use the context. Not used by the host device.*/
 pub type ggemm_allocate_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -353,8 +354,17 @@ pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
 /** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
  added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
 pub const GGEMM_COMPUTE_FP8_FAST: ggemm_compute = 2;
-/** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
- added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
+/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
+ six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
+ multiply as by default.
+
+ Since 0.1*/
+pub const GGEMM_COMPUTE_F32_ACCURATE: ggemm_compute = 3;
+/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
+ six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
+ multiply as by default.
+
+ Since 0.1*/
 pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
 /// How A and B are multiplied.
 pub type ggemm_compute = ::core::ffi::c_uint;
@@ -1680,9 +1690,10 @@ extern "C" {
  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  `stream` is ignored.
 
- Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that this stream has not needed before: operands off
- the fast path (see ggemm\_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. Replays of such a
- graph use it too, so they must not run beside other calls on the stream that was captured, nor beside replays of other graphs that were captured on it.
+ Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that is not there: operands off the fast path (see
+ ggemm\_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. A captured stream that has too little
+ takes, for good, what ggemm\_prepare and plans reserve. Replays of such a graph use that memory too, so they must not run beside other calls on the stream that was
+ captured, nor beside replays of other graphs that were captured on it.
 
  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
 
@@ -1723,7 +1734,7 @@ extern "C" {
 
  Stream: as ggemm\_gemm.
 
- Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, so one such call must have been made on this stream before.
+ Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm\_prepare and plans reserve.
  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
 
  Threads: as ggemm\_gemm.
@@ -1747,7 +1758,9 @@ extern "C" {
     ) -> ggemm_status;
     /** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. The sizes of the description make the choice; a run may bring others.
 
- Capture: there is no stream to ask about, so it compiles and loads even while one is captured, and leaves the capture intact.
+ Capture: there is no stream to ask about, so it compiles, loads and allocates even while one is captured, and leaves the capture intact. What workspace the problem
+ takes is reserved for streams that are captured before they had as much: for 8 of them, or as many as 64 MiB serve, but for one at least; each further plan, and
+ ggemm\_prepare, makes up for what was taken. It is freed with the context.
 
  Lifetime: until ggemm\_plan\_destroy, which must come before the context's end. `desc` and its texts are not looked at after the return; device arrays that a
  grouped description names are looked at by every run.
@@ -1773,7 +1786,8 @@ extern "C" {
     /** D = act(alpha scale A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
  args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm\_gemm.
 
- Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED where all is on the fast path. Threads: any; one plan may run in
+ Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED where operands are as aligned as described and sizes no
+ larger, but where more streams are captured than workspace is reserved for. Threads: any; one plan may run in
  many at once.
 
  Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a grouped problem.
@@ -1862,9 +1876,9 @@ extern "C" {
         plan: *const ggemm_plan,
         out_config: *mut ggemm_config,
     ) -> ggemm_status;
-    /** Compiles and loads the kernels of many problems at once, in as many threads as the context may use; runs nothing. A problem that fails does not stop the others.
+    /** Compiles and loads the kernels of many problems at once, in as many threads as the context may use, and reserves workspace as plans do; runs nothing. A problem that fails does not stop the others.
 
- Capture: as ggemm\_plan\_create: it compiles and loads, and leaves captures intact.
+ Capture: as ggemm\_plan\_create: it compiles, loads and allocates, and leaves captures intact.
 
  Parameter problems `count` of them; may be NULL when count is 0.
 
