@@ -247,6 +247,10 @@ typedef enum ggemm_compute {
   /** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
    *  added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default. */
   GGEMM_COMPUTE_FP8_FAST = 2,
+  /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
+   *  six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
+   *  multiply as by default. @since 0.1 */
+  GGEMM_COMPUTE_F32_ACCURATE = 3,
   GGEMM_COMPUTE_FORCE32 = 0x7fffffff
 } ggemm_compute;
 
@@ -612,7 +616,8 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
  *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
  *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1"; and how many CTAs of a cluster share a tile along k, where
- *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1". */
+ *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1"; and into how many slices k is cut for as many clusters, where it is:
+ *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1x8_k4_r1". */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];
@@ -625,8 +630,10 @@ typedef struct ggemm_config {
   int32_t cluster_m, cluster_n; /**< CTAs of a cluster down and across D; 0 in the families that form none */
   int32_t swapped;              /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
   int32_t cluster_k;            /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
+  int32_t slices;               /**< parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut */
+  int32_t reserved1;
 } ggemm_config;
-#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_init(ggemm_config* config, size_t struct_size);
 
@@ -748,7 +755,7 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
 /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
  *  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster_m x cluster_n tiles, raster of their rows at a time. The
- *  remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ *  remainder is the CTA's place in the cluster, down the rows first. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of their number: the first of 132 computes the
  *  tiles of pid 0, 132, 264 and so on.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */

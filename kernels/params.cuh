@@ -83,24 +83,47 @@ GG_HD GemmParams transposed(const GemmParams& p) {
 // shorter, would be written past the line's end.)
 enum class TensorStore : i32 { threads, boxes, whole_boxes };
 
+// Where the clusters that take a slice of k each meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and a counter for those of all slices that have the same
+// part of D, which is 0 between launches. 1 slice: nothing is cut.
+struct SliceParams {
+  void* sums;
+  u32* arrivals;
+  i32 slices;
+  u32 reserved;
+};
+
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
 struct TensorParams {
   TensorMap a, b, d;
   GemmParams problem;
   TensorStore store;
-  u32 reserved[15];
+  u32 reserved;
+  SliceParams slices;
+  u32 filling[8];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.
-struct RepackParams {
+struct CopyParams {
   const void* from;
   i64 line_stride, element_stride;
   void* to;
   i64 to_stride;
   i64 lines, length;
+  i64 blocks_across, blocks;  // CTAs along a line, and in all
+  i32 turned;                 // 1: elements of a line are no neighbours in the source
+  u32 reserved;
+  // As terms (split.cu): elements from one term to the next; what is written of each, zeros behind the matrix's end.
+  i64 term_stride, all_lines, all_length;
 };
-// Threads of a CTA of it, and what a CTA copies: so many lines of so many bytes.
-constexpr int repack_threads = 256, repack_lines = 32, repack_bytes = 512;
+// Of A and B; one that is not copied has no blocks.
+struct RepackParams {
+  CopyParams copies[2];
+};
+// Threads of a CTA, and what it copies: so many lines of so many bytes (repack.cu), or elements (split.cu).
+constexpr int repack_threads = 256;
+constexpr int repack_straight_lines = 32, repack_straight_bytes = 512;
+constexpr int repack_turned_lines = 128, repack_turned_bytes = 128;
+constexpr int split_lines = 16, split_length = 256;
 
 // Where the groups' parts of an operand begin. Either `data` is an array of one pointer a group; or it is where the operand begins, and group g's part is
 // g * group_bytes + start * start_bytes behind it, start being what all groups before g take of the index that the groups share (rows of a ragged m, depth of a ragged k).

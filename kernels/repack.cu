@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a matrix of any strides and any base to one whose lines are contiguous and begin at multiples of 16 bytes, for the kernels that copy by tensor maps.
-// GG_SIZE: bytes of an element. GG_TURN 0: the source's lines are contiguous too; 1: its elements may lie anywhere, best where neighbouring lines are neighbours.
+// Copies matrices of any strides and any base to such whose lines are contiguous and begin at multiples of 16 bytes, for the kernels that copy by tensor maps: both operands of a
+// product in one launch. GG_SIZE: bytes of an element.
 #include "params.cuh"
 #include "ptx/memory.cuh"
 
@@ -11,64 +11,135 @@ template <> struct WordOf<1> { using type = u8; };
 template <> struct WordOf<2> { using type = u16; };
 template <> struct WordOf<4> { using type = u32; };
 using Word = WordOf<GG_SIZE>::type;
-constexpr int SIZE = GG_SIZE, CHUNK = 16 / SIZE;  // elements of 16 bytes
-constexpr int THREADS = repack_threads, LINES = repack_lines, SPAN = repack_bytes / SIZE;
+constexpr int SIZE = GG_SIZE, CHUNK = 16 / SIZE, PART = 4 / SIZE;  // elements of 16 bytes, and of a word
+constexpr int WARPS = repack_threads / 32;
+
+// The word that begins at element `at` of a contiguous line; 0 behind its end.
+GG_DEVICE u32 load_elements(const Word* line, i64 at, i64 length) {
+  u32 word = 0;
+#pragma unroll
+  for (int e = 0; e < PART; ++e)
+    if (at + e < length) word |= static_cast<u32>(line[at + e]) << 8 * SIZE * e;
+  return word;
+}
+
+// A block of lines that are contiguous but begin anywhere. Every lane copies words, neighbouring lanes neighbouring ones: from the two aligned words around each, which lie in the
+// line but at its ends. All loads are under way before the first is used.
+GG_DEVICE void copy_straight(const CopyParams& p, i64 line0, i64 byte0) {
+  constexpr int LINES = repack_straight_lines / WARPS, WORDS = repack_straight_bytes / 128;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  line0 += static_cast<int>(threadIdx.x) / 32 * LINES;
+  const i64 bytes = p.length * SIZE;
+  u32 low[LINES][WORDS], high[LINES][WORDS];
+  const auto first_byte = [&](int word) { return byte0 + 4 * (lane + 32 * word); };
+  const auto line_at = [&](int line) { return static_cast<const char*>(p.from) + (line0 + line) * p.line_stride * SIZE; };
+  const auto shift_of = [&](int line) { return static_cast<int>(reinterpret_cast<u64>(line_at(line)) & 3); };
+#pragma unroll
+  for (int l = 0; l < LINES; ++l)
+#pragma unroll
+    for (int w = 0; w < WORDS; ++w) {
+      const i64 at = first_byte(w) - shift_of(l);
+      const bool on = line0 + l < p.lines;
+      const u32* const from = reinterpret_cast<const u32*>(line_at(l) + at);
+      low[l][w] = ptx::load_constant(from, on && at >= 0 && at + 4 <= bytes);
+      high[l][w] = ptx::load_constant(from + 1, on && shift_of(l) != 0 && at + 8 <= bytes);
+    }
+#pragma unroll
+  for (int l = 0; l < LINES; ++l) {
+    if (line0 + l >= p.lines) return;
+    const int shift = shift_of(l);
+    char* const to = static_cast<char*>(p.to) + (line0 + l) * p.to_stride * SIZE;
+#pragma unroll
+    for (int w = 0; w < WORDS; ++w) {
+      const i64 at = first_byte(w);
+      if (at >= bytes) break;
+      const bool whole = at >= shift && at - shift + (shift ? 8 : 4) <= bytes;
+      const u32 word = whole ? ptx::funnel_right(low[l][w], high[l][w], static_cast<u32>(8 * shift)) : load_elements(reinterpret_cast<const Word*>(line_at(l)), at / SIZE, p.length);
+      *reinterpret_cast<u32*>(to + at) = word;
+    }
+  }
+}
 
 union Chunk {
   ptx::Vector16 vector;
-  u32 words[4];
   Word elements[CHUNK];
 };
 
-// Elements [at, at + CHUNK) of a contiguous line of `length`, which begins anywhere. Reads nothing outside the line.
-GG_DEVICE Chunk load_shifted(const Word* line, i64 at, i64 length) {
-  Chunk out;
-  const Word* const from = line + at;
-  const u32 off = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
-  if (at + CHUNK <= length && off == 0) {
+// What may lie side by side in the source: of CHUNK lines the element at one place. Zeros where there is none.
+GG_DEVICE Chunk load_across(const CopyParams& p, i64 line, i64 at, bool aligned) {
+  Chunk out{};
+  if (at >= p.length || line >= p.lines) return out;
+  const Word* const from = static_cast<const Word*>(p.from) + at * p.element_stride + line * p.line_stride;
+  if (aligned && line + CHUNK <= p.lines) {
     out.vector = ptx::load_vector(from);
-  } else if (SIZE < 4 && at * SIZE >= 4 && (at + CHUNK) * SIZE + 4 <= length * SIZE) {
-    // Aligned words around the chunk, which lie within the line, moved into place.
-    const u32* const words = reinterpret_cast<const u32*>(reinterpret_cast<u64>(from) & ~u64(3));
-    u32 in[5];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) in[i] = ptx::load_constant(words + i, true);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) out.words[i] = ptx::funnel_right(in[i], in[i + 1], (off & 3) * 8);
   } else {
 #pragma unroll
-    for (int i = 0; i < CHUNK; ++i) out.elements[i] = at + i < length ? from[i] : Word(0);
+    for (int e = 0; e < CHUNK; ++e)
+      if (line + e < p.lines) out.elements[e] = from[e * p.line_stride];
   }
   return out;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) GG_KERNEL_NAME(const __grid_constant__ RepackParams p) {
-  const u32 spans = static_cast<u32>(ceil_div(p.length, SPAN));
-  const i64 line0 = static_cast<i64>(blockIdx.x / spans) * LINES, first = static_cast<i64>(blockIdx.x % spans) * SPAN;
-  const Word* const from = static_cast<const Word*>(p.from);
-  Word* const to = static_cast<Word*>(p.to);
-#if GG_TURN
-  // Through shared memory: read along the lines' index, written along the lines. 4 bytes more a row spread the banks.
-  constexpr int PITCH = LINES + 4 / SIZE;
-  __shared__ Word tile[SPAN * PITCH];
-  for (int i = static_cast<int>(threadIdx.x); i < SPAN * LINES; i += THREADS) {
-    const i64 line = line0 + i % LINES, at = first + i / LINES;
-    if (line < p.lines && at < p.length) tile[i / LINES * PITCH + i % LINES] = from[line * p.line_stride + at * p.element_stride];
+// PART such chunks, at following places, as words along the lines.
+template <int BYTES>
+GG_DEVICE void turn(const Chunk (&in)[PART], u32 (&out)[CHUNK]) {
+  if constexpr (BYTES == 1) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const u32 a = in[0].vector.word[j], b = in[PART / 4].vector.word[j], c = in[PART / 2].vector.word[j], d = in[PART - 1].vector.word[j];
+      const u32 ab = ptx::permute(a, b, 0x5140), cd = ptx::permute(c, d, 0x5140), ab_upper = ptx::permute(a, b, 0x7362), cd_upper = ptx::permute(c, d, 0x7362);
+      out[4 * j] = ptx::permute(ab, cd, 0x5410), out[4 * j + 1] = ptx::permute(ab, cd, 0x7632);
+      out[4 * j + 2] = ptx::permute(ab_upper, cd_upper, 0x5410), out[4 * j + 3] = ptx::permute(ab_upper, cd_upper, 0x7632);
+    }
+  } else if constexpr (BYTES == 2) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const u32 a = in[0].vector.word[j], b = in[PART - 1].vector.word[j];
+      out[2 * j] = ptx::permute(a, b, 0x5410), out[2 * j + 1] = ptx::permute(a, b, 0x7632);
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) out[j] = in[0].vector.word[j];
+  }
+}
+
+// A block of lines whose elements may lie anywhere, best where neighbouring lines are neighbours: read 16 bytes across the lines, written 16 bytes along them, through shared memory
+// whose chunks of 4 words are permuted so that neither meets a bank conflict.
+GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
+  constexpr int LINES = repack_turned_lines, WORDS = repack_turned_bytes / 4, GROUPS = LINES / CHUNK, UNITS = GROUPS * WORDS / repack_threads;
+  static_assert(WORDS == 32 && GROUPS % 8 == 0 && UNITS * PART == 4, "a warp takes 8 groups of lines and 4 words of each, 4 loads a thread");
+  __shared__ __align__(16) u32 tile[LINES * WORDS];
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+  const bool aligned = p.line_stride == 1 && (reinterpret_cast<u64>(p.from) | static_cast<u64>(p.element_stride) * SIZE) % 16 == 0;
+  Chunk in[UNITS][PART];
+  const auto group_of = [&](int unit) { return (unit * WARPS + warp) % (GROUPS / 8) * 8 + lane / 4; };
+  const auto word_of = [&](int unit) { return (unit * WARPS + warp) / (GROUPS / 8) * 4 + lane % 4; };
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u)
+#pragma unroll
+    for (int r = 0; r < PART; ++r) in[u][r] = load_across(p, line0 + group_of(u) * CHUNK, byte0 / SIZE + word_of(u) * PART + r, aligned);
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u) {
+    u32 words[CHUNK];
+    turn<SIZE>(in[u], words);
+    const int group = group_of(u), word = word_of(u);
+#pragma unroll
+    for (int i = 0; i < CHUNK; ++i) tile[(group * CHUNK + i) * WORDS + (word / 4 ^ (group & 7)) * 4 + word % 4] = words[i];
   }
   __syncthreads();
-#endif
-  constexpr int CHUNKS = SPAN / CHUNK;
-#pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < LINES * CHUNKS; i += THREADS) {
-    const i64 line = line0 + i / CHUNKS, at = first + i64(i % CHUNKS) * CHUNK;
-    if (line >= p.lines || at >= p.length) continue;
-#if GG_TURN
-    Chunk chunk;
 #pragma unroll
-    for (int e = 0; e < CHUNK; ++e) chunk.elements[e] = tile[(i % CHUNKS * CHUNK + e) * PITCH + i / CHUNKS];
-#else
-    const Chunk chunk = load_shifted(from + line * p.line_stride, at, p.length);
-#endif
-    ptx::store_vector(to + line * p.to_stride + at, chunk.vector);
+  for (int i = 0; i < LINES * WORDS / 4 / repack_threads; ++i) {
+    const int line = (thread + i * repack_threads) / 8, chunk = (thread + i * repack_threads) % 8;
+    if (line0 + line >= p.lines || byte0 + chunk * 16 >= p.length * SIZE) continue;
+    const ptx::Vector16 out = *reinterpret_cast<const ptx::Vector16*>(tile + line * WORDS + (chunk ^ (line / CHUNK & 7)) * 4);
+    ptx::store_vector(static_cast<char*>(p.to) + (line0 + line) * p.to_stride * SIZE + byte0 + chunk * 16, out);
   }
+}
+
+extern "C" __global__ void __launch_bounds__(repack_threads) GG_KERNEL_NAME(const __grid_constant__ RepackParams params) {
+  const bool second = blockIdx.x >= params.copies[0].blocks;
+  const CopyParams& p = params.copies[second];
+  const i64 block = blockIdx.x - (second ? params.copies[0].blocks : 0), down = block / p.blocks_across, across = block % p.blocks_across;
+  if (p.turned) copy_turned(p, down * repack_turned_lines, across * repack_turned_bytes);
+  else copy_straight(p, down * repack_straight_lines, across * repack_straight_bytes);
 }

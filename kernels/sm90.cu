@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor-core kernel of sm_90a: a producer warpgroup and consumer warpgroups in one persistent CTA, tensor maps, wgmma, clusters; plain and grouped.
 #include "epilogue/reduce.cuh"
+#include "epilogue/slices.cuh"
 #include "epilogue/staged.cuh"
 #include "mainloop/wgmma.cuh"
 #include "scheduler/board.cuh"
@@ -10,6 +11,7 @@ using namespace ggemm::kernels;
 using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
 using Reduction = ClusterReduction<T, Mainloop>;
+using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS>;
 using Epilogue = StagedEpilogue<T, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
@@ -32,6 +34,7 @@ struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;
   Mainloop::Cursor at;
   u32 slot = 0;
+  const SliceParams* slices = nullptr;  // where k is cut
 
   // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
   // rows, start: where D's rows lie by an index, and the number of the product's first.
@@ -41,7 +44,10 @@ struct Consumer {
     const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
-    const auto finish = [&](const Sums& sums) {
+    const auto finish = [&](Sums& sums) {
+      if constexpr (T::SLICED) {
+        if (slices->slices > 1 && !Slices::run(sums, *slices, SlicePlace(blockIdx.x, gridDim.x, static_cast<u32>(slices->slices)), group, cta.staging(group))) return;
+      }
 #pragma unroll
       for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, rows, start, first + 64 * b, across, cta.staging(group), group, slot);
     };
@@ -60,20 +66,20 @@ struct Consumer {
   }
 };
 
-// One product. Each role walks the tiles by itself. Where the CTAs of a cluster share a tile along k, each has one tile only.
+// One product. Each role walks the tiles by itself. Where CTAs share a tile along k, each has one tile only.
 struct Plain {
   using Params = TensorParams;
   using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K>;
   const Params& p;
-  i32 first = 0, tiles;  // of k, this CTA's part
+  DepthPart depth;  // this CTA's
 
-  GG_DEVICE explicit Plain(const Params& params) : p(params), tiles(static_cast<i32>(ceil_div(params.problem.k, T::BK))) {
-    if constexpr (T::CLUSTER_K > 1) {
-      const i32 rank = static_cast<i32>(ptx::cluster_rank()), most = tiles / T::CLUSTER_K, longer = tiles % T::CLUSTER_K;
-      first = rank * most + (rank < longer ? rank : longer);
-      tiles = most + (rank < longer ? 1 : 0);
+  GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, Mainloop::depth(params.problem.k)} {
+    if constexpr (T::CLUSTER_K > 1 || T::SLICED) {
+      const i32 rank = T::CLUSTER_K > 1 ? static_cast<i32>(ptx::cluster_rank()) : 0, slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
+      depth = depth_part(depth.tiles, static_cast<i32>(slices()) * T::CLUSTER_K, slice * T::CLUSTER_K + rank);
     }
   }
+  GG_DEVICE u32 slices() const { return T::SLICED ? static_cast<u32>(p.slices.slices) : 1; }
   GG_DEVICE void init() const {}
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
@@ -81,11 +87,13 @@ struct Plain {
     ptx::tensor_prefetch(p.b);
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
-    for (Scheduler scheduler(p.problem); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, first, tiles);
+    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
-    for (Scheduler scheduler(p.problem); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), first, tiles);
+    consumer.slices = &p.slices;
+    for (Scheduler scheduler(p.problem, slices()); scheduler.next();)
+      consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
     consumer.finish();
   }
 };
@@ -99,7 +107,7 @@ struct Grouped {
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
   GG_DEVICE void init() const { board.init(); }
-  GG_DEVICE static i32 tiles(const TileNote& note) { return static_cast<i32>(ceil_div(note.facts.problem.k, T::BK)); }
+  GG_DEVICE static i32 tiles(const TileNote& note) { return Mainloop::depth(note.facts.problem.k); }
 
   GG_DEVICE void produce(const Cta& cta) const {
     Mainloop::Cursor at;
@@ -115,7 +123,7 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
       if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, depth);
-      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth);
+      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth, depth);
       else at.skip(depth);
       board.release(next);
     }

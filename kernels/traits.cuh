@@ -24,6 +24,7 @@ struct Traits {
   static constexpr bool BLOCK_SCALED = scaled_by_blocks(SCALE_A) || scaled_by_blocks(SCALE_B);  // the mainloop brings its sums scaled so
   static constexpr u32 GROUP_SHAPE = group_shape(SCALE_A, SCALE_B, GATE);
   static constexpr bool TF32 = GG_COMPUTE == 1;
+  static constexpr bool TERMS = GG_COMPUTE == 3 && GG_A == 4;  // A and B are terms of f32 operands
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
   static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row
   static constexpr int BM = GG_BM, BN = GG_BN, BK = GG_BK;
@@ -33,6 +34,7 @@ struct Traits {
   static constexpr bool GATHER = GG_GATHER != 0, SCATTER = GG_SCATTER != 0;  // rows of A, of D, lie where an index says;
   static constexpr bool INDEX_COLUMNS = GG_INDEX_COLUMNS == 1;               // where the product is transposed, columns of B, of D
   static constexpr int CLUSTER_M = GG_CLUSTER_M, CLUSTER_N = GG_CLUSTER_N, CLUSTER_K = GG_CLUSTER_K;  // CTAs of a cluster down, across and along k
+  static constexpr bool SLICED = GG_SLICED == 1;                             // clusters take a slice of k each
   static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m
 };
 

@@ -5,7 +5,6 @@
 #include "engine.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <thread>
@@ -37,33 +36,6 @@ bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
 bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
-
-// Of a persistent kernel: as many as the device holds, or as the caller allows, in whole clusters.
-unsigned ctas(const cuda::Kernel& kernel, unsigned max_ctas) {
-  const auto resident = static_cast<unsigned>(kernel.resident_ctas), cluster = static_cast<unsigned>(kernel.cluster);
-  return max_ctas ? std::min(resident, std::max(max_ctas / cluster, 1u) * cluster) : resident;
-}
-
-// The copy of an operand in workspace.
-struct Copy {
-  const cuda::Kernel* kernel;  // nullptr: it is not copied
-  std::int64_t size;           // of an element
-  kernels::Matrix* matrix;
-  bool by_columns;  // lines are columns of the operand
-  std::int64_t rows, columns;
-  std::int64_t lines() const { return by_columns ? columns : rows; }
-  std::int64_t length() const { return by_columns ? rows : columns; }
-  std::int64_t pitch() const { return kernels::ceil_div(length() * size, 16) * 16 / size; }
-  std::int64_t bytes() const { return kernel ? kernels::ceil_div(lines() * pitch() * size, 256) * 256 : 0; }
-  std::int64_t blocks_down() const { return kernels::ceil_div(lines(), kernels::repack_lines); }
-  std::int64_t blocks_across() const { return kernels::ceil_div(length() * size, kernels::repack_bytes); }
-};
-std::array<Copy, 2> copies_of(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& p) {
-  const core::ProblemType packed = core::packed(type);
-  const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
-  return {Copy{choice.repack_a.get(), size(type.a), &p.a, packed.major_a == core::Major::mn, p.m, p.k},
-          Copy{choice.repack_b.get(), size(type.b), &p.b, packed.major_b == core::Major::k, p.k, p.n}};
-}
 
 }  // namespace
 
@@ -147,13 +119,10 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
     return choice;
   }
-  const std::uint8_t copied = core::repacked_operands(type);
-  const auto repack = [&](std::uint8_t operand, std::uint8_t turned, int dtype) {
-    if (!(copied & operand)) return std::shared_ptr<const cuda::Kernel>();
-    return load(jit::render_repack(static_cast<int>(core::dtype_size(dtype)), copied & turned, facts().arch), kernels::repack_threads, 0, 1, may_load);
-  };
-  choice.repack_a = repack(core::operand_a, core::strided_a, type.a);
-  choice.repack_b = repack(core::operand_b, core::strided_b, type.b);
+  if (core::repacked_operands(type)) {
+    const int size = static_cast<int>(core::dtype_size(type.a));
+    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);
+  }
   return choice;
 }
 
@@ -259,54 +228,13 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   }
   kernels::GroupedParams group = kernels::one_group(params);
   void* arguments[] = {&group};
-  device_->launch(*choice.kernel, std::min(tiles, ctas(*choice.kernel, params.max_ctas)), stream, arguments);
-}
-
-// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters that share a tile along k have one each.
-void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GemmParams& given, void* stream) const {
-  kernels::GemmParams packed = given;
-  cuda::Workspace::Lease lease;  // until the product that reads the copies is launched
-  if (choice.repack_a || choice.repack_b) lease = repack(choice, problem_type, packed, stream);
-  const bool swap = choice.config.swap;
-  const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
-  const core::Config c = swap ? core::transposed(choice.config) : choice.config;
-  kernels::TensorParams params = cuda::tensor_params(*device_, type, c, swap ? kernels::transposed(packed) : packed);
-  const std::int64_t tiles = kernels::ceil_div(params.problem.m, c.tile_m * c.cluster_m) * kernels::ceil_div(params.problem.n, c.tile_n * c.cluster_n);
-  const std::int64_t clusters = c.cluster_k > 1 ? tiles : std::min<std::int64_t>(tiles, ctas(*choice.kernel, given.max_ctas) / static_cast<unsigned>(choice.kernel->cluster));
-  if (clusters > most_tiles / choice.kernel->cluster) fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", params.problem.m, params.problem.n, c.tile_m, c.tile_n, choice.kernel->cluster);
-  void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
-}
-
-// Copies the operands that need it to the stream's workspace, and has `params` name the copies.
-cuda::Workspace::Lease Engine::repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const {
-  if (params.k == 0) return {};
-  const std::array<Copy, 2> copies = copies_of(choice, type, params);
-  for (const Copy& c : copies)
-    if (c.kernel && c.blocks_down() > most_tiles / c.blocks_across())
-      fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^31 blocks to copy", static_cast<long long>(c.rows), static_cast<long long>(c.columns));
-  cuda::Workspace::Lease lease = workspace_.get(*device_, stream, static_cast<std::size_t>(copies[0].bytes() + copies[1].bytes()));
-  char* to = static_cast<char*>(lease.data);
-  for (const Copy& c : copies) {
-    if (!c.kernel) continue;
-    const std::int64_t along = c.by_columns ? c.matrix->row_stride : c.matrix->col_stride, across = c.by_columns ? c.matrix->col_stride : c.matrix->row_stride;
-    kernels::RepackParams params_of_copy{c.matrix->data, across, along, to, c.pitch(), c.lines(), c.length()};
-    void* arguments[] = {&params_of_copy};
-    device_->launch(*c.kernel, static_cast<unsigned>(c.blocks_down() * c.blocks_across()), stream, arguments);
-    *c.matrix = c.by_columns ? kernels::Matrix{to, 1, c.pitch()} : kernels::Matrix{to, c.pitch(), 1};
-    to += c.bytes();
-  }
-  return lease;
+  device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments);
 }
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
   if (choice.config.family != core::Family::sm90) return request.sum_bytes;
-  if (request.key.type.grouped) return request.sum_bytes + cuda::prepare_bytes(request.sizes.groups);
-  kernels::GemmParams sizes{};
-  sizes.m = request.sizes.m, sizes.n = request.sizes.n, sizes.k = request.sizes.k;
-  const std::array<Copy, 2> copies = copies_of(choice, request.key.type, sizes);
-  return static_cast<std::size_t>(copies[0].bytes() + copies[1].bytes());
+  return request.key.type.grouped ? request.sum_bytes + cuda::prepare_bytes(request.sizes.groups) : tensor_workspace_bytes(choice, request);
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
@@ -344,7 +272,7 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
 
 // By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`.
 void Engine::run_groups(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* records, void* stream) const {
-  const unsigned most = ctas(*choice.kernel, given.max_ctas);
+  const unsigned most = choice.kernel->ctas(given.max_ctas);
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};

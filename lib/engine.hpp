@@ -28,10 +28,10 @@ struct Choice {
   core::Config config{};
   const char* origin = "";                     // "forced", "tuned", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
-  std::shared_ptr<const cuda::Kernel> repack_a, repack_b;  // of operands that are copied to workspace first
-  std::shared_ptr<const cuda::Kernel> prepare;             // of a grouped product by tensor maps
-  std::shared_ptr<const cuda::Kernel> check;               // of groups that are checked first
-  std::shared_ptr<const cuda::Kernel> sum;                 // of rows of D that may meet
+  std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
+  std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
+  std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
+  std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
@@ -74,8 +74,8 @@ class Engine {
   ChoicePointer choose(const Request& request, bool may_load);
   // The same ahead of calls: loads, and reserves the workspace that a stream needs which is captured first.
   ChoicePointer choose_ahead(const Request& request);
-  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more for
-  // each operand that is copied first; with an empty D it is nothing.
+  // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more where
+  // operands are copied first; with an empty D it is nothing.
   void call(const Request& request, const kernels::GemmParams& params, void* stream);
   void call(const Request& request, const kernels::GroupedParams& params, void* stream);
   void run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const;
@@ -106,7 +106,7 @@ class Engine {
   void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* records, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
-  cuda::Workspace::Lease repack(const Choice& choice, const core::ProblemType& type, kernels::GemmParams& params, void* stream) const;
+  std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
   ChoicePointer choose_for_call(const Request& request, void* stream);

@@ -8,6 +8,7 @@
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
 #include "tile/panels.cuh"
+#include "tile/terms.cuh"
 #include "mainloop/block_scales.cuh"
 #include "traits.cuh"
 
@@ -60,8 +61,8 @@ class WgmmaMainloop {
   static constexpr int WM = T::BM / GROUPS_M, WN = T::BN / GROUPS_N;  // a warpgroup's part of the tile
   static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
-  static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED;
-  static_assert(!PROMOTED || T::BK == scale_block, "sums are promoted, and scaled, every 128 of k");
+  static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
+  static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
   static_assert(SHARERS == 1 || T::CLUSTER_K == 1, "a cluster shares operands or the depth of a tile");
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
@@ -70,16 +71,24 @@ class WgmmaMainloop {
   // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
   static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
 
-  // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th on so many.
-  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles) {
+  // Tiles of k of a product that is k deep: of all products of terms where there are those.
+  GG_DEVICE static i32 depth(i64 k) { return static_cast<i32>(ceil_div(k, T::BK)) * (T::TERMS ? term_products : 1); }
+
+  // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th of `all` on so many.
+  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles, i32 all) {
     const Share share;
 #pragma unroll 1
     for (i32 i = first; i < first + tiles; ++i, ++at) {
       ring.wait_empty(at);
       const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
       ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
-      share.load_a(slot, a, barrier, row, i * T::BK);
-      share.load_b(slot, b, barrier, column, i * T::BK);
+      i32 of_a = i, of_b = i;
+      if constexpr (T::TERMS) {
+        const i32 deep = all / term_products, product = i / deep;
+        of_a += (term_of_a(product) - product) * deep, of_b += (term_of_b(product) - product) * deep;
+      }
+      share.load_a(slot, a, barrier, row, of_a * T::BK);
+      share.load_b(slot, b, barrier, column, of_b * T::BK);
     }
   }
 
@@ -131,6 +140,7 @@ class WgmmaMainloop {
   }
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
+  // An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product brings what is not finite by itself.
   GG_DEVICE void consume(const GemmParams& p, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
 #pragma unroll
@@ -138,7 +148,18 @@ class WgmmaMainloop {
 #pragma unroll
       for (int s = 0; s < WN / 2; ++s) sums[b][s] = 0;
     if (tiles == 0) return;
-    if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, m + row, n + column, first), ring, at, slots, row, column, tiles);
+    if constexpr (T::TERMS) {
+      const i32 corrections = static_cast<i32>(max_of(0, min_of(depth(p.k) / term_products * term_corrections - first, tiles)));
+      if (corrections > 0) {
+        consume_promoted(ring, at, slots, row, column, corrections);
+#pragma unroll
+        for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+          for (int s = 0; s < WN / 2; ++s)
+            if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
+      }
+      if (corrections < tiles) consume_promoted(ring, at, slots, row, column, tiles - corrections);
+    } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, m + row, n + column, first), ring, at, slots, row, column, tiles);
     else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles);
   }

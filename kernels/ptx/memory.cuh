@@ -32,6 +32,13 @@ GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   return v;
 }
 
+// Four of the 8 bytes of high:low, by the numbers in the selector's digits, the lowest first. PTX ISA, "prmt".
+GG_DEVICE u32 permute(u32 low, u32 high, u32 selector) {
+  u32 v;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(selector));
+  return v;
+}
+
 // x, of which the compiler knows nothing: what follows from it is computed here anew, not kept in registers from before.
 GG_DEVICE int renewed(int x) {
   asm volatile("" : "+r"(x));
@@ -42,7 +49,15 @@ GG_DEVICE i64 renewed(i64 x) {
   return x;
 }
 
-// 16 aligned bytes of global memory that this thread alone uses: C and D. Any thread.
+// Counts an arrival: adds 1, or goes back to 0 from `last`, and gives what was there before. What this thread has seen written before (by itself, or by others before a barrier)
+// is seen by those who arrive later. Release and acquire at GPU scope. Any thread. PTX ISA, "atom" (inc).
+GG_DEVICE u32 count_arrival(u32* counter, u32 last) {
+  u32 before;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
+  return before;
+}
+
+// 16 aligned bytes of global memory that this thread alone uses (C and D), or that barriers or arrivals order. Any thread.
 GG_DEVICE Vector16 load_vector(const void* p) {
   Vector16 v;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(p) : "memory");

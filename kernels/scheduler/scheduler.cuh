@@ -4,6 +4,7 @@
 #include "scheduler/group_params.cuh"
 #include "scheduler/groups.cuh"
 #include "scheduler/raster.cuh"
+#include "tile/depth.cuh"
 
 namespace ggemm::kernels {
 
@@ -33,12 +34,15 @@ class PlainScheduler {
 };
 
 // Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k. Each role of
-// a CTA walks one of its own.
+// a CTA walks one of its own. Where k is cut into slices, each has CTAs of its own for all tiles, which have one cluster tile each.
 template <int BM, int BN, int CM, int CN, int CK>
 class PersistentScheduler {
  public:
-  GG_DEVICE explicit PersistentScheduler(const GemmParams& p)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), tile_(blockIdx.x / (CM * CN * CK)) {}
+  GG_DEVICE explicit PersistentScheduler(const GemmParams& p, u32 slices = 1)
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))),
+        tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))),
+        raster_(p.raster),
+        tile_((slices == 1 ? blockIdx.x : SlicePlace(blockIdx.x, gridDim.x, slices).cell) / (CM * CN * CK)) {}
   GG_DEVICE bool next() {
     if (tile_ >= tiles_m_ * tiles_n_) return false;
     const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_), place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);

@@ -54,6 +54,7 @@ ggemm_config to_public(const core::ProblemType& type, const core::Config& config
   out.cluster_m = config.cluster_m, out.cluster_n = config.cluster_n;
   out.swapped = config.swap;
   out.cluster_k = config.cluster_k;
+  out.slices = config.slices;
   return out;
 }
 

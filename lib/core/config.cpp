@@ -13,17 +13,27 @@ namespace {
 
 constexpr const char* families[] = {"host", "simt", "sm80", "sm90"};
 
+// What stands for both dtypes under a compute mode of f32 inputs; nullptr for the others.
+const char* compute_word(int compute) { return compute == GGEMM_COMPUTE_TF32 ? "tf32" : compute == GGEMM_COMPUTE_F32_ACCURATE ? "f32x3" : nullptr; }
+
 std::string problem_part(const ProblemType& type) {
-  const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
-  const char* a = tf32 ? "tf32" : dtype_name(type.a);
-  const char* b = tf32 ? "tf32" : dtype_name(type.b);
+  const char* const word = compute_word(type.compute);
+  const char* a = word ? word : dtype_name(type.a);
+  const char* b = word ? word : dtype_name(type.b);
   return text("%s_%s_%s_%c%c", a, b, sum_name(type.sum), type.major_a == Major::k ? 't' : 'n', type.major_b == Major::k ? 'n' : 't');
 }
 
-std::string cluster_part(const Config& config) {
+// slices: their number, or nothing for the kernel, which serves any.
+std::string cluster_part(const Config& config, const std::string& slices) {
   if (config.family != Family::sm90) return "";
-  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "";
-  return text("_c%dx%d%s%s", config.cluster_m, config.cluster_n, along.c_str(), config.swap ? "_swap" : "");
+  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices > 1 ? "_k" + slices : "";
+  return text("_c%dx%d%s%s%s", config.cluster_m, config.cluster_n, along.c_str(), cut.c_str(), config.swap ? "_swap" : "");
+}
+
+std::string name_of(const ProblemType& type, const Config& config, const std::string& slices) {
+  const std::string head = std::string(family_name(config.family)) + "_" + problem_part(type);
+  if (config.family == Family::host) return head;
+  return head + text("_%dx%dx%d_w%dx%d_s%d", config.tile_m, config.tile_n, config.tile_k, config.warps_m, config.warps_n, config.stages) + cluster_part(config, slices);
 }
 
 [[noreturn]] void bad_name(std::string_view name, std::string_view part, const char* expected) {
@@ -54,10 +64,11 @@ std::vector<int> numbers(std::string_view name, std::string_view part, char pref
 }
 
 int read_dtype(std::string_view name, std::string_view part, ProblemType& type) {
-  if (part == "tf32") {
-    type.compute = GGEMM_COMPUTE_TF32;
-    return GGEMM_F32;
-  }
+  for (const int compute : {GGEMM_COMPUTE_TF32, GGEMM_COMPUTE_F32_ACCURATE})
+    if (part == compute_word(compute)) {
+      type.compute = static_cast<std::uint8_t>(compute);
+      return GGEMM_F32;
+    }
   for (int dtype = GGEMM_F64; dtype <= GGEMM_I8; ++dtype)
     if (part == dtype_name(dtype)) return dtype;
   bad_name(name, part, "a dtype of A or B");
@@ -67,15 +78,11 @@ int read_dtype(std::string_view name, std::string_view part, ProblemType& type) 
 
 const char* family_name(Family family) { return families[static_cast<int>(family)]; }
 
-std::string kernel_name(const ProblemType& type, const Config& config) {
-  const std::string head = std::string(family_name(config.family)) + "_" + problem_part(type);
-  if (config.family == Family::host) return head;
-  return head + text("_%dx%dx%d_w%dx%d_s%d", config.tile_m, config.tile_n, config.tile_k, config.warps_m, config.warps_n, config.stages) + cluster_part(config);
-}
+std::string kernel_name(const ProblemType& type, const Config& config) { return name_of(type, config, ""); }
 
 std::string config_name(const ProblemType& type, const Config& config) {
-  if (config.family == Family::host) return kernel_name(type, config);
-  return kernel_name(type, config) + text("_r%d", config.raster);
+  const std::string name = name_of(type, config, std::to_string(config.slices));
+  return config.family == Family::host ? name : name + text("_r%d", config.raster);
 }
 
 ParsedConfig parse_config(std::string_view name) {
@@ -92,15 +99,17 @@ ParsedConfig parse_config(std::string_view name) {
   if (family < 0) bad_name(name, parts[0], "a kernel family (host, simt, sm80, sm90)");
   out.config.family = static_cast<Family>(family);
   const bool sm90 = out.config.family == Family::sm90;
-  out.config.swap = sm90 && parts.size() > 9 && parts[9] == "swap";
-  const std::size_t expected = out.config.family == Family::host ? 5 : sm90 ? 10 + out.config.swap : 9;
+  const bool sliced = sm90 && parts.size() > 10 && parts[9].starts_with('k');
+  const std::size_t swap_part = sliced ? 10 : 9;
+  out.config.swap = sm90 && parts.size() > swap_part && parts[swap_part] == "swap";
+  const std::size_t expected = out.config.family == Family::host ? 5 : sm90 ? 10 + sliced + out.config.swap : 9;
   if (parts.size() != expected)
     fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8 or sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
          expected);
   out.type.a = static_cast<std::uint8_t>(read_dtype(name, parts[1], out.type));
   out.type.b = static_cast<std::uint8_t>(read_dtype(name, parts[2], out.type));
-  if ((parts[1] == "tf32") != (parts[2] == "tf32"))
-    bad_name(name, name.substr(parts[0].size() + 1, parts[1].size() + 1 + parts[2].size()), "a pair of dtypes: either A and B are both tf32, or neither is");
+  if (out.type.compute && parts[1] != parts[2])
+    bad_name(name, name.substr(parts[0].size() + 1, parts[1].size() + 1 + parts[2].size()), "a pair of dtypes: either A and B are both tf32 (f32x3), or neither is");
   int sum = -1;
   for (int i = 0; i < 3; ++i)
     if (parts[3] == sum_name(static_cast<Sum>(i))) sum = i;
@@ -126,6 +135,10 @@ ParsedConfig parse_config(std::string_view name) {
     if (cluster[0] > 16 || cluster[1] > 16 || (along && (cluster[2] < 2 || cluster[2] > 16))) bad_name(name, parts[8], such);
     out.config.cluster_m = static_cast<std::uint8_t>(cluster[0]), out.config.cluster_n = static_cast<std::uint8_t>(cluster[1]);
     out.config.cluster_k = static_cast<std::uint8_t>(along ? cluster[2] : 1);
+    if (sliced) {
+      out.config.slices = static_cast<std::uint16_t>(numbers(name, parts[9], 'k', 1, "slices of k such as k4")[0]);
+      if (out.config.slices < 2) bad_name(name, parts[9], "slices of k such as k4");
+    }
   }
   return out;
 }
@@ -134,10 +147,12 @@ ProblemType packed(const ProblemType& type) {
   ProblemType out = type;
   if (dtype_size(type.a) != 2) out.major_a = Major::k;
   if (dtype_size(type.b) != 2) out.major_b = Major::k;
+  if (by_terms(type)) out.a = out.b = GGEMM_BF16, out.major_a = type.major_a, out.major_b = type.major_b;
   return out;
 }
 
 std::uint8_t repacked_operands(const ProblemType& type) {
+  if (by_terms(type)) return operand_a | operand_b;
   const ProblemType p = packed(type);
   constexpr int turned_a = operand_a | strided_a, turned_b = operand_b | strided_b;
   return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));

@@ -24,17 +24,20 @@ struct Config {
   std::uint8_t cluster_m = 0, cluster_n = 0;  // CTAs of a cluster down and across,
   std::uint8_t cluster_k = 0;                 // or, if 2 or more, that share a tile along k
   std::uint8_t swap = 0;                      // 1: D' = B' A' is computed, with rows and columns of the tile, the warps and the cluster changed over
+  std::uint16_t slices = 0;                   // if 2 or more: of k, each of which is a cluster's; a run-time value, but for whether it is cut
   bool operator==(const Config&) const = default;
 };
 
-// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1x2_swap_r8". The dtypes of A, B and the sums (tf32 stands for f32 inputs under that compute mode), then the layout in
+// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1x2_k4_swap_r8". The dtypes of A, B and the sums (tf32 and f32x3 stand for f32 inputs under compute tf32 and f32_accurate), then the layout in
 // BLAS letters for column-major matrices: A t is contiguous along k, n along m; B n is contiguous along k, t along n.
 std::string config_name(const ProblemType& type, const Config& config);
-// The kernel that it needs: the name without the raster group, which one binary serves for any value of.
+// The kernel that it needs: the name without the raster group and the number of slices, which one binary serves for any value of.
 std::string kernel_name(const ProblemType& type, const Config& config);
 
 // What the sm90 family's kernels are compiled for: wgmma takes operands that are not 16 bits wide along k only, so that others are turned first.
 ProblemType packed(const ProblemType& type);
+// Whether tensor cores multiply terms of its operands (kernels/tile/terms.cuh), which are copies in bf16.
+inline bool by_terms(const ProblemType& type) { return type.compute == GGEMM_COMPUTE_F32_ACCURATE; }
 // Which of A and B are copied to workspace before such a kernel runs: those that tensor maps cannot describe, and those that are turned; of
 // the latter the strided bit is set too: neighbours in the copy are none in the source.
 std::uint8_t repacked_operands(const ProblemType& type);

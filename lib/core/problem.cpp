@@ -113,9 +113,9 @@ ProblemType check_type(const Desc& desc) {
   if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
   if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
-  if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_FP8_FAST) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
-  if (desc.compute == GGEMM_COMPUTE_TF32 && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
-    fail(GGEMM_ERROR_ARGUMENT, "compute=tf32 with a.dtype=%s, b.dtype=%s: it takes f32 and f32", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
+  if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_F32_ACCURATE) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
+  if ((desc.compute == GGEMM_COMPUTE_TF32 || desc.compute == GGEMM_COMPUTE_F32_ACCURATE) && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
+    fail(GGEMM_ERROR_ARGUMENT, "compute=%s with a.dtype=%s, b.dtype=%s: it takes f32 and f32", desc.compute == GGEMM_COMPUTE_TF32 ? "tf32" : "f32_accurate", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
   const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
   if (desc.compute == GGEMM_COMPUTE_FP8_FAST && (!fp8(desc.a.dtype) || !fp8(desc.b.dtype)))
     fail(GGEMM_ERROR_ARGUMENT, "compute=fp8_fast with a.dtype=%s, b.dtype=%s: it takes e4m3 and e5m2", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);

@@ -2,6 +2,7 @@
 #include "cuda/tensor_params.hpp"
 
 #include "lines.cuh"
+#include "tile/terms.cuh"
 
 namespace ggemm::cuda {
 namespace {
@@ -41,9 +42,10 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   const Layout layout{type, config};
   kernels::TensorParams out{};
   out.problem = p;
+  const std::int64_t depth = core::by_terms(type) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
-    out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, p.k, layout.mn_a()), layout.box_a());
-    out.b = map_of(device, type.b, layout.tf32(), kernels::lines_of(p.b, p.k, p.n, !layout.mn_b()), layout.box_b());
+    out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a());
+    out.b = map_of(device, type.b, layout.tf32(), kernels::lines_of(p.b, depth, p.n, !layout.mn_b()), layout.box_b());
   }
   const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
   if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));

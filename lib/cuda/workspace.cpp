@@ -7,6 +7,11 @@
 #include <memory>
 
 namespace ggemm::cuda {
+namespace {
+
+constexpr std::size_t head_bytes = Workspace::most_arrivals * sizeof(std::uint32_t);  // of every block: the counters
+
+}  // namespace
 
 Workspace::~Workspace() {
   // All work is complete by now, and the streams may be gone.
@@ -23,7 +28,7 @@ Workspace::Entry& Workspace::entry(void* stream) {
 
 Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes) {
   Entry& mine = entry(stream);
-  Lease lease{nullptr, std::unique_lock(mine.mutex)};
+  Lease lease{nullptr, nullptr, std::unique_lock(mine.mutex)};
   const bool capturing = device.capturing(stream);
   if (!capturing) {
     // Another stream has got the handle of one that was destroyed, perhaps before its work was done.
@@ -31,17 +36,25 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     if (mine.stream_id != id) retire(mine);
     mine.stream_id = id;
   }
-  if (mine.buffer.size() < bytes) {
+  if (mine.buffer.size() < head_bytes + bytes) {
     Buffer larger = capturing ? spare(bytes) : Buffer();
     // By half as much again, so that rising sizes do not allocate each time.
-    if (!larger.data()) larger = Buffer(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
+    if (!larger.data()) larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
     // Freeing is stream-ordered too, and so no part of a capture.
     if (mine.captured || capturing) retire(mine);
     mine.buffer = std::move(larger);
   }
   mine.captured = mine.captured || capturing;
-  lease.data = mine.buffer.data();
+  lease.arrivals = static_cast<std::uint32_t*>(mine.buffer.data());
+  lease.data = lease.arrivals + most_arrivals;
   return lease;
+}
+
+// A block for so many bytes besides its counters.
+Buffer Workspace::allocate(const Device& device, std::size_t bytes, void* stream) {
+  Buffer block(device, head_bytes + bytes, stream);
+  device.fill(block.data(), 0, head_bytes, stream);
+  return block;
 }
 
 void Workspace::reserve(const Device& device, std::size_t bytes) {
@@ -55,7 +68,7 @@ void Workspace::reserve(const Device& device, std::size_t bytes) {
   // On a stream of our own, as the caller's may be captured; it is waited for, so that any other may use the memory.
   const std::unique_ptr<void, std::function<void(void*)>> stream(device.create_stream(), [&](void* s) { device.destroy_stream(s); });
   std::vector<Buffer> more;
-  for (std::size_t i = spares_.size(); i < wanted; ++i) more.emplace_back(device, reserved_, stream.get());
+  for (std::size_t i = spares_.size(); i < wanted; ++i) more.push_back(allocate(device, reserved_, stream.get()));
   device.synchronize(stream.get());
   for (Buffer& buffer : more) {
     buffer.forget_stream();

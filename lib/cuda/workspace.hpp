@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A context's workspace: memory for each stream, which the calls on that stream use one after the other.
 #pragma once
+#include <cstdint>
 #include <list>
 #include <map>
 #include <mutex>
@@ -18,8 +19,11 @@ class Workspace {
   // Memory that is one call's until it has launched all that uses it: another thread's call on the same stream waits so long.
   struct Lease {
     void* data = nullptr;
+    std::uint32_t* arrivals = nullptr;  // most_arrivals counters that are 0, and must be 0 again when the work is done
     std::unique_lock<std::mutex> lock;
   };
+
+  static constexpr std::size_t most_arrivals = 4096;
 
   ~Workspace();
   // At least `bytes` (aligned to 256) for work that is launched on `stream`. It grows outside capture only: a captured stream that has too little gets
@@ -41,6 +45,7 @@ class Workspace {
   // A stream's handle; the default stream of each thread is one handle for many streams.
   using Key = std::pair<void*, std::thread::id>;
   Entry& entry(void* stream);
+  static Buffer allocate(const Device& device, std::size_t bytes, void* stream);
   Buffer spare(std::size_t bytes);
   void retire(Entry& entry);
 

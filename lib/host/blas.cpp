@@ -49,7 +49,7 @@ bool multiplies(Function gemm) {
 }  // namespace
 
 std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::GemmParams& params) {
-  const bool f32 = type.sum == core::Sum::f32 && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute == GGEMM_COMPUTE_DEFAULT;
+  const bool f32 = type.sum == core::Sum::f32 && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32;
   const bool f64 = type.sum == core::Sum::f64 && type.a == GGEMM_F64 && type.b == GGEMM_F64;
   if ((!f32 && !f64) || core::scaled_by_blocks(type) || type.gate) return std::nullopt;
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max();

@@ -56,14 +56,15 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_CLUSTER_M", sm90 ? config.cluster_m : 1);
   define("GG_CLUSTER_N", sm90 ? config.cluster_n : 1);
   define("GG_CLUSTER_K", sm90 ? config.cluster_k : 1);
+  define("GG_SLICED", sm90 && config.slices > 1);
   return request;
 }
 
 Request render_prepare(const std::string& arch) { return {"ggemm_prepare", "prepare.cu", {}, arch}; }
 
-Request render_repack(int element_size, bool turn, const std::string& arch) {
-  return {core::text("ggemm_repack_%d%s", element_size, turn ? "_turn" : ""), "repack.cu", {{"GG_SIZE", std::to_string(element_size)}, {"GG_TURN", turn ? "1" : "0"}}, arch};
-}
+Request render_repack(int element_size, const std::string& arch) { return {core::text("ggemm_repack_%d", element_size), "repack.cu", {{"GG_SIZE", std::to_string(element_size)}}, arch}; }
+
+Request render_split(const std::string& arch) { return {"ggemm_split", "split.cu", {}, arch}; }
 
 Request render_check(const std::string& arch) { return {"ggemm_check", "check.cu", {}, arch}; }
 

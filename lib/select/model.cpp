@@ -6,6 +6,7 @@
 
 #include "select/space.hpp"
 #include "tile/panels.cuh"
+#include "tile/terms.cuh"
 
 namespace ggemm::select {
 namespace {
@@ -37,8 +38,9 @@ constexpr double dram_bytes_a_microsecond = 4.0e6;
 // The sm90 family: a persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes.
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const Config c = named.swap ? core::transposed(named) : named;
-  const double size = static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n;
-  const double steps = ceil_div(ceil_div(k, bk), c.cluster_k), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
+  const bool terms = core::by_terms(type);
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n;
+  const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, bk), c.cluster_k * slices), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const double multiply = wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   const double travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
@@ -56,15 +58,20 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
   constexpr double exchange_clocks = 1200, exchange_bytes = 32;
   const double exchange = c.cluster_k > 1 ? exchange_clocks + bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
+  // And slices of k meet in L2: every CTA writes its part of the sums, and the last one reads those of all slices.
+  constexpr double meet_clocks = 2600, meet_bytes = 40;
+  const double part = bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k), meet = slices > 1 ? meet_clocks + part * (1 + slices) / meet_bytes : 0;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const double rounds = ceil_div(ceil_div(down, bm * c.cluster_m) * ceil_div(across, bn * c.cluster_n) * groups, clusters);
+  const double rounds = ceil_div(ceil_div(down, bm * c.cluster_m) * ceil_div(across, bn * c.cluster_n) * groups * slices, clusters);
   constexpr double start_clocks = 2500;  // barriers, first boxes, last store
-  const double clocks = start_clocks + rounds * (steps * std::max(multiply, bring) + store + exchange);
-  const double bytes = groups * ((m * k + k * n) * size + m * n * d);
+  const double clocks = start_clocks + rounds * (steps * std::max(multiply, bring) + store + exchange + meet);
+  const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
+  const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
   const std::uint8_t copied = core::repacked_operands(type);
   const bool grouped = type.grouped;
-  const double copies = grouped ? 0 : (copied & core::operand_a ? 2 * m * k * size / 3.0e6 + 3 : 0) + (copied & core::operand_b ? 2 * k * n * size / 3.0e6 + 3 : 0);
+  const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = (copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0);
+  const double copies = grouped || elements == 0 ? 0 : elements * each / 3.0e6 + 3;
   constexpr double powered_mhz = 1650;  // what power leaves of the clock in long products
   const double multiplied = clocks / powered_mhz, moved = bytes / dram_bytes_a_microsecond + 2;
   // The lesser of the two does not hide quite.
@@ -95,6 +102,18 @@ Sizes known(const Sizes& s) {
   // A middling expert, where the caller gives no hint.
   const auto or_else = [](std::int64_t v, std::int64_t fallback) { return v > 0 ? v : fallback; };
   return {std::max<std::int64_t>(s.groups, 1), or_else(s.m, 256), or_else(s.n, 1024), or_else(s.k, 1024)};
+}
+
+// Into how many slices k is best cut.
+std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s, const core::DeviceFacts& facts) {
+  std::uint16_t best = 2;
+  double least = 0;
+  for (const std::uint16_t slices : {2, 3, 4, 5, 6, 8, 11, 16}) {
+    config.slices = slices;
+    const double time = estimate_sm90(type, config, 1, static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts);
+    if (slices == 2 || time < least) best = slices, least = time;
+  }
+  return best;
 }
 
 }  // namespace
@@ -134,6 +153,7 @@ Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFact
       out.rejected.push_back({config, *reason});
       continue;
     }
+    if (config.slices) config.slices = best_slices(type, config, known(sizes), facts);
     if (config.family != Family::host) config.raster = best_raster(config, known(sizes), facts.multiprocessors * ctas_a_multiprocessor(type, config, facts));
     out.legal.push_back({config, estimate(type, config, sizes, facts)});
   }

@@ -20,7 +20,7 @@ struct Row {
   Family family;
   int tile_m, tile_n, depth;
   int warps_m, warps_n, stages;
-  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1;
+  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, sliced = 0;
 };
 constexpr Row rows[] = {
     // Hopper, large: two consumers share B's columns, two CTAs of a cluster A's rows or B's columns.
@@ -61,6 +61,12 @@ constexpr Row rows[] = {
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 2},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 4},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 8},
+    // Hopper, much more of k than that: it is cut into slices besides, as many as the model finds best.
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 1},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 1},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 4, 1},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 1},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 1},
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
@@ -84,7 +90,8 @@ constexpr Row rows[] = {
 };
 
 int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
-int size_a(const ProblemType& type) { return static_cast<int>(core::dtype_size(type.a)); }
+// As tensor cores get it.
+int size_a(const ProblemType& type) { return core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
 
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
@@ -173,6 +180,8 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return !gathers_bytes(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
 };
 
+constexpr int most_slices = 256;
+
 // The kernel's own view of a swapped configuration.
 Config upright(const Config& config) { return config.swap ? core::transposed(config) : config; }
 
@@ -193,9 +202,11 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
        const int a = q.type.a, b = q.type.b;
-       return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32)));
+       return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && (q.type.compute == GGEMM_COMPUTE_TF32 || core::by_terms(q.type)))));
      },
-     "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
+     "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
+    {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
+    {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
     {[](const Query& q) { return !promoted(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == kernels::scale_block); },
      "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread"},
@@ -223,7 +234,8 @@ constexpr Rule sm90_rules[] = {
        return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && c.cluster_m * c.cluster_n == 1 && !q.type.grouped);
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
-    {[](const Query& q) { return q.config.cluster_k == 1 || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+    {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+    {[](const Query& q) { return q.config.slices <= 1 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
@@ -295,6 +307,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.stages = static_cast<std::uint8_t>(row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
+    c.slices = row.sliced ? 2 : 0;
     c.raster = row.family == Family::host ? 0 : 1;
     out.push_back(c);
   }

@@ -18,13 +18,13 @@ std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Conf
 int min_ctas(const core::Config& config);
 // Threads of a CTA. Those of the sm90 family have a warpgroup more than they name: the producer's.
 inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n + (config.family == core::Family::sm90 ? 128 : 0); }
-// CTAs of a cluster.
+// CTAs of a cluster, or 1.
 inline int cluster(const core::Config& config) { return config.family == core::Family::sm90 ? config.cluster_m * config.cluster_n * config.cluster_k : 1; }
 
 // The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
 std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
-// Every configuration of the table for this problem, legal or not, with raster 1. Tiles along k are given in the operand's elements.
+// Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut. Tiles along k are given in the operand's elements.
 std::vector<core::Config> table(const core::ProblemType& type);
 
 }  // namespace ggemm::select

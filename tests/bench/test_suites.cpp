@@ -92,7 +92,7 @@ TEST_CASE("however tokens fall on experts, none is lost") {
 
 TEST_CASE("every case of every suite has a key of its own and a known dtype and category") {
   const std::set<std::string> known{"large",           "mid",         "decode",        "odd",  "longk", "fp8",
-                                    "layouts8",        "tf32",        "int8",          "fp64", "fp32",  "grouped-ragged",
+                                    "layouts8",        "tf32",        "int8",          "fp64", "fp32",  "f32-accurate", "grouped-ragged",
                                     "grouped-general", "grouped-fp8", "grouped-decode"};
   for (const char* suite : {"plain", "grouped", "quick"}) {
     std::set<std::string> keys;
@@ -123,6 +123,7 @@ TEST_CASE("categories follow the shapes that the marks name") {
   CHECK(plain_category("e4m3", "nn", {4096, 4096, 4096}) == "layouts8");
   CHECK(plain_category("i8", "tt", {4096, 4096, 4096}) == "layouts8");
   CHECK(plain_category("tf32", "nn", {4096, 4096, 4096}) == "tf32");
+  CHECK(plain_category("f32x3", "nn", {4096, 4096, 4096}) == "f32-accurate");
 }
 
 TEST_CASE("flops and bytes count every operand once and leave out empty groups") {

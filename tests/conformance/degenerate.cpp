@@ -28,7 +28,8 @@ std::vector<CaseType> types(bool grouped) {
           type_of(grouped, GGEMM_I8, GGEMM_I32),
           type_of(grouped, GGEMM_F64, GGEMM_F64),
           type_of(grouped, GGEMM_E4M3, GGEMM_BF16),
-          type_of(grouped, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32)};
+          type_of(grouped, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32),
+          type_of(grouped, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_F32_ACCURATE)};
 }
 
 // Draws the cases of the list; each has a number of its own, which its strides and data come from.

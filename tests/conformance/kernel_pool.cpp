@@ -64,7 +64,7 @@ void shuffle(std::vector<T>& items, Rng& rng) {
 
 }  // namespace
 
-std::string dtype_label(const CaseType& type) { return type.compute == GGEMM_COMPUTE_TF32 ? "tf32" : type.a == type.b ? name_of(type.a) : "mixed"; }
+std::string dtype_label(const CaseType& type) { return type.compute == GGEMM_COMPUTE_TF32 ? "tf32" : type.compute == GGEMM_COMPUTE_F32_ACCURATE ? "f32x3" : type.a == type.b ? name_of(type.a) : "mixed"; }
 
 KernelPool::KernelPool(const Options& options, ggemm_context* context) : options_(options), context_(context) {
   ggemm_device_info info = GGEMM_DEVICE_INFO_INIT;
@@ -75,11 +75,11 @@ KernelPool::KernelPool(const Options& options, ggemm_context* context) : options
   for (const bool grouped : {false, true}) {
     if (!(grouped ? options.grouped : options.plain)) continue;
     t.grouped = grouped;
-    constexpr int pairs = GGEMM_I8 * GGEMM_I8, tf32 = pairs, i8_by_blocks = pairs + 1;
-    for (int pair = 0; pair < pairs + 2; ++pair) {
-      t.compute = pair == tf32 ? GGEMM_COMPUTE_TF32 : GGEMM_COMPUTE_DEFAULT;
+    constexpr int pairs = GGEMM_I8 * GGEMM_I8, tf32 = pairs, i8_by_blocks = pairs + 1, f32x3 = pairs + 2;
+    for (int pair = 0; pair < pairs + 3; ++pair) {
+      t.compute = pair == tf32 ? GGEMM_COMPUTE_TF32 : pair == f32x3 ? GGEMM_COMPUTE_F32_ACCURATE : GGEMM_COMPUTE_DEFAULT;
       t.scale_a = pair == i8_by_blocks ? GGEMM_SCALE_BLOCK_1X128 : GGEMM_SCALE_NONE;  // which is summed in f32
-      t.a = pair == tf32 ? GGEMM_F32 : pair == i8_by_blocks ? GGEMM_I8 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
+      t.a = pair == tf32 || pair == f32x3 ? GGEMM_F32 : pair == i8_by_blocks ? GGEMM_I8 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
       t.b = pair >= pairs ? t.a : static_cast<ggemm_dtype>(1 + pair % GGEMM_I8);
       t.d = pair == i8_by_blocks ? GGEMM_BF16 : usual_output(t);
       if (!options.dtype.empty() && options.dtype != dtype_label(t)) continue;

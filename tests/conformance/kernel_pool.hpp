@@ -12,7 +12,7 @@
 
 namespace ggemm::tests {
 
-// "bf16", "tf32", or "mixed" where A's and B's types differ.
+// "bf16", "tf32", "f32x3", or "mixed" where A's and B's types differ.
 std::string dtype_label(const CaseType& type);
 
 // A kernel, but for what the library may yet choose by a product's strides.

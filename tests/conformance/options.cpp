@@ -32,7 +32,7 @@ constexpr const char* help =
   --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
-  --dtype NAME            only this type of A and B: f64 f32 tf32 f16 bf16 e4m3 e5m2 i8 mixed
+  --dtype NAME            only this type of A and B: f64 f32 tf32 f32x3 f16 bf16 e4m3 e5m2 i8 mixed
   --sizes LIST            MxNxK, separated by commas: the sizes of every random product; one a group, the first where it is plain
   --repeat N              run every product N times (1); on the emulated GPU each run has another order of events
   --work N                multiply-adds of a product, at most (2^18 on the host; 2^22 on CUDA, where one in each kernel may be larger)
@@ -119,7 +119,7 @@ Options parse_options(int argc, char** argv) {
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
-      {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "i8", "mixed"}); }},
+      {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f32x3", "f16", "bf16", "e4m3", "e5m2", "i8", "mixed"}); }},
       {"--sizes", [&](auto&, auto& v) { read_sizes(v, o); }},
       {"--repeat", [&](auto& k, auto& v) { o.repeats = static_cast<int>(whole(k, v)); }},
       {"--work", [&](auto& k, auto& v) { o.work = number(k, v); }},

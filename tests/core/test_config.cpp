@@ -29,14 +29,21 @@ TEST_CASE("config: names are as the manual shows them") {
   core::ProblemType tf32 = type_of(GGEMM_F32, GGEMM_F32, core::Major::mn, core::Major::mn);
   tf32.compute = GGEMM_COMPUTE_TF32;
   CHECK(core::config_name(tf32, {32, 128, 32, 1, core::Family::sm80, 1, 4, 4}) == "sm80_tf32_tf32_f32_nt_32x128x32_w1x4_s4_r1");
+  core::ProblemType terms = tf32;
+  terms.compute = GGEMM_COMPUTE_F32_ACCURATE;
+  CHECK(core::config_name(terms, {128, 128, 64, 1, core::Family::sm90, 8, 1, 6, 1, 1, 1}) == "sm90_f32x3_f32x3_f32_nt_128x128x64_w8x1_s6_c1x1_r1");
   const core::ProblemType mixed = type_of(GGEMM_I8, GGEMM_F64, core::Major::mn, core::Major::k);
   CHECK(core::config_name(mixed, {64, 64, 16, 2, core::Family::simt, 2, 2, 2}) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_r2");
   const core::ProblemType fp8 = type_of(GGEMM_E4M3, GGEMM_E5M2, core::Major::k, core::Major::mn);
   const core::Config cluster{128, 256, 64, 8, core::Family::sm90, 8, 1, 4, 2, 1, 1}, swapped{16, 128, 64, 8, core::Family::sm90, 1, 8, 6, 1, 1, 1, 1},
-      along{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 4, 1};
+      along{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 4, 1}, sliced{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 2, 1, 1, 0, 12}, both{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 8, 1, 3};
   CHECK(core::config_name(bf16, cluster) == "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8");
   CHECK(core::config_name(bf16, swapped) == "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_swap_r8");
   CHECK(core::config_name(bf16, along) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x4_swap_r1");
+  CHECK(core::config_name(bf16, sliced) == "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s8_c2x1_k12_r1");
+  CHECK(core::config_name(bf16, both) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k3_swap_r1");
+  CHECK(core::kernel_name(bf16, both) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k_swap");
+  for (const core::Config& config : {cluster, swapped, along, sliced, both}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
   CHECK(core::config_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
   CHECK(core::kernel_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
 }
@@ -58,10 +65,10 @@ TEST_CASE("config: every name of the table, for every type, is read back as what
     }
   }
   CHECK(names == 4 * rows);
-  CHECK(rows >= 400 * 10);
+  CHECK(rows >= 408 * 10);
 }
 
-TEST_CASE("config: the raster group is no part of a kernel's name, everything else is") {
+TEST_CASE("config: the raster group and the number of slices are no part of a kernel's name, everything else is") {
   const core::ProblemType type = type_of(GGEMM_F16, GGEMM_F16, core::Major::k, core::Major::mn);
   const core::Config config{128, 64, 32, 4, core::Family::sm80, 2, 2, 4};
   const auto changed = [&](auto change) {
@@ -70,6 +77,11 @@ TEST_CASE("config: the raster group is no part of a kernel's name, everything el
     return core::kernel_name(type, other) != core::kernel_name(type, config);
   };
   CHECK_FALSE(changed([](core::Config& c) { c.raster = 9; }));
+  const core::Config whole{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 1, 1, 1};
+  core::Config two = whole, three = whole;
+  two.slices = 2, three.slices = 3;
+  CHECK(core::kernel_name(type, two) == core::kernel_name(type, three));
+  CHECK(core::kernel_name(type, two) != core::kernel_name(type, whole));
   CHECK(changed([](core::Config& c) { c.tile_m = 64; }));
   CHECK(changed([](core::Config& c) { c.tile_n = 128; }));
   CHECK(changed([](core::Config& c) { c.tile_k = 64; }));
@@ -122,6 +134,8 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm80_f32_tf32_f32_tn_128x256x64_w2x4_s3_r8", "f32_tf32", "a pair of dtypes"},
       {"simt_bf16_tf32_f32_tn_128x256x64_w2x4_s3_r8", "bf16_tf32", "a pair of dtypes"},
       {"host_tf32_i8_f32_tn", "tf32_i8", "a pair of dtypes"},
+      {"host_tf32_f32x3_f32_tn", "tf32_f32x3", "a pair of dtypes"},
+      {"host_f32x3_f32_f32_tn", "f32x3_f32", "a pair of dtypes"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_2x4_s3_r8", "2x4", "warps"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2_s3_r8", "w2", "warps"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4x1_s3_r8", "w2x4x1", "warps"},
@@ -137,6 +151,10 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1x1_r8", "c2x1x1", "a cluster"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1x17_r8", "c1x1x17", "a cluster"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1x2x2_r8", "c1x1x2x2", "a cluster"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k1_r8", "k1", "slices of k"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k_r8", "k", "slices of k"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k02_r8", "k02", "slices of k"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k2x2_swap_r8", "k2x2", "slices of k"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_8", "8", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r0", "r0", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r-8", "r-8", "a raster group"},
@@ -165,6 +183,10 @@ TEST_CASE("config: a name with too few or too many parts is refused with their n
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3", "has 8 parts", "has 9"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8_", "has 10 parts", "has 9"},
       {"simt_f32_f32_f32_nn_64x64x16_w2x2_s2_r1_x", "has 10 parts", "has 9"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_k2_r8", "has 10 parts", "has 9"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1", "has 9 parts", "has 10"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_swap_k2_r8", "has 12 parts", "has 11"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k2_swap_swap_r8", "has 13 parts", "has 12"},
       {"host", "has 1 parts", "has 5"},
       {"host_f32_f32_f32_nn_64x64x16_w2x2_s2_r1", "has 9 parts", "has 5"},
   };
@@ -189,7 +211,7 @@ TEST_CASE("config: a name with one character changed, left out or put in is refu
       if (error.status() != GGEMM_ERROR_ARGUMENT) FAIL_CHECK(name << ": " << error.text());
     }
   };
-  for (const std::string good : {example, "simt_tf32_tf32_f32_nn_64x64x16_w2x2_s2_r10", "host_e4m3_e5m2_f32_tt"}) {
+  for (const std::string good : {example, "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k3_swap_r1", "simt_tf32_tf32_f32_nn_64x64x16_w2x2_s2_r10", "host_e4m3_e5m2_f32_tt"}) {
     for (std::size_t at = 0; at <= good.size(); ++at) {
       if (at < good.size()) look(good.substr(0, at) + good.substr(at + 1));
       look(good.substr(0, at));

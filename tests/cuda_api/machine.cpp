@@ -31,8 +31,9 @@ bool prepares(const std::string& kernel) { return kernel == "ggemm_prepare"; }
 
 bool repacks(const std::string& kernel) { return kernel.starts_with("ggemm_repack_"); }
 
-// Copies as kernels/repack.cu does.
-void repack(const std::string& kernel, const kernels::RepackParams& p) {
+// Copies an operand as kernels/repack.cu does.
+void repack(const std::string& kernel, const kernels::CopyParams& p) {
+  if (!p.blocks) return;
   const auto size = static_cast<std::size_t>(kernel.at(std::strlen("ggemm_repack_")) - '0');
   for (std::int64_t line = 0; line < p.lines; ++line)
     for (std::int64_t at = 0; at < p.length; ++at)
@@ -97,7 +98,9 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
                               GGEMM_ACTIVATION_SILU, GGEMM_ACTIVATION_SIGMOID, GGEMM_ACTIVATION_TANH, GGEMM_ACTIVATION_CLAMP})
     if (!activation && cut(rest, std::string("_") + core::activation_name(candidate))) activation = candidate;
   const std::size_t last = rest.rfind('_');
-  core::ProblemType type = core::parse_config(rest.substr(0, last) + "_r1").type;
+  const std::size_t sliced = rest.find("_k_");  // such a kernel serves any number of slices
+  const std::string config = sliced < last ? rest.substr(0, sliced) + "_k2" + rest.substr(sliced + 2, last - sliced - 2) : rest.substr(0, last);
+  core::ProblemType type = core::parse_config(config + "_r1").type;
   for (int dtype = GGEMM_F64; dtype <= GGEMM_I32; ++dtype)
     if (rest.substr(last + 1) == core::dtype_name(dtype)) type.d = static_cast<std::uint8_t>(dtype);
   type.c = type.d;
@@ -153,7 +156,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
   const std::string kernel = launch->kernel;
   try {
     if (repacks(kernel)) {
-      repack(kernel, *static_cast<const kernels::RepackParams*>(launch->parameters[0]));
+      for (const kernels::CopyParams& copy : static_cast<const kernels::RepackParams*>(launch->parameters[0])->copies) repack(kernel, copy);
       return 1.0;
     }
     if (kernel == checker) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* plain_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_r2";
 constexpr const char* swapped_config = "sm90_i8_i8_i32_tn_8x64x128_w1x4_s2_c1x1_swap_r1";
+constexpr const char* sliced_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1x2_k3_r1";
 constexpr const char* cluster_config = "sm90_i8_i8_i32_tn_128x64x128_w8x1_s2_c2x1_r1";
 
 // i8 times i8 into i32: A row-major, B given as [n, k], both at multiples of 16 bytes unless `off` shifts them.
@@ -59,10 +60,10 @@ struct Bytes {
 
 }  // namespace
 
-TEST_CASE("A kernel with tensor maps gets the product that was described, upright, swapped and in clusters") {
+TEST_CASE("A kernel with tensor maps gets the product that was described, upright, swapped, in clusters and cut along k") {
   nvrtc_or_skip();
   Machine machine;
-  for (const char* config : {plain_config, swapped_config, cluster_config}) {
+  for (const char* config : {plain_config, swapped_config, cluster_config, sliced_config}) {
     INFO(config);
     const std::string no_folder;
     const ContextPointer context = make_context(cuda_options(no_folder));
@@ -105,6 +106,30 @@ TEST_CASE("Operands that tensor maps cannot describe are copied to workspace fir
     REQUIRE(ggemm_plan_run(plan, &p.args, nullptr) == GGEMM_OK);
     CHECK(p.right());
     ggemm_plan_destroy(plan);
+    CHECK(machine.faults() == "");
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Sums of slices of k lie in workspace, beside copies of operands, and not during a capture that has none") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    Stream stream;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    Bytes aligned(sliced_config), copied(sliced_config, 1);
+    REQUIRE(ggemm_gemm(context.get(), &aligned.desc, &aligned.args, nullptr) == GGEMM_OK);
+    CHECK(aligned.right());
+    const long allocations = driver().calls("cuMemAllocAsync");
+    REQUIRE(ggemm_gemm(context.get(), &aligned.desc, &aligned.args, nullptr) == GGEMM_OK);
+    CHECK(driver().calls("cuMemAllocAsync") == allocations);
+    REQUIRE(ggemm_gemm(context.get(), &copied.desc, &copied.args, nullptr) == GGEMM_OK);
+    CHECK(copied.right());
+    stream.begin(1);
+    CHECK(ggemm_gemm(context.get(), &aligned.desc, &aligned.args, stream.get()) == GGEMM_ERROR_NOT_PREPARED);
+    stream.end();
+    stream.drop_graph();
     CHECK(machine.faults() == "");
   }
   machine.check_clean();

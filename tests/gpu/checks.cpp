@@ -77,7 +77,7 @@ std::vector<Kind> kinds(bool grouped) {
   } rows[] = {{"bf16", GGEMM_BF16, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {"f16", GGEMM_F16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
               {"tf32", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32},      {"i8", GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},
               {"f64", GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},    {"f32", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
-              {"e4m3", GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}};
+              {"e4m3", GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {"f32x3", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_F32_ACCURATE}};
   std::vector<Kind> out;
   for (const auto& row : rows) {
     CaseType t;

@@ -151,7 +151,7 @@ std::string HostCase::text() const {
                 static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(k), static_cast<long long>(a.row_stride),
                 static_cast<long long>(a.col_stride), static_cast<long long>(b.row_stride), static_cast<long long>(b.col_stride),
                 static_cast<long long>(c.row_stride), static_cast<long long>(c.col_stride), static_cast<long long>(d.row_stride),
-                static_cast<long long>(d.col_stride), alpha, beta, activation, p0, p1, compute ? ", tf32" : "", exact ? ", exact" : "");
+                static_cast<long long>(d.col_stride), alpha, beta, activation, p0, p1, compute == GGEMM_COMPUTE_TF32 ? ", tf32" : compute ? ", f32x3" : "", exact ? ", exact" : "");
   return line;
 }
 
@@ -226,7 +226,7 @@ HostCase random_case(Rng& random, bool exact, std::int64_t largest) {
   x.a_dtype = input();
   x.b_dtype = random.chance(0.3) ? x.a_dtype : input();
   x.d_dtype = output();
-  if (x.a_dtype == GGEMM_F32 && x.b_dtype == GGEMM_F32 && random.chance(0.3)) x.compute = GGEMM_COMPUTE_TF32;
+  if (x.a_dtype == GGEMM_F32 && x.b_dtype == GGEMM_F32 && random.chance(0.4)) x.compute = random.chance(0.7) ? GGEMM_COMPUTE_TF32 : GGEMM_COMPUTE_F32_ACCURATE;
   x.m = random_size(random, largest), x.n = random_size(random, largest), x.k = random_size(random, largest);
   const bool whole = x.epilogue_i32();
   if (exact || whole)

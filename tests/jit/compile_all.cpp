@@ -70,6 +70,7 @@ constexpr Dtypes main_dtypes[] = {
     {GGEMM_BF16, GGEMM_BF16, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {GGEMM_BF16, GGEMM_BF16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
     {GGEMM_F16, GGEMM_F16, GGEMM_F16, GGEMM_COMPUTE_DEFAULT},    {GGEMM_F16, GGEMM_F16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
     {GGEMM_F32, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32},       {GGEMM_F32, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
+    {GGEMM_F32, GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_F32_ACCURATE},
     {GGEMM_F64, GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},    {GGEMM_I8, GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},
     {GGEMM_I8, GGEMM_I8, GGEMM_I8, GGEMM_COMPUTE_DEFAULT},       {GGEMM_E4M3, GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT},
     {GGEMM_E4M3, GGEMM_E4M3, GGEMM_E4M3, GGEMM_COMPUTE_DEFAULT}, {GGEMM_E5M2, GGEMM_E5M2, GGEMM_E5M2, GGEMM_COMPUTE_DEFAULT}};
@@ -302,9 +303,9 @@ class Work {
         if (define == name) return std::stoi(value);
       return 1;
     };
-    const int a = number("GG_A");
-    const bool two_sets = request.root == "sm90.cu" && (a == GGEMM_E4M3 || a == GGEMM_E5M2) && number("GG_COMPUTE") != GGEMM_COMPUTE_FP8_FAST;  // promoted
-    return number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N")) * (two_sets ? 2 : 1);
+    const bool fp8 = number("GG_A") == GGEMM_E4M3 || number("GG_A") == GGEMM_E5M2;
+    const bool promoted = request.root == "sm90.cu" && ((fp8 && number("GG_COMPUTE") != GGEMM_COMPUTE_FP8_FAST) || number("GG_COMPUTE") == GGEMM_COMPUTE_F32_ACCURATE);
+    return (promoted ? 2 : 1) * number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N"));  // two sets of them where they are promoted
   }
   void count(const jit::Request& request, const Result& result) {
     Totals& t = totals_[request.arch];
@@ -401,8 +402,8 @@ std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
     all.push_back(jit::render_check(arch->name));
     all.push_back(jit::render_sum(GGEMM_F32, GGEMM_BF16, arch->name));
     if (arch->capability == 90) all.push_back(jit::render_prepare(arch->name));
-    for (const int size : {1, 2, 4})
-      for (const bool turn : {false, true}) all.push_back(jit::render_repack(size, turn, arch->name));
+    for (const int size : {1, 2, 4}) all.push_back(jit::render_repack(size, arch->name));
+    all.push_back(jit::render_split(arch->name));
   }
   const bool some = arguments.kernel.empty() && !arguments.all;
   for (const Task& task : some ? sample_tasks(arguments.archs, arguments.sample) : all_tasks(arguments.archs)) all.push_back(task.request());

@@ -105,6 +105,47 @@ TEST_CASE("schedulers: a program's tile is the one that the persistent scheduler
   check_cluster<1, 4>();
 }
 
+TEST_CASE("schedulers: where k is cut into slices, every CTA of a tile has that tile, a slice of its own and no other tile") {
+  int wrong = 0, ctas = 0;
+  for (std::int64_t m = 1; m <= 6 * tile_m; m += 4)
+    for (std::int64_t n = 1; n <= 6 * tile_n; n += 7)
+      for (const unsigned slices : {1u, 2u, 3u, 7u}) {
+        constexpr int cm = 2, ck = 1;
+        const ggemm_tile_grid grid = grid_of({m, n, 2, false, 1}, cm, 1);
+        GemmParams params{};
+        params.m = m, params.n = n, params.raster = 2;
+        std::int64_t programs = 0;
+        REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
+        gridDim.x = static_cast<unsigned>(programs) * slices;
+        std::set<std::pair<std::int64_t, unsigned>> seen;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x, ++ctas) {
+          PersistentScheduler<tile_m, tile_n, cm, 1, ck> scheduler(params, slices);
+          const SlicePlace place(blockIdx.x, gridDim.x, slices);
+          ggemm_tile tile = GGEMM_TILE_INIT;
+          REQUIRE(ggemm_tile_at(&grid, place.cell, &tile) == GGEMM_OK);
+          wrong += !scheduler.next() || scheduler.tile_row() != tile.tile_row || scheduler.tile_column() != tile.tile_col;
+          wrong += scheduler.next() || place.slice >= slices || !seen.insert({place.cell, place.slice}).second;
+        }
+      }
+  CHECK(wrong == 0);
+  CHECK(ctas > 1000);
+}
+
+TEST_CASE("depth: parts of k follow one another from 0 to its end, and none is longer by more than a tile") {
+  int wrong = 0;
+  for (i32 tiles = 0; tiles <= 70; ++tiles)
+    for (i32 parts = 1; parts <= 80; ++parts) {
+      i32 next = 0;
+      for (i32 part = 0; part < parts; ++part) {
+        const DepthPart here = depth_part(tiles, parts, part);
+        wrong += here.first != next || here.tiles < tiles / parts || here.tiles > (tiles + parts - 1) / parts;
+        next += here.tiles;
+      }
+      wrong += next != tiles;
+    }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("schedulers: a CTA of a plain launch computes the tile of its own number alone") {
   int wrong = 0, tiles = 0;
   for (std::int64_t m = 1; m <= 20; m += 3)

@@ -312,7 +312,7 @@ GENERAL = ((5, 7, 9), (0, 4, 4), (13, 3, 0), (16, 32, 48))
 class TestOperands(unittest.TestCase):
     def every(self):
         for layout in ("nn", "nt", "tn", "tt"):
-            for dtype in ("bf16", "f16", "f32", "f64", "i8", "e4m3", "tf32"):
+            for dtype in ("bf16", "f16", "f32", "f64", "i8", "e4m3", "tf32", "f32x3"):
                 yield dataclasses.replace(PLAIN, dtype=dtype, layout=layout, size=(33, 17, 40), padding=3, offset=1)
             for groups in (RAGGED, DEEP, GENERAL):
                 yield dataclasses.replace(GROUPED, layout=layout, groups=groups)

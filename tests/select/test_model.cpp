@@ -2,6 +2,7 @@
 #include "select/model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
@@ -126,7 +127,7 @@ TEST_CASE("model: twice the work takes twice the time where the device is full, 
   const core::ProblemType type = type_of(GGEMM_BF16);
   const core::DeviceFacts facts = device(90);
   for (const Config& config : select::table(type)) {
-    if (config.cluster_k > 1) continue;  // that the device is full is what they are not for
+    if (config.cluster_k > 1 || config.slices) continue;  // that the device is full is what they are not for
     if (select::illegal(type, config, facts)) continue;
     const auto time = [&](const Sizes& sizes) { return select::estimate(type, config, sizes, facts); };
     INFO(core::config_name(type, config));
@@ -166,7 +167,10 @@ TEST_CASE("model: tensor cores are preferred where they serve the problem") {
       INFO(core::dtype_name(type.a) << " on sm_" << capability);
       CHECK(best(select::rank(type, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::sm80));
     }
-    CHECK(best(select::rank(type_of(GGEMM_F32), {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
+    core::ProblemType accurate = type_of(GGEMM_F32);
+    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
+    accurate.compute = GGEMM_COMPUTE_F32_ACCURATE;
+    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::simt));
   }
 }
 
@@ -188,4 +192,20 @@ TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows
   }
   // a large square product has more than one row of tiles walked together
   CHECK(best(select::rank(type_of(GGEMM_BF16), {1, 8192, 8192, 8192}, device(90))).raster > 1);
+}
+
+TEST_CASE("model: k is cut into slices where D is small and k long, and nowhere else") {
+  const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(GGEMM_BF16), {1, m, n, k}, device(90))); };
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{256, 256, 65536}, {128, 128, 65536}, {128, 256, 32768}}) {
+    const Config config = chosen(m, n, k);
+    INFO(m << "x" << n << "x" << k);
+    CHECK(config.slices > 1);
+    // as many CTAs as the device has room for, or nearly
+    const std::int64_t ctas = (m + config.tile_m - 1) / config.tile_m * ((n + config.tile_n - 1) / config.tile_n) * config.cluster_k * config.slices;
+    CHECK(ctas > device(90).multiprocessors / 2);
+    CHECK(ctas <= device(90).multiprocessors);
+  }
+  CHECK(chosen(4096, 4096, 4096).slices == 0);
+  CHECK(chosen(1024, 1024, 65536).slices == 0);
+  CHECK(chosen(16, 256, 512).slices == 0);
 }

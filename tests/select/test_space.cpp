@@ -40,8 +40,13 @@ std::vector<Broken> broken() {
   core::ProblemType limited = f16;
   limited.limited = 1;
   wide.d = GGEMM_F64;
+  core::ProblemType terms = f32;
+  terms.compute = GGEMM_COMPUTE_F32_ACCURATE;
+  core::ProblemType terms_of_groups = terms;
+  terms_of_groups.grouped = 1;
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
+  const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
@@ -95,7 +100,9 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
-      {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32"},
+      {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
+      {"terms of groups", terms_of_groups, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "operands are cut into terms in a plain product only"},
+      {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, promotion},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
       {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
@@ -116,6 +123,8 @@ std::vector<Broken> broken() {
       {"clusters of three", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 3, 1), h, "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
       {"three CTAs along k", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 3), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+      {"257 slices of k", f16, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1), 257), h, "k may be cut into 256 slices, in a plain product"},
+      {"slices of a group's k", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "k may be cut into 256 slices, in a plain product"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
       {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
       {"rows by index along m on Hopper", gathered, cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "rows of A by index, if of 16 bits, must be contiguous along k"},
@@ -204,6 +213,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
       config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
+      config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 2, 256, 257}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
     // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.
@@ -238,7 +248,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
       names.insert(core::config_name(type, c));
       ++families[static_cast<std::size_t>(c.family)];
       if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
-      const int depth = c.tile_k * static_cast<int>(core::dtype_size(type.a));
+      const int depth = c.tile_k * (core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)));
       if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());

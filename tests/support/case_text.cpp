@@ -66,7 +66,7 @@ std::string Case::text() const {
     out += line;
   }
   std::snprintf(line, sizeof line, "%s alpha=%.9g%s beta=%.9g%s%s c=%s bias=%s%s act=%s(%g,%g) values=%s[%d,%d] spread=%g,%g %s%s%s",
-                type.compute == GGEMM_COMPUTE_TF32 ? " tf32" : "", alpha, alpha_given ? "" : "(null)", beta, beta_given ? "" : "(null)",
+                type.compute == GGEMM_COMPUTE_TF32 ? " tf32" : type.compute == GGEMM_COMPUTE_F32_ACCURATE ? " f32x3" : "", alpha, alpha_given ? "" : "(null)", beta, beta_given ? "" : "(null)",
                 scalars_on_device ? " on device" : "",
                 use_of_c == UseOfC::none        ? "null"
                 : use_of_c == UseOfC::same_as_d ? "d"

@@ -44,6 +44,7 @@ class Product {
   Product(const Case& c, const Group& g, const Images& images, bool tensor_cores)
       : c_(c), g_(g), images_(images), scale_a_(images[slot_scale_a], g.scale_a, c.type.scale_a, true), padded_((g.n + 3) / 4 * 4), real_(c.values == Values::normal || c.values == Values::special) {
     if (tensor_cores && !c.type.sums_f64()) smallest_a_ = smallest_normal(c.type.a), smallest_b_ = smallest_normal(c.type.b);
+    if (tensor_cores && c.type.compute == GGEMM_COMPUTE_F32_ACCURATE) smallest_a_ = smallest_b_ = 0x1p-110;  // below it an operand's last term may end early
     const int64_t k = std::max<int64_t>(g.k, 0);
     const Scales scale_b(images[slot_scale_b], g.scale_b, c.type.scale_b, false);
     b_.assign(static_cast<std::size_t>(k * padded_), 0.0);

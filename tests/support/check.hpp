@@ -18,7 +18,7 @@ namespace ggemm::tests {
 // 24th bit. F is 24 (sm_75 to sm_89) or 25 (sm_90 and up). With n of the L products not 0, that is less than (n + 1) 2^(E - F) + 2^-23 |sum|; and as 2^E and |sum|
 // are at most |A||B|, all steps together come to no more than (k / 2 + 1.5 ceil(k / L)) u |A||B|, which is below (k + 2) u |A||B| for every L of 4 or more.
 // 2^E is the product of the operands' *nominal* exponents: those of a denormal operand are the smallest normal number's. Therefore |A||B| is counted there with
-// operands, where they are not 0, of at least that size (f16 and e5m2 2^-14, e4m3 2^-6, bf16 and tf32 2^-126). Seen on sm_90: A of f16 denormals, an error of
+// operands, where they are not 0, of at least that size (f16 and e5m2 2^-14, e4m3 2^-6, bf16 and tf32 2^-126; f32 in terms of bf16, whose last one ends at 2^-133, 2^-110). Seen on sm_90: A of f16 denormals, an error of
 // 2^-27 where the plain |A||B| was 2^-9. Integers are exact, and f64 is summed by ordinary fused steps.
 //
 // Scales are factors of |A||B|'s terms, and make three more roundings of a sum (of two scales, of a block or sum times both, and where it is added).

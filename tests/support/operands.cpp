@@ -49,9 +49,9 @@ class Filler {
         return std::numeric_limits<double>::quiet_NaN();
       case 1:
         return sign * std::numeric_limits<double>::infinity();
-      // tf32 has denormals of its own, which f32's round to 0: those are no exact matter.
+      // tf32 has denormals of its own, which f32's round to 0, and so have terms of f32: those are no exact matter.
       case 2:
-        return sign * (c_.type.compute == GGEMM_COMPUTE_TF32 ? 0x1p-120 : smallest_denormal(dtype_) * static_cast<double>(rng_.between(1, 3)));
+        return sign * (c_.type.compute == GGEMM_COMPUTE_TF32 || c_.type.compute == GGEMM_COMPUTE_F32_ACCURATE ? 0x1p-120 : smallest_denormal(dtype_) * static_cast<double>(rng_.between(1, 3)));
       case 3:
         return sign * std::min(largest(dtype_), huge);
       default:

@@ -232,7 +232,7 @@ void add_selection(CLI::App& command, Options& o) {
       ->capture_default_str()
       ->group(group);
   command.add_option("--shape", o.shapes, "own sizes instead of a suite")->type_name("MxNxK")->delimiter(',')->group(group);
-  command.add_option("--dtype", o.selection.dtypes, "only these: bf16, f16, e4m3, i8, tf32, f32, f64")
+  command.add_option("--dtype", o.selection.dtypes, "only these: bf16, f16, e4m3, i8, tf32, f32x3, f32, f64")
       ->check(CLI::IsMember(dtypes).description(""))
       ->type_name("TYPE")
       ->delimiter(',')

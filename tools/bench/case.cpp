@@ -12,7 +12,7 @@ const std::vector<Type>& types() {
       {"bf16", GGEMM_BF16, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {"f16", GGEMM_F16, GGEMM_F16, GGEMM_COMPUTE_DEFAULT},
       {"e4m3", GGEMM_E4M3, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {"i8", GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},
       {"tf32", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_TF32},      {"f32", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_DEFAULT},
-      {"f64", GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},
+      {"f64", GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},    {"f32x3", GGEMM_F32, GGEMM_F32, GGEMM_COMPUTE_F32_ACCURATE},
   };
   return all;
 }
@@ -45,6 +45,7 @@ double Case::bytes() const {
 
 std::string plain_category(const std::string& dtype, const std::string& layout, const Size& size) {
   if (dtype == "f32") return "fp32";
+  if (dtype == "f32x3") return "f32-accurate";
   if (dtype == "f64") return "fp64";
   if (dtype == "tf32") return "tf32";
   if (dtype == "e4m3") return layout == "nt" ? "fp8" : "layouts8";

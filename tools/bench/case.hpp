@@ -9,7 +9,7 @@
 
 namespace ggemm::bench {
 
-// What is multiplied, by the name that the results use. tf32 is f32 data in the tf32 compute mode.
+// What is multiplied, by the name that the results use. tf32 and f32x3 are f32 data in the tf32 and f32_accurate compute modes.
 struct Type {
   const char* name;
   ggemm_dtype input, output;

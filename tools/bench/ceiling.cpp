@@ -78,6 +78,12 @@ void rest() { std::this_thread::sleep_for(std::chrono::duration<double>(rest_s))
 
 CeilingKernel ceiling_kernel(const std::string& dtype, const std::string& arch) {
   const int number = arch_number(arch);
+  if (dtype == "f32x3") {  // six products of bf16 terms each, where there is such a kernel
+    const bool hopper = arch == "sm_90a";
+    CeilingKernel kernel = ceiling_kernel(hopper ? "bf16" : "f32", arch);
+    if (hopper) kernel.flops /= 6;
+    return kernel;
+  }
   for (const Unit& unit : units) {
     if (dtype != unit.dtype) continue;
     if (arch == "sm_90a") return wgmma_kernel(unit);

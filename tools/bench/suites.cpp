@@ -38,6 +38,7 @@ void add_squares(std::vector<Case>& cases) {
       if (s >= 512 && s <= 8192) add(cases, "square", "tf32", layout, {s, s, s});
       if (s >= 512 && (nt ? s <= 8192 : s == 4096)) {
         add(cases, "square", "f32", layout, {s, s, s});
+        add(cases, "square", "f32x3", layout, {s, s, s});
         add(cases, "square", "f64", layout, {s, s, s});
       }
     }

@@ -45,8 +45,8 @@ CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_
 }
 
 CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute) {
-  return command.add_option("--compute", compute, "default, or tf32 (f32 inputs rounded to tf32)")
-      ->transform(one_of({{"default", GGEMM_COMPUTE_DEFAULT}, {"tf32", GGEMM_COMPUTE_TF32}}))
+  return command.add_option("--compute", compute, "default, tf32 (f32 inputs rounded to tf32) or f32x3 (f32 accuracy on tensor cores)")
+      ->transform(one_of({{"default", GGEMM_COMPUTE_DEFAULT}, {"tf32", GGEMM_COMPUTE_TF32}, {"f32x3", GGEMM_COMPUTE_F32_ACCURATE}}))
       ->type_name("MODE");
 }
 

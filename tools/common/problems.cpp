@@ -62,7 +62,7 @@ const char* const suite_help =
 std::string ProblemSpec::text() const {
   std::string out = grouped ? format("grouped, %zu groups", sizes.size())
                             : format("%lldx%lldx%lld", (long long)sizes[0].m, (long long)sizes[0].n, (long long)sizes[0].k);
-  out += std::string(" ") + (compute == GGEMM_COMPUTE_TF32 ? "tf32" : ggemm_dtype_name(dtype)) + " " + layout;
+  out += std::string(" ") + (compute == GGEMM_COMPUTE_TF32 ? "tf32" : compute == GGEMM_COMPUTE_F32_ACCURATE ? "f32x3" : ggemm_dtype_name(dtype)) + " " + layout;
   return out_dtype == GGEMM_DTYPE_NONE ? out : out + " -> " + ggemm_dtype_name(out_dtype);
 }
 

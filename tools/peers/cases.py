@@ -15,7 +15,7 @@ class Case:
     suite: str
     category: str
     name: str
-    dtype: str  # bf16, f16, e4m3, i8, tf32, f32, f64
+    dtype: str  # bf16, f16, e4m3, i8, tf32, f32, f32x3, f64
     layout: str  # nn, nt, tn, tt: "n" is A as [m,k] and B as [k,n], "t" A as [k,m] and B as [n,k]; all row-major
     size: Size = (0, 0, 0)  # plain
     padding: int = 0  # elements added to each leading dimension

@@ -13,7 +13,7 @@ from cases import Case, Size
 ALIGNMENT = 256  # bytes of each base, before the case's offset
 CHECKED_GROUPS, CHECKED_ROWS = 8, 8  # of a case, and of each of its groups
 INPUTS = {"bf16": torch.bfloat16, "f16": torch.float16, "e4m3": torch.float8_e4m3fn, "i8": torch.int8, "tf32": torch.float32, "f32": torch.float32,
-          "f64": torch.float64}
+          "f32x3": torch.float32, "f64": torch.float64}
 OUTPUTS = {**INPUTS, "e4m3": torch.bfloat16, "i8": torch.int32}
 # Half the distance of neighbours at 1, and half the smallest number.
 ROUNDING = {torch.bfloat16: (2.0**-8, 2.0**-134), torch.float16: (2.0**-11, 2.0**-25), torch.float32: (2.0**-24, 2.0**-150), torch.float64: (2.0**-53, 0.0)}

@@ -27,7 +27,7 @@ def where(device: str | None) -> tuple[str, str]:
 
 def ours(case: Case, operands: Operands, config: str = "") -> Launch:
     """A plan of ggemm, so a call is a launch."""
-    settings: dict[str, Any] = {"compute": "tf32" if case.dtype == "tf32" else None, "config": config or None}
+    settings: dict[str, Any] = {"compute": case.dtype if case.dtype in ("tf32", "f32x3") else None, "config": config or None}
     if not case.groups:
         a, b, d = operands.a[0], operands.b[0], operands.d[0]
         plan = ggemm.plan(a, b, out=d, **settings)

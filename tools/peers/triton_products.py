@@ -107,7 +107,7 @@ def grouped_kernel(a_ats, b_ats, d_ats, sizes, lines, groups, like_a, like_b, li
 def _arithmetic(case: Case) -> dict[str, Any]:
     if case.dtype == "f64":
         raise NotImplementedError("Triton's dot takes no f64")
-    return {"SUM": tl.int32 if case.dtype == "i8" else tl.float32, "PRECISION": "ieee" if case.dtype == "f32" else "tf32"}
+    return {"SUM": tl.int32 if case.dtype == "i8" else tl.float32, "PRECISION": "ieee" if case.dtype in ("f32", "f32x3") else "tf32"}
 
 
 def plain(case: Case, operands: Operands, candidates: Sequence[triton.Config] | None = None) -> Callable[[], None]:

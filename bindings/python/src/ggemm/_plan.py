@@ -225,7 +225,7 @@ def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activ
     activation: "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", or ("leaky_relu", slope), ("clamp", low, high).
     alpha, beta: numbers; or arrays of one element on the device, read when the product runs (then no number beside them).
     out: [m, n], written and returned; may be c. Else a new array of `dtype` (of a's, if b is alike; f32 if not; i32 for i8; bf16 for fp8).
-    compute: "tf32" to round f32 operands to tf32. config: forces a configuration by name. tune_key: uses records tuned under this name only.
+    compute: "tf32" to round f32 operands to tf32, "f32x3" for f32 accuracy on tensor cores. config: forces a configuration by name. tune_key: uses records tuned under this name only.
     stream: an address or a stream object; None: the current stream of torch or cupy, else the default stream.
     context: another than the device's default one.
 

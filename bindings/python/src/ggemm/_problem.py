@@ -25,7 +25,7 @@ _ACTIVATIONS: dict[str, tuple[int, int, tuple[float, ...]]] = {
     "tanh": (native.ACTIVATION_TANH, 0, ()),
     "clamp": (native.ACTIVATION_CLAMP, 2, ()),
 }
-_COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf32": native.COMPUTE_TF32}
+_COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf32": native.COMPUTE_TF32, "f32x3": native.COMPUTE_F32_ACCURATE}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -354,8 +354,17 @@ pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
 /** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
  added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
 pub const GGEMM_COMPUTE_FP8_FAST: ggemm_compute = 2;
-/** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
- added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
+/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
+ six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
+ multiply as by default.
+
+ Since 0.1*/
+pub const GGEMM_COMPUTE_F32_ACCURATE: ggemm_compute = 3;
+/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
+ six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
+ multiply as by default.
+
+ Since 0.1*/
 pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
 /// How A and B are multiplied.
 pub type ggemm_compute = ::core::ffi::c_uint;
@@ -1098,7 +1107,8 @@ const _: () = {
  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
  "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
- they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1".*/
+ they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1"; and into how many slices k is cut for as many clusters, where it is:
+ "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c1x1x8\_k4\_r1".*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
@@ -1123,10 +1133,13 @@ pub struct ggemm_config {
     pub swapped: i32,
     /// CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters
     pub cluster_k: i32,
+    /// parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
+    pub slices: i32,
+    pub reserved1: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 168usize];
+    ["Size of ggemm_config"][::core::mem::size_of::<ggemm_config>() - 176usize];
     ["Alignment of ggemm_config"][::core::mem::align_of::<ggemm_config>() - 8usize];
     [
         "Offset of field: ggemm_config::struct_size",
@@ -1173,6 +1186,12 @@ const _: () = {
     [
         "Offset of field: ggemm_config::cluster_k",
     ][::core::mem::offset_of!(ggemm_config, cluster_k) - 164usize];
+    [
+        "Offset of field: ggemm_config::slices",
+    ][::core::mem::offset_of!(ggemm_config, slices) - 168usize];
+    [
+        "Offset of field: ggemm_config::reserved1",
+    ][::core::mem::offset_of!(ggemm_config, reserved1) - 172usize];
 };
 /// Names a problem, plain or grouped: exactly one pointer is set. Frozen.
 #[repr(C)]
@@ -1974,7 +1993,7 @@ extern "C" {
     /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
- remainder is the CTA's place in the cluster, down the rows first. CTAs that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ remainder is the CTA's place in the cluster, down the rows first. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of their number: the first of 132 computes the
  tiles of pid 0, 132, 264 and so on.
 

@@ -23,6 +23,20 @@ GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
 }
 
+GG_DEVICE u32 permute(u32 low, u32 high, u32 selector) {
+  u32 out = 0;
+  for (int i = 0; i < 4; ++i) out |= static_cast<u32>((static_cast<u64>(high) << 32 | low) >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
+  return out;
+}
+
+// The threads of a launch take turns: nobody comes between.
+GG_DEVICE u32 count_arrival(u32* counter, u32 last) {
+  emulator::machine().check_global(counter, 4, "atom.inc");
+  const u32 before = *counter;
+  *counter = before >= last ? 0 : before + 1;
+  return before;
+}
+
 GG_DEVICE Vector16 load_vector(const void* p) {
   emulator::machine().check_global(p, 16, "ld.global.v4");
   return *static_cast<const Vector16*>(p);

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of the sm90 family's plain products, with what they need besides: copies of operands, and where slices of k meet.
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+#include "cuda/tensor_params.hpp"
+#include "engine.hpp"
+#include "select/space.hpp"
+#include "tile/terms.cuh"
+
+namespace ggemm {
+namespace {
+
+constexpr std::int64_t most_ctas = INT32_MAX;
+constexpr std::int64_t alignment = 256;  // bytes, of each thing in workspace
+
+std::int64_t aligned(std::int64_t bytes) { return kernels::ceil_div(bytes, alignment) * alignment; }
+
+// What the kernel computes, which may be the transposed product.
+struct Upright {
+  core::ProblemType type;
+  core::Config config;
+  std::int64_t tiles;  // of clusters
+  Upright(const Choice& choice, const core::ProblemType& given, std::int64_t m, std::int64_t n)
+      : type(core::packed(choice.config.swap ? core::transposed(given) : given)), config(choice.config.swap ? core::transposed(choice.config) : choice.config) {
+    if (choice.config.swap) std::swap(m, n);
+    tiles = kernels::ceil_div(m, config.tile_m * config.cluster_m) * kernels::ceil_div(n, config.tile_n * config.cluster_n);
+  }
+  // Sums of warpgroups that lie in workspace together, for each slice.
+  std::int64_t cells() const { return tiles * select::cluster(config) * (config.warps_m * config.warps_n / 4); }
+};
+
+constexpr std::int64_t most_cells = cuda::Workspace::most_arrivals;
+// Into how many slices k is cut: no more than there are steps of it, and one where they would need more counters than there are: such a D has tiles enough.
+std::int64_t slices_of(const core::Config& c, std::int64_t cells, std::int64_t k) {
+  const std::int64_t slices = std::min<std::int64_t>(c.slices, kernels::ceil_div(k, std::int64_t(c.tile_k) * c.cluster_k));
+  return slices < 2 || cells > most_cells ? 1 : slices;
+}
+// What their sums take of workspace.
+std::int64_t slice_bytes(const core::Config& c, std::int64_t cells, std::int64_t slices) {
+  const std::int64_t consumers = c.warps_m * c.warps_n / 4, cell = c.tile_m * c.tile_n / consumers / kernels::finishers(c.tile_n / c.warps_n, c.cluster_k) * std::int64_t(sizeof(float));
+  return slices > 1 ? aligned(cells * slices * cell) : 0;
+}
+
+// The copy of an operand in workspace: lines of elements, or of the terms of elements.
+struct Copy {
+  bool wanted;
+  bool by_columns;  // lines are columns of the operand
+  bool turned;      // its elements are no neighbours in the source
+  std::int64_t rows, columns;
+  std::int64_t size;   // of an element of the copy
+  std::int64_t depth;  // along k, of a term of the operand; 0: it is copied as it is
+  bool along_k;        // lines are contiguous along k
+
+  std::int64_t lines() const { return by_columns ? columns : rows; }
+  std::int64_t length() const { return by_columns ? rows : columns; }
+  std::int64_t all_lines() const { return depth && !along_k ? depth : lines(); }
+  std::int64_t all_length() const { return depth && along_k ? depth : kernels::ceil_div(length() * size, 16) * 16 / size; }
+  std::int64_t pitch() const { return all_length() * (depth && along_k ? kernels::term_count : 1); }
+  std::int64_t term_stride() const { return along_k ? depth : depth * pitch(); }
+  std::int64_t bytes() const { return wanted ? aligned(all_lines() * pitch() * size * (depth && !along_k ? kernels::term_count : 1)) : 0; }
+  std::int64_t blocks_across() const { return depth ? kernels::ceil_div(all_length(), kernels::split_length) : kernels::ceil_div(length() * size, turned ? kernels::repack_turned_bytes : kernels::repack_straight_bytes); }
+  std::int64_t blocks_down() const { return depth ? kernels::ceil_div(all_lines(), kernels::split_lines) : kernels::ceil_div(lines(), turned ? kernels::repack_turned_lines : kernels::repack_straight_lines); }
+
+  // The operand's copy at `to`, which it names from now on.
+  kernels::CopyParams params(kernels::Matrix& matrix, char* to) const {
+    kernels::CopyParams out{};
+    if (!wanted) return out;
+    out.from = matrix.data, out.to = to, out.to_stride = pitch();
+    out.line_stride = by_columns ? matrix.col_stride : matrix.row_stride, out.element_stride = by_columns ? matrix.row_stride : matrix.col_stride;
+    out.lines = lines(), out.length = length(), out.turned = turned;
+    out.blocks_across = blocks_across(), out.blocks = blocks_across() * blocks_down();
+    out.term_stride = term_stride(), out.all_lines = all_lines(), out.all_length = all_length();
+    matrix = by_columns ? kernels::Matrix{to, 1, pitch()} : kernels::Matrix{to, pitch(), 1};
+    return out;
+  }
+};
+
+// type: as the caller described it.
+std::array<Copy, 2> copies_of(const core::ProblemType& type, const core::Config& config, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const core::ProblemType packed = core::packed(type);
+  const std::uint8_t copied = k > 0 ? core::repacked_operands(type) : 0;
+  const std::int64_t depth = core::by_terms(type) ? kernels::term_depth(k, config.tile_k) : 0;
+  const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
+  const auto flag = [copied](int bit) { return (copied & bit) != 0; };
+  const bool a_k = packed.major_a == core::Major::k, b_k = packed.major_b == core::Major::k;
+  return {Copy{flag(core::operand_a), !a_k, flag(core::strided_a), m, k, size(packed.a), depth, a_k}, Copy{flag(core::operand_b), b_k, flag(core::strided_b), k, n, size(packed.b), depth, b_k}};
+}
+
+}  // namespace
+
+std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& request) const {
+  const auto& [groups, m, n, k] = request.sizes;
+  const Upright upright(choice, request.key.type, m, n);
+  const std::int64_t cells = std::min(upright.cells(), most_cells);
+  std::int64_t bytes = slice_bytes(upright.config, cells, slices_of(upright.config, cells, k));
+  for (const Copy& copy : copies_of(request.key.type, choice.config, m, n, k)) bytes += copy.bytes();
+  return static_cast<std::size_t>(bytes);
+}
+
+// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters whose CTAs share a tile along k, or that share one with others,
+// have one each.
+void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& given, void* stream) const {
+  const Upright upright(choice, type, given.m, given.n);
+  const core::Config& c = upright.config;
+  const std::int64_t slices = slices_of(c, upright.cells(), given.k), sums = slice_bytes(c, upright.cells(), slices);
+  const std::array<Copy, 2> copies = copies_of(type, choice.config, given.m, given.n, given.k);
+  cuda::Workspace::Lease lease;  // until the product that uses it is launched
+  if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  kernels::GemmParams packed = given;
+  if (copies[0].wanted || copies[1].wanted) {
+    for (const Copy& copy : copies)
+      if (copy.wanted && (copy.blocks_down() > most_ctas / 2 / copy.blocks_across() || copy.depth * kernels::term_count > most_ctas))
+        core::fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^30 blocks to copy", static_cast<long long>(copy.rows), static_cast<long long>(copy.columns));
+    char* const to = static_cast<char*>(lease.data) + sums;
+    kernels::RepackParams repack{{copies[0].params(packed.a, to), copies[1].params(packed.b, to + copies[0].bytes())}};
+    void* arguments[] = {&repack};
+    device_->launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
+  }
+  kernels::TensorParams params = cuda::tensor_params(*device_, upright.type, c, choice.config.swap ? kernels::transposed(packed) : packed);
+  params.slices = {lease.data, lease.arrivals, static_cast<kernels::i32>(slices), 0};
+  const bool one_each = c.cluster_k > 1 || c.slices > 1;
+  const std::int64_t clusters = one_each ? upright.tiles * slices : std::min<std::int64_t>(upright.tiles, choice.kernel->ctas(given.max_ctas) / static_cast<unsigned>(choice.kernel->cluster));
+  if (clusters > most_ctas / choice.kernel->cluster)
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
+}
+
+}  // namespace ggemm
