@@ -41,6 +41,13 @@ GG_DEVICE i64 renewed(i64 x) {
   asm volatile("" : "+l"(x));
   return x;
 }
+template <class T>
+GG_DEVICE const T* renewed(const T* x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
+// The compiler moves no access to memory across it; the hardware may.
+GG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 
 // 16 aligned bytes of global memory that this thread alone uses: C and D. Any thread.
 GG_DEVICE Vector16 load_vector(const void* p) {
