@@ -121,15 +121,17 @@ class SimtMainloop {
   template <class BlockEnd>
   GG_DEVICE void run_async(const GemmParams& p, const Sum* a, LineOfA line_a, const Sum* b, LineOfB line_b, Sum* ring, BlockEnd block_end) {
     constexpr int PARTS = T::BK < 8 ? 1 : 4;  // a tile's copies are issued in so many, among the products
-    ElementCopy<Sum, T::A_MN_MAJOR, T::BM, T::BK, PITCH_A, T::THREADS, PARTS, LineOfA, !T::GATHER> copy_a(a, p.a.row_stride, p.a.col_stride, line_a, line_a.left);
-    ElementCopy<Sum, T::B_MN_MAJOR, T::BN, T::BK, PITCH_B, T::THREADS, PARTS, LineOfB, !Columns::HALVES> copy_b(b, p.b.col_stride, p.b.row_stride, line_b, line_b.left);
-    i32 tiles = static_cast<i32>(ceil_div(p.k, T::BK));  // left to multiply; k is below 2^31 BK
-    const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);  // depth of the last one
+    ElementCopy<0, Sum, T::A_MN_MAJOR, T::BM, T::BK, PITCH_A, T::THREADS, PARTS, LineOfA, !T::GATHER> copy_a(a, p.a.row_stride, p.a.col_stride, line_a, line_a.left);
+    ElementCopy<1, Sum, T::B_MN_MAJOR, T::BN, T::BK, PITCH_B, T::THREADS, PARTS, LineOfB, !Columns::HALVES> copy_b(b, p.b.col_stride, p.b.row_stride, line_b, line_b.left);
+    __syncthreads();
+    const i32 all = static_cast<i32>(ceil_div(p.k, T::BK));             // k is below 2^31 BK
+    const i32 last = static_cast<i32>(p.k - (all - i64(1)) * T::BK);  // depth of the last one
+    i32 tiles = all;                                                    // left to multiply
     // left: tiles that are not copied yet, this one included.
     const auto copy_part = [&](Sum* slot, int part, i32 left) {
       const i32 depth = left > 1 ? T::BK : left == 1 ? last : 0;
-      copy_a.issue(slot, depth, part);
-      copy_b.issue(slot + T::BK * PITCH_A, depth, part);
+      copy_a.issue(slot, all - left, depth, part);
+      copy_b.issue(slot + T::BK * PITCH_A, all - left, depth, part);
       if (part == PARTS - 1) ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
     };
 #pragma unroll 1

@@ -132,11 +132,11 @@ class TileCopy {
 
   GG_DEVICE void issue_elements(char* slot, i32 k_left) const {
     const i64 inner = inner_stride();
-    const char* const first = source_ - chunk_row() * outer_stride_ - chunk_byte() / SIZE * inner;  // the tile's first element
+    const char* const first = source_ - (BY_INDEX ? 0 : chunk_row() * outer_stride_) - chunk_byte() / SIZE * inner;  // the first element of the tile, or of the operand
 #pragma unroll 1
     for (int element = thread(); element < Tile::OUTER * Tile::INNER; element += THREADS) {
       const int row = element / Tile::INNER, column = element % Tile::INNER;
-      ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, column * SIZE), first + row * outer_stride_ + column * inner, row < outer_left(k_left) && column < inner_left(k_left));
+      ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, column * SIZE), line(first, row) + column * inner, has_line(row, k_left) && column < inner_left(k_left));
     }
   }
 

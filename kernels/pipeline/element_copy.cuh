@@ -8,8 +8,9 @@
 
 namespace ggemm::kernels {
 
-// Of SPAN rows (columns) by BK of k. Line: has(mn), and at(mn), which row (column) of the operand is the tile's mn-th; ORDERED: it is the mn-th.
-template <class Element, bool MN_MAJOR, int SPAN, int BK, int PITCH, int THREADS, int PARTS, class Line, bool ORDERED>
+// Of SPAN rows (columns) by BK of k. Line: has(mn), and at(mn), which row (column) of the operand is the tile's mn-th; ORDERED: it is the mn-th. OPERAND tells A's
+// from B's.
+template <int OPERAND, class Element, bool MN_MAJOR, int SPAN, int BK, int PITCH, int THREADS, int PARTS, class Line, bool ORDERED>
 class ElementCopy {
   static constexpr int SIZE = sizeof(Element), CHUNK = 16 / SIZE;
   // Threads side by side in a line of global memory. Along k 8, and the warp's others in successive lines: their elements lie in different banks then.
@@ -22,8 +23,9 @@ class ElementCopy {
   enum class Way : i32 { chunks, lines, elements };
 
  public:
-  // data: the tile's first element at k = 0 (if not ORDERED, the operand's). Strides in elements. left: rows (columns) from there, SPAN at most.
-  GG_DEVICE ElementCopy(const Element* data, i64 mn_stride, i64 k_stride, Line line, i32 left) : data_(data), mn_stride_(mn_stride), k_stride_(k_stride), line_(line), left_(left) {
+  // data: the tile's first element at k = 0 (if not ORDERED, the operand's). Strides in elements. left: rows (columns) from there, SPAN at most. A barrier must follow.
+  GG_DEVICE ElementCopy(const Element* data, i64 mn_stride, i64 k_stride, Line line, i32 left) : line_(line), left_(left) {
+    if (thread() == 0) source() = {data, mn_stride, k_stride};
     const bool unit = ORDERED && (MN_MAJOR ? mn_stride : k_stride) == 1;
     const bool aligned = ((reinterpret_cast<u64>(data) | static_cast<u64>(k_stride * SIZE)) & 15) == 0 && left % CHUNK == 0;
     way_ = !unit ? Way::elements : MN_MAJOR && divides(CHUNK) && aligned ? Way::chunks : divides(1) ? Way::lines : Way::elements;
@@ -33,18 +35,16 @@ class ElementCopy {
     step_ = ptx::renewed(stride * (chunks ? Lines<CHUNK>::STEP : Lines<1>::STEP));
   }
 
-  // Starts part `part` of the copy of the next `depth` of k, 0 to BK, to `slot`; moves on with the last part.
-  GG_DEVICE void issue(Element* slot, i32 depth, int part) {
+  // Starts part `part` of the copy of the next tile, number `tile` along k and `depth` deep (0 to BK), to `slot`; moves on with the last part.
+  GG_DEVICE void issue(Element* slot, i32 tile, i32 depth, int part) {
     // Along k a thread has many copies, which are spread over the parts, without branches; else few.
     if constexpr (!MN_MAJOR && divides(1)) issue_lines<1>(slot, part, way_ == Way::lines && depth == BK);
     if (part == 0 && depth > 0) {
-      if (way_ == Way::elements || depth < BK) issue_elements(slot, depth);
+      if (way_ == Way::elements || depth < BK) issue_elements(slot, i64(tile) * BK, depth);
       else if constexpr (MN_MAJOR) issue_all(slot);
     }
-    if (part == PARTS - 1) {
-      data_ += BK * k_stride_;
-      if constexpr (!MN_MAJOR) next_ += BK - SPAN * mn_stride_;
-    }
+    if constexpr (!MN_MAJOR)
+      if (part == PARTS - 1) next_ += BK - Lines<1>::PASSES * step_;
   }
 
  private:
@@ -85,19 +85,28 @@ class ElementCopy {
       }
   }
 
-  GG_DEVICE void issue_elements(Element* slot, i32 depth) const {
+  GG_DEVICE void issue_elements(Element* slot, i64 first, i32 depth) const {
+    const Source from = source();
 #pragma unroll 1
     for (int e = thread(); e < SPAN * BK; e += THREADS) {
       const int mn = MN_MAJOR ? e % SPAN : e / BK, k = MN_MAJOR ? e / SPAN : e % BK;
       const bool on = k < depth && line_.has(mn);
-      ptx::cp_async<SIZE>(ptx::shared_address(slot + k * PITCH + mn), on ? data_ + line_.at(mn) * mn_stride_ + k * k_stride_ : data_, on);
+      ptx::cp_async<SIZE>(ptx::shared_address(slot + k * PITCH + mn), on ? from.data + line_.at(mn) * from.mn_stride + (first + k) * from.k_stride : from.data, on);
     }
   }
 
-  const Element* data_;  // the tile at the current k
+  // What copies of elements need alone rests in shared memory: registers are dear here.
+  struct Source {
+    const Element* data;
+    i64 mn_stride, k_stride;
+  };
+  GG_DEVICE static Source& source() {
+    __shared__ Source shared;
+    return shared;
+  }
+
   const Element* next_;  // this thread's next copy of a line
   i64 step_;             // from there to the one after
-  i64 mn_stride_, k_stride_;
   Line line_;
   i32 left_;
   Way way_;

@@ -283,7 +283,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
 
 std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
   const ProblemType type = core::compiled(given, config.family);
-  return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
+  return (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
 }
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
