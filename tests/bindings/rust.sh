@@ -73,7 +73,7 @@ if [ $quick = 1 ]; then echo "rust: all passed"; exit 0; fi
 step "Rust $oldest"
 if have rustup && { rustup run "$oldest" rustc --version >/dev/null 2>&1 ||
   { [ "${CI:-}" = true ] && retry quietly timeout 600 rustup toolchain install "$oldest" --profile minimal; }; }; then
-  rustup run "$oldest" cargo check --quiet --locked --all-targets --features "$features" --target-dir "$work/target-$oldest"
+  rustup run "$oldest" cargo test --quiet --locked --tests --features "$features" --target-dir "$work/target-$oldest"
 else
   leave_out "there is no Rust $oldest: rustup toolchain install $oldest --profile minimal"
 fi
