@@ -18,8 +18,8 @@ pub struct DeviceSlice<'a, T> {
 /// Device memory to write: an address and a length, for a time.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'a, T> {
-    data: *mut T,
-    len: usize,
+    pub(crate) data: *mut T,
+    pub(crate) len: usize,
     marker: PhantomData<&'a mut T>,
 }
 

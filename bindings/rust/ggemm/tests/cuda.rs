@@ -116,7 +116,7 @@ fn groups_by_addresses() -> Outcome {
             .k(Source::i32_at(first.wrapping_add(2), 12))
             .b_strides(Source::constant(1), Source::constant(K as i64));
         let (a_at, b_at, d_at) = (read(&a_at, &stream), read(&b_at, &stream), read(&d_at, &stream));
-        let launch = context.pointer_groups(&problem, a_at.slice(), b_at.slice(), d_at.slice());
+        let launch = context.device_groups(&problem, a_at.slice(), b_at.slice(), d_at.slice());
         // SAFETY: addresses of rows of these matrices; the stream is waited for before anything goes.
         unsafe { launch.on(&stream).launch()? };
         stream.synchronize()?;
