@@ -15,7 +15,8 @@ wheel in the oldest Python that is promised. Packages come from PyPI.
   --quick            without the types and the oldest Python
   --gpu-suite <folder>
                      runs nothing, but gathers in a folder what a machine with a GPU, Python, numpy and torch or cupy
-                     needs to run the tests and to measure what a call costs: <folder>/run.sh there; and to compare with
+                     needs to run the tests and to measure what a call costs: <folder>/run.sh there (gpu.sh gathers the
+                     other languages too); and to compare with
                      torch and Triton, if the build has the command line: <folder>/compare.sh, with the options of
                      tools/peers/compare.py
 
@@ -64,6 +65,9 @@ if [ -n "$gpu_suite" ]; then
   rm -rf "$gpu_suite"
   mkdir -p "$gpu_suite"
   retry quietly "$tools/pip" install -q --no-deps --target "$gpu_suite/site" "$wheel" pytest iniconfig pluggy packaging pygments
+  # Of what pytest brings, most is for colours.
+  find "$gpu_suite/site" -name __pycache__ -prune -exec rm -rf {} +
+  find "$gpu_suite/site/pygments/lexers" -name '*.py' ! -name '_*' ! -name python.py ! -name diff.py -delete
   cp --parents bindings/python/pyproject.toml bindings/python/tests/*.py tests/vectors/vectors.json include/ggemm.h docs/python.md "$gpu_suite"
   cat >"$gpu_suite/run.sh" <<'TXT'
 #!/usr/bin/env bash

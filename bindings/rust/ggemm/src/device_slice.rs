@@ -95,6 +95,14 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     }
 }
 
+impl<'a, T> DeviceSliceMut<'a, T> {
+    /// The same memory for a grouped launch, which takes all its operands so and writes those that it says it does.
+    #[must_use]
+    pub fn as_const(self) -> DeviceSlice<'a, T> {
+        DeviceSlice { data: self.data, len: self.len, marker: PhantomData }
+    }
+}
+
 impl<'a, T: Element> DeviceSliceMut<'a, T> {
     /// As [`MatMut::row_major`].
     #[must_use]

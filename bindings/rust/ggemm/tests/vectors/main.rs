@@ -5,7 +5,7 @@
 mod case;
 mod forms;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use case::{device_scale, dtype, gate, host_scale, Buffers, Case, File, Matrix, Product};
 use forms::Form;
@@ -219,7 +219,10 @@ fn run_pointers(context: &Context, case: &Case, products: &[Product], by_plan: b
 
 #[test]
 fn every_case_by_every_way() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/vectors/vectors.json");
+    let path = std::env::var_os("GGEMM_VECTORS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/vectors/vectors.json"),
+        PathBuf::from,
+    );
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file: File = serde_json::from_str(&text).unwrap();
     assert_eq!(file.format, 2, "this reader knows format 2");
