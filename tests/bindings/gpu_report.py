@@ -58,7 +58,10 @@ def python_tests(timeout, results):
         if "failure" in found or "error" in found:
             failed += 1
         elif "skipped" in found:
-            skipped.add(f"{case.get('classname')}: {found['skipped'].get('message', '').splitlines()[0][:160]}")
+            why = found["skipped"].get("message", "")
+            if why == "collection skipped":  # a whole file: ('path', line, 'Skipped: why')
+                why = (found["skipped"].text or "").rpartition("Skipped: ")[2].rstrip("')\" ")
+            skipped.add(f"{case.get('classname') or case.get('name')}: {why.splitlines()[0][:160] if why else ''}")
         else:
             passed += 1
     return outcome(*done, passed, failed, skipped)
@@ -66,7 +69,8 @@ def python_tests(timeout, results):
 
 def python_overhead(timeout, results):
     code, output, seconds = run([sys.executable, "overhead.py"], timeout, HERE / "python/bindings/python/tests")
-    return outcome(code, output, seconds, int(code == 0), 0, (), output)
+    table = re.sub(r"(\|)\n(?!\|)", r"\1\n\n", output)  # what is said below it is no row of it
+    return outcome(code, output, seconds, int(code == 0), 0, (), table)
 
 
 def rust(program):
