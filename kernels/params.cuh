@@ -177,6 +177,7 @@ struct alignas(16) GroupFacts {
   i32 reach;
   TensorStore store;
   i64 start;
+  i64 reserved;  // 0: the whole is copied by 16 bytes
 };
 struct alignas(128) GroupRecord {
   TensorMap a, b, d;  // of what it reaches

@@ -17,7 +17,8 @@ constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without.
 constexpr bool MOVE_REGISTERS = Mainloop::CONSUMERS > 1;
-constexpr int PRODUCER_REGISTERS = T::GROUPED ? 88 : 40, CONSUMER_REGISTERS = T::GROUPED ? 208 : 232;
+constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
+static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 // What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers.
 struct Cta {
