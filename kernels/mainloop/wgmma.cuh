@@ -141,7 +141,7 @@ class WgmmaMainloop {
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
   // An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product brings what is not finite by itself.
-  GG_DEVICE void consume(const GemmParams& p, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
+  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
@@ -159,7 +159,7 @@ class WgmmaMainloop {
             if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
       }
       if (corrections < tiles) consume_promoted(ring, at, slots, row, column, tiles - corrections);
-    } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, m + row, n + column, first), ring, at, slots, row, column, tiles);
+    } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
     else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles);
   }
