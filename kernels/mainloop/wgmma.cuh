@@ -103,11 +103,11 @@ class WgmmaMainloop {
     using GatherA = typename TileA::template Gather<0, INDEX_A>;
     using GatherB = typename TileB::template Gather<1, INDEX_B>;
     GatherA gather_a = [&] {
-      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), index, start + row);
+      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(index, start + row + i) : -1; });
       else return GatherA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
     }();
     GatherB gather_b = [&] {
-      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), index, start + column);
+      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; });
       else return GatherB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
     }();
     ptx::barrier_sync<128>(1 + CONSUMERS);
