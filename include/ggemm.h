@@ -430,6 +430,7 @@ typedef struct ggemm_grouped_matrix {
  *  matrix, where each group has its own rows, or its own blocks. Blocks begin anew with each group. Where what is ragged is scaled by blocks, group g's first is
  *  (start_g / 128) + g blocks on, start_g being where the group begins, with group_stride GGEMM_PACKED; or start_g / 128 with group_stride 0, for groups that all begin
  *  at multiples of 128. So GGEMM_PACKED leaves room for a partial block of each group: such a matrix has size / 128 + groups blocks.
+ *  With a_index A's scales by row are those of A's rows, [a_rows,...] in one matrix, and found by the index as the rows are; none are 128x128 then.
  *  The numbers of tensors are f32 `group_stride` apart in every form (GGEMM_PACKED: 1; 0: one for all groups), unless `pointers` is set. Frozen. */
 typedef struct ggemm_grouped_scale {
   ggemm_scale_kind kind;
@@ -464,7 +465,7 @@ typedef struct ggemm_grouped_desc {
   uint32_t bias_pointers;    /**< 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too */
   uint32_t checked;          /**< 1: checked mode, see ggemm_fault. For every form */
   ggemm_source a_index;      /**< RAGGED_M: not a constant 0: A is [a_rows,k], and row i of the groups' order is its row a_index[i], an int32 or int64 a row, byte_stride apart,
-                                  m of them. An index outside 0 to a_rows - 1 stands for a row of zeros. A may have no scales then but one a tensor */
+                                  m of them. An index outside 0 to a_rows - 1 stands for a row of zeros */
   int64_t a_rows;            /**< with a_index; else 0 */
   ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n] ([d_rows,n/2] of pairs), and row i of the groups' order goes to its row d_index[i], likewise; it is left out
                                   where that is outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in

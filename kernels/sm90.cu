@@ -38,10 +38,10 @@ struct Consumer {
   const SliceParams* slices = nullptr;  // where k is cut
 
   // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
-  // rows, start: where D's rows lie by an index, and the number of the product's first.
+  // rows, start: where rows lie by an index, and the number of the product's first.
   GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, i64 row, i64 column, i32 first_tile, i32 tiles) {
     Mainloop mainloop;
-    mainloop.consume(p, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
+    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
     const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];

@@ -26,6 +26,8 @@ class StagedEpilogue {
   using ScaleA = SumScale<T::SCALE_A>;
   using ScaleB = SumScale<T::SCALE_B>;
   static constexpr bool PAIRED = Columns::PAIRED;
+  // A's scales lie where its rows do: in a transposed product B's, with its columns.
+  static constexpr bool INDEX_A = T::SCALE_A == scale_vector && T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::SCALE_B == scale_vector && T::GATHER && T::INDEX_COLUMNS;
   static_assert(!Columns::HALVES, "a thread holds neighbours");
   // Of D's columns. Pairs have no C.
   static constexpr int SIZE_C = PAIRED ? SIZE : static_cast<int>(sizeof(C));
@@ -59,9 +61,9 @@ class StagedEpilogue {
       if (add_c) {
         move<const C, 4>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
         ptx::barrier_sync<128>(1 + group);
-        fill<true>(thread, group, &sums[step * SUMS], p, weights_at(lines, start), row, first, rows, columns, at, scalars);
+        fill<true>(thread, group, &sums[step * SUMS], p, lines, start, row, first, rows, columns, at, scalars);
       } else {
-        fill<false>(thread, group, &sums[step * SUMS], p, weights_at(lines, start), row, first, rows, columns, at, scalars);
+        fill<false>(thread, group, &sums[step * SUMS], p, lines, start, row, first, rows, columns, at, scalars);
       }
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
@@ -132,12 +134,6 @@ class StagedEpilogue {
     }
   }
 
-  // The weights of this product's lines, if there are any.
-  GG_DEVICE static const float* weights_at(const GroupRows& lines, i64 start) {
-    if constexpr (T::SCATTER) return lines.weights ? lines.weights + start : nullptr;
-    else return nullptr;
-  }
-
   // Stores a step to where the index says: a line's 16 bytes at a time where it is one of the slot's, and D's lines are contiguous at multiples of 16 bytes.
   GG_DEVICE static void scatter(int thread, const Source& index, i64 start, const Matrix& d, i64 row, i64 column, int rows, int columns, const char* at) {
     constexpr int PIECE = T::INDEX_COLUMNS == MN ? 16 / SIZE : 1, ALONG = (MN ? 64 : STEP) / PIECE;
@@ -159,6 +155,10 @@ class StagedEpilogue {
     }
   }
 
+  // Of a line that is nowhere none is looked at.
+  template <class Scale>
+  GG_DEVICE static float indexed(const Scale& scale, i64 line) { return line < 0 ? 0.0f : scale.at(line); }
+
   // Where columns are gated in pairs a thread has one element of D for each 8 columns of the product: 4 lanes have a quarter of 8 of D's columns from one block of those,
   // and the others from the next. Neighbouring lanes exchange what makes two neighbours of each: lane 0 then has columns 0 and 1, lane 1 has 4 and 5, lane 2 has 2 and 3.
   template <class Gated>
@@ -178,7 +178,7 @@ class StagedEpilogue {
 
   // Turns a step's sums into elements of D in the slot, where C's are if they are wanted. (row, column): of D.
   template <bool ADD_C>
-  GG_DEVICE static void fill(int thread, int group, const Sum* sums, const GemmParams& p, const float* weights, i64 row, i64 column, int rows, int columns, char* at, const EpilogueScalars<Value>& scalars) {
+  GG_DEVICE static void fill(int thread, int group, const Sum* sums, const GemmParams& p, const GroupRows& lines, i64 start, i64 row, i64 column, int rows, int columns, char* at, const EpilogueScalars<Value>& scalars) {
     const int lane = thread % 32, warp = thread / 32;
     const int r0 = warp * 16 + lane / 4, c0 = lane % 4 * 2;
     const Bias* const bias = static_cast<const Bias*>(p.bias);
@@ -186,21 +186,30 @@ class StagedEpilogue {
     const i64 across = PAIRED ? 2 * column : column;
     const int products = PAIRED ? 2 * columns : columns;
     const u32 place_c = offset<C>(r0, c0), place_d = offset<D>(r0, c0);
-    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, row);
-    const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, across);
+    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, INDEX_A ? 0 : row);
+    const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, INDEX_B ? 0 : across);
+    const auto line_of_a = [&](i64 line) { return read_row(lines.a_index, start + line); };
+    const auto scale_of_row = [&](int r) {
+      if constexpr (INDEX_A) return r < rows ? indexed(scale_a, line_of_a(row + r)) : 0.0f;
+      else return r < rows ? scale_a.at(r) : 0.0f;
+    };
+    const auto scale_of_column = [&](int c) {
+      if constexpr (INDEX_B) return c < products ? indexed(scale_b, line_of_a(across + c)) : 0.0f;
+      else return c < products ? scale_b.at(c) : 0.0f;
+    };
     const auto biased = [&](int r, int c) {
       if constexpr (T::BIAS == 1) return c < products ? to_sum<Value>(bias[across + c]) : Value(0);
       else if constexpr (T::BIAS == 2) return r < rows ? to_sum<Value>(bias[row + r]) : Value(0);
       else return Value(0);
     };
     const auto scaled = [&](Sum sum, int r, int c) {
-      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * ((r < rows ? scale_a.at(r) : 0.0f) * (c < products ? scale_b.at(c) : 0.0f));
+      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * (scale_of_row(r) * scale_of_column(c));
       else return static_cast<Value>(sum);
     };
     // c: of D's columns.
     const auto weighted = [&](Value value, int r, int c) {
       if constexpr (!T::SCATTER) return value;
-      else return weights && r < rows && c < columns ? static_cast<Value>(weights[T::INDEX_COLUMNS ? column + c : row + r]) * value : value;
+      else return lines.weights && r < rows && c < columns ? static_cast<Value>(lines.weights[start + (T::INDEX_COLUMNS ? column + c : row + r)]) * value : value;
     };
     const auto pair = [&](int j, int half) {
       const int r = r0 + 8 * half, c = c0 + 8 * j;

@@ -38,7 +38,7 @@ class StoreEpilogue {
     const Matrix c{static_cast<const C*>(p.c.data) + row * p.c.row_stride + column * p.c.col_stride, p.c.row_stride, p.c.col_stride};
     const Matrix d{static_cast<const D*>(p.d.data) + (T::SCATTER ? 0 : row * p.d.row_stride) + columns.output() * p.d.col_stride, p.d.row_stride, p.d.col_stride};
     const Bias* bias = static_cast<const Bias*>(p.bias) + (T::BIAS == 1 ? columns.first() : T::BIAS == 2 ? row : 0);
-    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, row);
+    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, T::GATHER ? 0 : row);
     const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, columns.first());
     Output{c, d, bias, scalars, sums, rows, columns.outputs(), columns, scale_a, scale_b, group_rows, row}.store();
   }
@@ -79,8 +79,17 @@ class StoreEpilogue {
       else return to_sum<Value>(bias[T::BIAS == 1 ? of.at(at) : i]);
     }
     GG_DEVICE Value scaled(Sum sum, int i, int at) const {
-      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * (scale_a.at(i) * scale_b.at(of.at(at)));
+      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * (scale_of_row(i) * scale_b.at(of.at(at)));
       else return static_cast<Value>(sum);
+    }
+    // Of a row of A that is nowhere none is looked at.
+    GG_DEVICE float scale_of_row(int i) const {
+      if constexpr (T::GATHER && T::SCALE_A == scale_vector) {
+        const i64 row = read_row(group_rows.a_index, first_row + i);
+        return row < 0 ? 0.0f : scale_a.at(row);
+      } else {
+        return scale_a.at(i);
+      }
     }
     GG_DEVICE D value(Sum sum, int i, int at, Value addend) const { return Store<D>::from(weighted(i, epilogue_value<T::ACTIVATION>(scaled(sum, i, at), addend, s))); }
     // Of a pair's two sums.

@@ -2,6 +2,7 @@
 // The tensor-core mainloop of sm_80: a ring of STAGES tiles in shared memory, filled by cp.async STAGES - 1 tiles ahead, read by ldmatrix one k step ahead of the mma.
 #pragma once
 #include "pipeline/copy.cuh"
+#include "tile/columns.cuh"
 #include "tile/fragment.cuh"
 #include "traits.cuh"
 
@@ -52,10 +53,19 @@ class MultistageMainloop {
     constexpr int PARTS = KS - 1, HELD = sizeof(sums_) > 256 ? 2 : 4;
     using CopyA = TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD, T::GATHER>;
     CopyA copy_a = [&] {
-      if constexpr (T::GATHER) return CopyA(p.a.data, p.a.row_stride, p.a.col_stride, p.m - row, group_rows.a_index, row);
+      if constexpr (T::GATHER) return CopyA(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(group_rows.a_index, row + i) : -1; });
       else return CopyA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
     }();
-    TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD> copy_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+    using Columns = TileColumns<T::GATE, T::BN>;
+    using CopyB = TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD, Columns::HALVES>;
+    CopyB copy_b = [&] {
+      if constexpr (Columns::HALVES) {
+        const Columns columns(p.n, column);
+        return CopyB(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return columns.inside(j) ? columns.first() + columns.at(j) : i64(-1); });
+      } else {
+        return CopyB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
+      }
+    }();
     __syncthreads();
     i32 tiles = static_cast<i32>(ceil_div(p.k, T::BK));  // left to multiply; k is below 2^31 BK
     const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);  // depth of the last one

@@ -241,7 +241,10 @@ class SimtMainloop {
     const i64 m = ptx::renewed(row), n = ptx::renewed(columns.first());
     float a[TM], b[TN];
 #pragma unroll
-    for (int i = 0; i < TM; ++i) a[i] = scale<T::SCALE_A>(p.scale_a, p.scale_a.row_stride, p.scale_a.col_stride, m + row_of(i), block, m + row_of(i) < p.m);
+    for (int i = 0; i < TM; ++i) {
+      const i64 at = T::GATHER ? gathered()[row_of(i)] : m + row_of(i);
+      a[i] = scale<T::SCALE_A>(p.scale_a, p.scale_a.row_stride, p.scale_a.col_stride, at, block, T::GATHER ? at >= 0 : at < p.m);
+    }
 #pragma unroll
     for (int j = 0; j < TN; ++j)
       b[j] = scale<T::SCALE_B>(p.scale_b, p.scale_b.col_stride, p.scale_b.row_stride, n + columns.at(column_of(j)), block, columns.inside(column_of(j)));

@@ -103,11 +103,11 @@ class WgmmaMainloop {
     using GatherA = typename TileA::template Gather<0, INDEX_A>;
     using GatherB = typename TileB::template Gather<1, INDEX_B>;
     GatherA gather_a = [&] {
-      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), index, start + row);
+      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(index, start + row + i) : -1; });
       else return GatherA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
     }();
     GatherB gather_b = [&] {
-      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), index, start + column);
+      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; });
       else return GatherB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
     }();
     ptx::barrier_sync<128>(1 + CONSUMERS);
@@ -141,7 +141,7 @@ class WgmmaMainloop {
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
   // An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product brings what is not finite by itself.
-  GG_DEVICE void consume(const GemmParams& p, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
+  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
@@ -159,7 +159,7 @@ class WgmmaMainloop {
             if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
       }
       if (corrections < tiles) consume_promoted(ring, at, slots, row, column, tiles - corrections);
-    } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, m + row, n + column, first), ring, at, slots, row, column, tiles);
+    } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
     else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles);
   }

@@ -24,7 +24,7 @@ template <> struct UnsignedOf<4> { using type = u32; };
 template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
-// HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's. BY_INDEX: rows lie where an index says.
+// HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's. BY_INDEX: each row lies where it is said to.
 template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX = false>
 class TileCopy {
   static_assert(!BY_INDEX || !K_OUTER, "a chunk is of one row");
@@ -48,11 +48,12 @@ class TileCopy {
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
 
-  // The same with rows by index, of which the tile's first is number `row`. data: the operand's first element, at k = 0.
-  GG_DEVICE TileCopy(const void* data, i64 mn_stride, i64 k_stride, i64 mn_left, const Source& index, i64 row) : TileCopy(data, mn_stride, k_stride, mn_left) {
+  // By index: line_of(i) is the operand's row that the tile's row i is, below 0 if it is none. data: the operand's first element, at k = 0.
+  template <class LineOf>
+  GG_DEVICE TileCopy(const void* data, i64 mn_stride, i64 k_stride, LineOf line_of) : TileCopy(data, mn_stride, k_stride, i64(Tile::OUTER)) {
     source_ -= chunk_row() * outer_stride_;
     for (int i = thread(); i < Tile::OUTER; i += THREADS) {
-      const i64 at = i < mn_left ? read_row(index, row + i) : -1;
+      const i64 at = line_of(i);
       row_offsets()[i] = at < 0 ? NOWHERE : at * outer_stride_;
     }
   }

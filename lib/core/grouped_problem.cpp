@@ -185,9 +185,6 @@ void check_rows(const ggemm_grouped_desc& desc, GroupedProblem& p) {
   if (!is_constant(p.a_index)) p.type.grouped |= gathered_rows;
   if (!is_constant(p.d_index)) p.type.grouped |= scattered_rows;
   if (!is_constant(p.d_index) && !desc.d_index_unique) p.type.grouped |= summed_rows;
-  // Whether scales would follow the index, or the groups' order, is left open.
-  if (!is_constant(p.a_index) && p.type.scale_a > GGEMM_SCALE_TENSOR)
-    fail(GGEMM_ERROR_ARGUMENT, "scale_a.kind=%s with a_index: rows of A that lie where an index says take one scale a tensor, or none", scale_name(p.type.scale_a));
   if (desc.checked > 1) fail(GGEMM_ERROR_ARGUMENT, "checked=%u must be 0 or 1", desc.checked);
   if (desc.checked) p.type.grouped |= checked_groups;
 }
@@ -303,7 +300,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.d = check_grouped_matrix(place_of_d(p.type), desc, desc.d, p.type.d, {rows_of(p.d_index, p.stored_m), columns, ragged_m, false});
   if (!is_constant(p.a_index)) p.a.start_stride = 0;
   if (!is_constant(p.d_index)) p.d.start_stride = 0;
-  check_scales(p, desc, m, n, k);
+  check_scales(p, desc, rows_of(p.a_index, p.stored_m), n, k);
   require_distance(place_a, p.a);
   require_distance(place_b, p.b);
   require_distance(place_d, p.d);

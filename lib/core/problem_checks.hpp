@@ -63,7 +63,7 @@ void check_gate(ProblemType& type, int gate);
 void check_even(const ProblemType& type, std::int64_t n);
 void check_no_c(const ProblemType& type, bool reads_c, const kernels::Scalar& beta);
 MatrixLayout check_scale(const Place& place, const ggemm_scale& scale, std::int64_t rows, std::int64_t cols);
-// m, n and k as the operands are stored.
+// m, n and k as the operands are stored: of rows of A that an index leads to, as many as A has.
 void check_scales(GroupedProblem& problem, const ggemm_grouped_desc& desc, const kernels::Source& m, const kernels::Source& n, const kernels::Source& k);
 
 inline const Place& place_of_d(const ProblemType& type) { return type.gate ? place_pairs : place_d; }

@@ -99,7 +99,11 @@ MatrixLayout check_scale(const Place& place, const ggemm_scale& scale, int64_t r
 void check_scales(GroupedProblem& p, const ggemm_grouped_desc& desc, const kernels::Source& m, const kernels::Source& n, const kernels::Source& k) {
   const bool ragged_m = desc.form == GGEMM_GROUPS_RAGGED_M, ragged_k = desc.form == GGEMM_GROUPS_RAGGED_K;
   const ggemm_grouped_scale &a = desc.scale_a, &b = desc.scale_b;
+  const bool gathered = p.a_index.kind != GGEMM_SOURCE_CONST && a.kind > GGEMM_SCALE_TENSOR;
+  if (gathered && a.kind == GGEMM_SCALE_BLOCK_128X128) fail(GGEMM_ERROR_ARGUMENT, "scale_a.kind=128x128 with a_index: rows that lie anywhere are in no block");
+  if (gathered && a.pointers) fail(GGEMM_ERROR_ARGUMENT, "scale_a.pointers=%u with a_index: the scales of A's rows are one matrix", a.pointers);
   p.scale_a = layout(place_scale_a, desc, a, along(a.kind, m, false, ragged_m, a, p.groups), along(a.kind, k, true, ragged_k, a, p.groups));
+  if (gathered) p.scale_a.start_stride = 0;
   p.scale_b = layout(place_scale_b, desc, b, along(b.kind, k, true, ragged_k, b, p.groups), along(b.kind, n, false, false, b, p.groups));
 }
 

@@ -6,7 +6,7 @@
 namespace ggemm::host {
 
 template <class V>
-Epilogue<V>::Epilogue(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params)
+Epilogue<V>::Epilogue(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, const kernels::Source& a_index)
     : kernels_(&isa.kernels<V>()),
       scalars_(params.epilogue),
       c_(params.c),
@@ -25,7 +25,8 @@ Epilogue<V>::Epilogue(const Isa& isa, const core::ProblemType& type, const kerne
       scale_a_(kernels::scaled_by_blocks(type.scale_a) ? kernels::Matrix{} : params.scale_a),
       scale_b_(kernels::scaled_by_blocks(type.scale_b) ? kernels::Matrix{} : params.scale_b),
       vector_a_(type.scale_a == GGEMM_SCALE_VECTOR),
-      vector_b_(type.scale_b == GGEMM_SCALE_VECTOR) {}
+      vector_b_(type.scale_b == GGEMM_SCALE_VECTOR),
+      a_index_(a_index) {}
 
 template <class V>
 bool Epilogue<V>::trivial() const {
@@ -60,7 +61,10 @@ template <class T>
 void Epilogue<V>::load_columns(const Runs& runs, const Block& block, const Workspace<T, V>& work) const {
   if (bias_kind_ == GGEMM_BIAS_PER_ROW) load_bias_(work.row_bias, bias_ + block.row * bias_size_, 1, block.rows);
   if (const auto* scales = static_cast<const float*>(scale_a_.data))
-    for (i64 r = 0; r < block.rows; ++r) work.row_scales[r] = scales[vector_a_ ? (block.row + r) * scale_a_.row_stride : 0];
+    for (i64 r = 0; r < block.rows; ++r) {
+      const i64 at = !vector_a_ ? 0 : a_index_.kind ? kernels::read_row(a_index_, block.row + r) : block.row + r;
+      work.row_scales[r] = at < 0 ? 0.0f : scales[at * scale_a_.row_stride];
+    }
   for (const Run& run : runs) {
     if (bias_kind_ == GGEMM_BIAS_PER_COLUMN) load_bias_(work.column_bias + run.at, bias_ + run.column * bias_size_, 1, run.columns);
     if (const auto* scales = static_cast<const float*>(scale_b_.data))

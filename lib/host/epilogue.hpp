@@ -10,7 +10,8 @@ namespace ggemm::host {
 template <class V>
 class Epilogue {
  public:
-  Epilogue(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params);
+  // a_index: where A's rows lie, and their scales; of kind 0 in order.
+  Epilogue(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, const kernels::Source& a_index = {});
 
   bool reads_c() const { return !(scalars_.beta == V(0)); }
   // alpha 1, beta 0, no bias, no activation, no scales, no pairs: D is the sums, converted.
@@ -35,6 +36,7 @@ class Epilogue {
   i64 n_;
   kernels::Matrix scale_a_, scale_b_;  // of the whole sums; no data where there are none
   bool vector_a_, vector_b_;           // one a row (column), not one in all
+  kernels::Source a_index_;
 };
 
 }  // namespace ggemm::host

@@ -54,7 +54,7 @@ typename Product<T, V>::Operand Product<T, V>::operand(const kernels::Matrix& ma
 
 template <class T, class V>
 Product<T, V>::Product(const Isa& isa, const core::ProblemType& type, const kernels::GemmParams& params, int threads, const kernels::Source& a_index)
-    : kernels_(&isa.kernels<T>()), m_(params.m), n_(params.n), k_(params.k), gate_(type.gate), scale_a_(params.scale_a), scale_b_(params.scale_b), scale_kind_a_(type.scale_a), scale_kind_b_(type.scale_b), epilogue_(isa, type, params) {
+    : kernels_(&isa.kernels<T>()), m_(params.m), n_(params.n), k_(params.k), gate_(type.gate), scale_a_(params.scale_a), scale_b_(params.scale_b), scale_kind_a_(type.scale_a), scale_kind_b_(type.scale_b), epilogue_(isa, type, params, a_index) {
   const bool tf32 = type.compute == GGEMM_COMPUTE_TF32;
   a_ = operand(params.a, type.a, params.a.row_stride, params.a.col_stride, tf32);
   a_.index = a_index;
@@ -136,7 +136,10 @@ void Product<T, V>::load_scales(const Block& rows, const Runs& runs, i64 ld, i64
   const auto value = [&](const kernels::Matrix& scales, int kind, i64 mn_stride, i64 k_stride, i64 mn) {
     return kernels::scaled_by_blocks(kind) ? static_cast<const float*>(scales.data)[kernels::scale_at(kind, mn) * mn_stride + block * k_stride] : 1.0f;
   };
-  for (i64 r = 0; r < rows.rows; ++r) work.row_scales[r] = value(scale_a_, scale_kind_a_, scale_a_.row_stride, scale_a_.col_stride, rows.row + r);
+  for (i64 r = 0; r < rows.rows; ++r) {
+    const i64 at = a_.index.kind ? kernels::read_row(a_.index, rows.row + r) : rows.row + r;
+    work.row_scales[r] = at < 0 ? 0.0f : value(scale_a_, scale_kind_a_, scale_a_.row_stride, scale_a_.col_stride, at);
+  }
   std::fill(work.column_scales, work.column_scales + ld, 0.0f);
   for (const Run& run : runs)
     for (i64 j = 0; j < run.columns; ++j) work.column_scales[run.at + j] = value(scale_b_, scale_kind_b_, scale_b_.col_stride, scale_b_.row_stride, run.column + j);

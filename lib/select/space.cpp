@@ -172,7 +172,7 @@ constexpr Rule sm80_rules[] = {
      },
      "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
-    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
+    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES || q.type.major_b == Major::k; }, "gated pairs of halves take B contiguous along k"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
     {[](const Query& q) { return warp_part(q.config.tile_m, q.config.warps_m) && warp_part(q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 rows and columns or more"},
     {[](const Query& q) {
@@ -295,7 +295,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
 
 std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
   const ProblemType type = core::compiled(given, config.family);
-  return (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
+  return (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
 }
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }

@@ -86,8 +86,14 @@ const Wrong wrongs[] = {
     {"an index of A nowhere", [](Ragged& p) { p.desc.a_index = ggemm_i32_at(nullptr, 4); }, {"a_index.data is NULL"}},
     {"an index that is a constant", [](Ragged& p) { p.desc.a_index = ggemm_const(3); }, {"a_index is given"}},
     {"scales of rows of A with an index",
-     [](Ragged& p) { p.desc.a_index = ggemm_i32_at(p.ends, 4), p.desc.a_rows = 3, p.desc.scale_a.kind = GGEMM_SCALE_VECTOR, p.args.scale_a = p.bias.data(); },
-     {"scale_a.kind=vector", "a_index"}},
+     [](Ragged& p) { p.desc.a_index = ggemm_i32_at(p.ends, 4), p.desc.a_rows = 3, p.desc.scale_a.kind = GGEMM_SCALE_BLOCK_128X128, p.args.scale_a = p.bias.data(); },
+     {"scale_a.kind=128x128", "a_index"}},
+    {"scales of gathered rows behind pointers",
+     [](Ragged& p) {
+       p.desc.a_index = ggemm_i32_at(p.ends, 4), p.desc.a_rows = 3;
+       p.desc.scale_a.kind = GGEMM_SCALE_VECTOR, p.desc.scale_a.pointers = 1, p.args.scale_a = p.bias.data();
+     },
+     {"scale_a.pointers=1", "a_index"}},
     {"rows of A without their index", [](Ragged& p) { p.desc.a_rows = 5; }, {"a_rows=5", "a_index"}},
     {"a negative number of rows of D", [](Ragged& p) { p.desc.d_index = ggemm_i32_at(p.ends, 4), p.desc.d_rows = -1; }, {"d_rows=-1"}},
     {"rows of D that do not meet, without an index", [](Ragged& p) { p.desc.d_index_unique = 1; }, {"d_index_unique=1", "d_index"}},

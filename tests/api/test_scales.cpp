@@ -274,6 +274,30 @@ TEST_CASE("In a ragged k each group's blocks begin where it does, one block at l
   CHECK(d == std::vector<float>{256, 0, 128 * 3 + 128 * 5, 44 * 7});
 }
 
+TEST_CASE("Rows of A by index bring their scales, by row and by block of k") {
+  const ContextPointer context = host_context();
+  // Tokens 2, nowhere, 0 | 2, 1: rows of 4 tokens, all ones, 130 deep.
+  constexpr std::int64_t k = 130;
+  const std::int32_t ends[2] = {3, 5}, index[5] = {2, -1, 0, 2, 1};
+  std::vector<float> a(4 * k, 1.0f), b(2 * k, 1.0f), d(5, -1.0f);
+  const std::vector<float> by_row = {3, 5, 7, std::nanf("")};                                // of each token; the last is in no group
+  const std::vector<float> by_block = {1, 2, 10, 20, 100, 200, std::nanf(""), std::nanf("")};  // [4,2]
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.groups = 2, desc.form = GGEMM_GROUPS_RAGGED_M;
+  desc.m = ggemm_const(5), desc.n = ggemm_const(1), desc.k = ggemm_const(k);
+  desc.ends = ggemm_i32_at(ends, 4);
+  desc.a_index = ggemm_i32_at(index, 4), desc.a_rows = 4;
+  desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+  desc.scale_a.kind = GGEMM_SCALE_VECTOR;
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = a.data(), args.b = b.data(), args.d = d.data(), args.scale_a = by_row.data();
+  REQUIRE(ggemm_grouped_gemm(context.get(), &desc, &args, nullptr) == GGEMM_OK);
+  CHECK(d == std::vector<float>{7 * k, 0, 3 * k, 7 * k, 5 * k});
+  desc.scale_a.kind = GGEMM_SCALE_BLOCK_1X128, args.scale_a = by_block.data();
+  REQUIRE(ggemm_grouped_gemm(context.get(), &desc, &args, nullptr) == GGEMM_OK);
+  CHECK(d == std::vector<float>{128 * 100 + 2 * 200, 0, 128 * 1 + 2 * 2, 128 * 100 + 2 * 200, 128 * 10 + 2 * 20});
+}
+
 TEST_CASE("Gated pairs: halves and neighbours, gate first, bias before both") {
   const ContextPointer context = host_context();
   // One row; column j of the product is j + 1, plus a bias.

@@ -186,7 +186,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   for (int attempt = 0; attempt < 60; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
-    kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a <= GGEMM_SCALE_TENSOR;
+    kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;

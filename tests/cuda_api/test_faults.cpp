@@ -83,6 +83,9 @@ const Scenario scenarios[] = {
     {"a first plain call of the library's own choice", [](Stage& s) { open(s), s.p.desc.config = nullptr; }, [](Stage& s) { return s.run_plain(); },
      plain_right, plain_untouched, 1},
     {"making a plan", open, [](Stage& s) { return s.make_plan(); }, always, always, 1},
+    {"making a plan that reserves workspace",
+     [](Stage& s) { open(s), s.p.desc.compute = GGEMM_COMPUTE_TF32, s.p.desc.config = "sm90_tf32_tf32_f32_tt_64x64x32_w4x1_s2_c1x1_r1"; },
+     [](Stage& s) { return s.make_plan(); }, always, always, 1},
     {"running a plan",
      [](Stage& s) {
        open(s);

@@ -120,7 +120,8 @@ std::vector<Broken> broken() {
       {"blocks cut by the tile's depth", blocks(f32), tile(simt, 64, 64, 24, 2, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"64 sums scaled by blocks", blocks(f32), tile(simt, 128, 128, 16, 4, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"scales by blocks on sm_80", blocks(f16), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync's sums are not promoted: no scales by blocks"},
-      {"halves on sm_80", pairs(f16, GGEMM_GATE_HALVES), tile(sm80, 64, 64, 64, 2, 2, 4), h, "no gated pairs of halves"},
+      {"halves along n on sm_80", pairs(type_of(GGEMM_F16, "tt"), GGEMM_GATE_HALVES), tile(sm80, 64, 64, 64, 2, 2, 4), h, "gated pairs of halves take B contiguous along k"},
+      {"halves on Hopper", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "no gated pairs of halves"},
       {"1 stage of Hopper's", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 1), 1, 1), h, "the ring must have 2 to 16 stages"},
       {"warps across", f16, cluster(tile(sm90, 128, 128, 64, 2, 4, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
       {"96 rows a consumer", f16, cluster(tile(sm90, 96, 128, 64, 4, 1, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
@@ -192,7 +193,7 @@ TEST_CASE("space: which families serve scales and pairs") {
     bf16.gate = GGEMM_GATE_INTERLEAVED;
     CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90});
     bf16.gate = GGEMM_GATE_HALVES;
-    CHECK(served(bf16, hopper) == Families{Family::simt});
+    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80});
     bf16.gate = GGEMM_GATE_NONE;
   }
 }
@@ -227,6 +228,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
       config = table[rng.below(table.size())];
       if (rng.below(2)) config.tile_m = static_cast<decltype(config.tile_m)>(rng.pick({32, 64, 128, 192, 256}));
       if (rng.below(2)) config.tile_n = static_cast<decltype(config.tile_n)>(rng.pick({16, 32, 64, 96, 128, 256}));
+      if (rng.below(4) == 0) type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type.sum = core::Sum::f32;
     }
     core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
     if (rng.below(4) == 0) facts.multiprocessors = 1;

@@ -82,11 +82,11 @@ class FormDrawer {
   }
 
   // The scales of an operand whose rows (columns of B) and depth are stored so.
-  GivenMatrix scales(View Group::*member, ggemm_scale_kind kind, const Stored& mn, const Stored& k, bool ragged_mn, bool ragged_k, bool rows_first) {
+  GivenMatrix scales(View Group::*member, ggemm_scale_kind kind, const Stored& mn, const Stored& k, bool ragged_mn, bool ragged_k, bool rows_first, bool indexed = false) {
     if (kind == GGEMM_SCALE_NONE) return {};
     if (kind == GGEMM_SCALE_TENSOR) return draw_numbers(c_, member, rng_);
     ragged_k = ragged_k && kind != GGEMM_SCALE_VECTOR;
-    Shape shape{{scales_along(kind, mn.size), mn.constant}, {scales_deep(kind, k.size), k.constant || kind == GGEMM_SCALE_VECTOR}, ragged_mn, ragged_k};
+    Shape shape{{scales_along(kind, mn.size), mn.constant}, {scales_deep(kind, k.size), k.constant || kind == GGEMM_SCALE_VECTOR}, ragged_mn, ragged_k, indexed};
     shape.scales = true;
     if (ragged_k || (ragged_mn && kind == GGEMM_SCALE_BLOCK_128X128)) {
       const bool whole_blocks = std::all_of(starts_.begin(), starts_.end(), [](int64_t start) { return start % 128 == 0; });
@@ -252,7 +252,7 @@ void draw_formed(Case& c, Rng& rng) {
   c.given_c =
       c.use_of_c == UseOfC::same_as_d ? c.given_d : drawer.matrix(&Group::c, t.c_dtype(), CaseType::any_layout, true, {m, n, ragged_m, false});
   if (t.bias) c.given_bias = drawer.bias();
-  c.given_scale_a = drawer.scales(&Group::scale_a, t.scale_a, m, k, ragged_m, ragged_k, true);
+  c.given_scale_a = drawer.scales(&Group::scale_a, t.scale_a, a_rows, k, ragged_m, ragged_k, true, t.gather);
   c.given_scale_b = drawer.scales(&Group::scale_b, t.scale_b, n, k, false, ragged_k, false);
   for (Group& g : c.groups) {
     if (c.use_of_c == UseOfC::same_as_d) g.c = g.d;
@@ -261,6 +261,7 @@ void draw_formed(Case& c, Rng& rng) {
     if (no_product(g)) g.scale_a.rows = g.scale_a.cols = g.scale_b.rows = g.scale_b.cols = 0;
   }
   if (t.gather) lead(c, &Group::a, c.given_a_index);
+  if (t.gather && t.scale_a > GGEMM_SCALE_TENSOR) lead(c, &Group::scale_a, c.given_a_index);
   if (t.scatter) lead(c, &Group::d, c.given_d_index);
   set_expectations(c, rng);
 }

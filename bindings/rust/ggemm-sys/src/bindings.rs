@@ -779,6 +779,7 @@ const _: () = {
  matrix, where each group has its own rows, or its own blocks. Blocks begin anew with each group. Where what is ragged is scaled by blocks, group g's first is
  (start\_g / 128) + g blocks on, start\_g being where the group begins, with group\_stride GGEMM\_PACKED; or start\_g / 128 with group\_stride 0, for groups that all begin
  at multiples of 128. So GGEMM\_PACKED leaves room for a partial block of each group: such a matrix has size / 128 + groups blocks.
+ With a\_index A's scales by row are those of A's rows, \[a\_rows,...\] in one matrix, and found by the index as the rows are; none are 128x128 then.
  The numbers of tensors are f32 `group\_stride` apart in every form (GGEMM\_PACKED: 1; 0: one for all groups), unless `pointers` is set. Frozen.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -860,7 +861,7 @@ pub struct ggemm_grouped_desc {
     /// 1: checked mode, see ggemm\_fault. For every form
     pub checked: u32,
     /** RAGGED\_M: not a constant 0: A is \[a\_rows,k\], and row i of the groups' order is its row a\_index\[i\], an int32 or int64 a row, byte\_stride apart,
- m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros. A may have no scales then but one a tensor*/
+ m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros*/
     pub a_index: ggemm_source,
     /// with a\_index; else 0
     pub a_rows: i64,
