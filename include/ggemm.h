@@ -74,7 +74,7 @@ GGEMM_API int32_t ggemm_version(void);
 GGEMM_API const char* ggemm_version_string(void);
 
 /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs". @since 0.1 */
+ *  "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs", "max-ctas". @since 0.1 */
 GGEMM_API int32_t ggemm_has_feature(const char* name);
 
 /* ------------------------------------------------------------------------------------------------------------ dtypes */
@@ -329,13 +329,17 @@ typedef struct ggemm_gemm_desc {
   const char* config;   /**< force this configuration (a name, see ggemm_config); NULL: chosen */
   const char* tune_key; /**< the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key */
   ggemm_scale scale_a, scale_b;
+  int32_t max_ctas;     /**< CTAs at most that multiply at once, each of which takes a multiprocessor or a part of one, so that other work may run beside; 0: as many as the
+                             device holds. Clusters of more CTAs are not taken. The launches that may come before, short ones that copy operands or look at groups, have CTAs of
+                             their own. Never changes a result beyond rounding. The host device does not look at it */
+  uint32_t reserved1;   /**< 0 */
 } ggemm_gemm_desc;
 #define GGEMM_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED, 0 }
 #define GGEMM_EPILOGUE_INIT_ { GGEMM_ACTIVATION_NONE, GGEMM_BIAS_NONE, GGEMM_DTYPE_NONE, 0, 0.0, 0.0, GGEMM_GATE_NONE, 0, 0 }
 #define GGEMM_SCALE_INIT_ { GGEMM_SCALE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED }
 #define GGEMM_GEMM_DESC_INIT \
   { sizeof(ggemm_gemm_desc), 0, 0, 0, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, GGEMM_COMPUTE_DEFAULT, 0, NULL, NULL, \
-    GGEMM_SCALE_INIT_, GGEMM_SCALE_INIT_ }
+    GGEMM_SCALE_INIT_, GGEMM_SCALE_INIT_, 0, 0 }
 /** Sets the defaults: packed row-major, no dtypes yet, sizes 0. @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm_desc_init(ggemm_gemm_desc* desc, size_t struct_size);
 
@@ -464,11 +468,14 @@ typedef struct ggemm_grouped_desc {
   int64_t a_rows;            /**< with a_index; else 0 */
   ggemm_source d_index;      /**< RAGGED_M: not a constant 0: D is [d_rows,n] ([d_rows,n/2] of pairs), and row i of the groups' order goes to its row d_index[i], likewise; it is left out
                                   where that is outside 0 to d_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
-                                  the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written */
+                                  the type that the epilogue computes in (on a CUDA device in workspace of m rows of n f32, f64 or i32, by a launch after the product's); rows of D
+                                  that none goes to are not written */
   int64_t d_rows;            /**< with d_index; else 0 */
   uint32_t d_index_unique;   /**< 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either */
   uint32_t reserved0;        /**< 0 */
   ggemm_grouped_scale scale_a, scale_b;
+  int32_t max_ctas;   /**< as in ggemm_gemm_desc */
+  uint32_t reserved1; /**< 0 */
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
 #define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
@@ -477,7 +484,7 @@ typedef struct ggemm_grouped_desc {
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL, \
     GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, GGEMM_SOURCE_INIT_(0), 0, GGEMM_SOURCE_INIT_(0), 0, 0, 0, \
-    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_ }
+    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_, 0, 0 }
 /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
 
@@ -555,18 +562,20 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
 
-/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
+/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch (or two or three, however many groups there are) whose sizes, strides, ends, counts and
+ *  pointers are read on the device when it runs.
  *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g], gated pairs and scales as in ggemm_gemm; any sizes, 0 included; 0 groups are
  *  nothing. Of an odd n_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm_grouped_form.
  *  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
  *  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
- *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
+ *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written, and in
+ *  checked mode the status word.
  *  Stream: as ggemm_gemm.
  *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm_prepare and plans reserve.
  *  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
- *  @retval as ggemm_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
+ *  @retval as ggemm_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status word.
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc* desc, const ggemm_grouped_args* args, void* stream);
 
@@ -747,7 +756,7 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
  *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
  *  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster_m x cluster_n tiles, raster of their rows at a time. The
  *  remainder is the CTA's place in the cluster, down the rows first. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- *  A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of their number: the first of 132 computes the
  *  tiles of pid 0, 132, 264 and so on.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);

@@ -62,7 +62,7 @@ struct GemmParams {
   const void* bias;   // m or n elements, as the kernel was compiled
   EpilogueParams epilogue;
   i32 raster;
-  u32 reserved;
+  u32 max_ctas;             // of the launch, which the host alone looks at; 0: no limit
   Matrix scale_a, scale_b;  // f32, as tile/scales.cuh says; no data where there are none, or where k is 0
 };
 
@@ -148,7 +148,7 @@ GG_HD i64 read_row(const Source& index, i64 i) {
   return row < index.value ? max_of(row, -1) : -1;
 }
 
-// Of a group's rows. The first one's number is the index's first.
+// Of a group's rows, the first one's number being the index's first; or of all groups' rows.
 struct GroupRows {
   Source a_index, d_index;
   const float* weights;  // nullptr: none
@@ -166,15 +166,17 @@ struct GroupedParams {
   GroupRows rows;                 // of all groups, in their order: of a ragged m only
   const i32* status;              // where this is not nullptr and not 0, the check before has found a fault: nothing is to be computed
   i32 raster;
-  u32 reserved;
+  u32 max_ctas;                   // as in GemmParams
   SourceMatrix scale_a, scale_b;  // where blocks are ragged, group g's first is start / 128 of them on, besides group_bytes
 };
 
-// What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, and which of A (1) and B (2) the copy engine reaches.
+// What prepare.cu finds out about a group for the kernels that copy by tensor maps: its product, which of A (1) and B (2) the copy engine reaches, and the number of its
+// first row in the groups' order.
 struct alignas(16) GroupFacts {
   GemmParams problem;
   i32 reach;
   TensorStore store;
+  i64 start;
 };
 struct alignas(128) GroupRecord {
   TensorMap a, b, d;  // of what it reaches
@@ -186,6 +188,7 @@ struct GroupedTensorParams {
   const GroupRecord* records;
   const i32* tiles;
   i32 groups, raster;
+  GroupRows rows;  // as in GroupedParams
 };
 
 // prepare.cu's: the problem, maps that are right but for addresses, sizes and strides, and what it must know of the kernel, which may compute the transposed product:
@@ -217,5 +220,16 @@ struct CheckParams {
   i32* status;  // 4 of them
 };
 constexpr int check_threads = 512;
+
+// sum_rows.cu's: rows of values in the groups' order, which are added up where they go to one row of D.
+struct SumParams {
+  void* values;  // rows of `columns`, one after the other; sums under way are kept in them
+  i64 columns, groups;
+  Source ends;  // of the groups
+  GroupRows rows;
+  Matrix d;
+  const i32* status;  // as in GroupedParams
+};
+constexpr int sum_rows = 16, sum_threads = 32 * sum_rows;  // rows of D that a CTA takes at a time, a warp each
 
 }  // namespace ggemm::kernels

@@ -32,6 +32,7 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
     }
     if (part == 3) {
       record.facts.problem = p;
+      record.facts.start = group_start(params.problem, group);
       params.tiles[group] = group < live_groups(params.problem) ? static_cast<i32>(ceil_div(p.m, params.tile_m) * ceil_div(p.n, params.tile_n)) : 0;
     }
   }

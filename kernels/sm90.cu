@@ -37,7 +37,8 @@ struct Consumer {
   const SliceParams* slices = nullptr;  // where k is cut
 
   // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, i64 row, i64 column, i32 first_tile, i32 tiles) {
+  // rows, start: where D's rows lie by an index, and the number of the product's first.
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, i64 row, i64 column, i32 first_tile, i32 tiles) {
     Mainloop mainloop;
     mainloop.consume(p, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
     const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
@@ -48,12 +49,12 @@ struct Consumer {
         if (slices->slices > 1 && !Slices::run(sums, *slices, SlicePlace(blockIdx.x, gridDim.x, static_cast<u32>(slices->slices)), group, cta.staging(group))) return;
       }
 #pragma unroll
-      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, first + 64 * b, across, cta.staging(group), group, slot);
+      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, rows, start, first + 64 * b, across, cta.staging(group), group, slot);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
     } else {
-      const u32 rank = ptx::cluster_rank();
+      const u32 rank = Mainloop::part_of_k();
       across += rank * Reduction::WN;
       Reduction reduction;
       if (reduction.run(mainloop, cta.slots, rank)) finish(reduction.sums);
@@ -74,7 +75,7 @@ struct Plain {
 
   GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, Mainloop::depth(params.problem.k)} {
     if constexpr (T::CLUSTER_K > 1 || T::SLICED) {
-      const i32 rank = T::CLUSTER_K > 1 ? static_cast<i32>(ptx::cluster_rank()) : 0, slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
+      const i32 rank = static_cast<i32>(Mainloop::part_of_k()), slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
       depth = depth_part(depth.tiles, static_cast<i32>(slices()) * T::CLUSTER_K, slice * T::CLUSTER_K + rank);
     }
   }
@@ -91,7 +92,7 @@ struct Plain {
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
+    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
     consumer.finish();
   }
 };
@@ -115,12 +116,12 @@ struct Grouped {
       const GroupRecord* const record = note.record;
       if (!record) return;
       const i64 row = i64(note.row) * T::BM, column = i64(note.column) * T::BN;
-      const i32 reach = note.facts.reach, depth = tiles(note);
+      const i32 reach = note.facts.reach & ~((Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0)), depth = tiles(note);
       if (note.other && threadIdx.x == 0) {
         if (reach & 1) ptx::tensor_map_acquire(record->a);
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
-      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, cta.ring, at, cta.slots, row, column, depth);
+      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, depth);
       else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth, depth);
       else at.skip(depth);
       board.release(next);
@@ -133,8 +134,9 @@ struct Grouped {
       const TileNote& note = board.read(next);
       const GroupRecord* const record = note.record;
       if (!record) break;
-      if (note.other && note.facts.store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
-      consumer.run(cta, note.facts.problem, record->d, note.facts.store, note.row, note.column, 0, tiles(note));
+      const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
+      if (note.other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, note.row, note.column, 0, tiles(note));
       board.release(next);
     }
     consumer.finish();

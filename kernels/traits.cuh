@@ -7,15 +7,6 @@
 
 namespace ggemm::kernels {
 
-template <int DTYPE> struct ElementOf;  // ggemm_dtype -> storage type
-template <> struct ElementOf<1> { using type = double; };
-template <> struct ElementOf<2> { using type = float; };
-template <> struct ElementOf<3> { using type = F16; };
-template <> struct ElementOf<4> { using type = Bf16; };
-template <> struct ElementOf<5> { using type = E4m3; };
-template <> struct ElementOf<6> { using type = E5m2; };
-template <> struct ElementOf<7> { using type = i8; };
-template <> struct ElementOf<8> { using type = i32; };
 template <int SUM> struct SumOf { using type = float; };  // core::Sum -> type
 template <> struct SumOf<1> { using type = double; };
 template <> struct SumOf<2> { using type = i32; };
@@ -40,7 +31,8 @@ struct Traits {
   static constexpr int WARPS_M = GG_WARPS_M, WARPS_N = GG_WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
   static constexpr int STAGES = GG_STAGES;
   static constexpr bool GROUPED = GG_GROUPED == 1;
-  static constexpr bool GATHER = GG_GATHER == 1, SCATTER = GG_SCATTER == 1;  // rows of A, of D, lie where an index says
+  static constexpr bool GATHER = GG_GATHER != 0, SCATTER = GG_SCATTER != 0;  // rows of A, of D, lie where an index says;
+  static constexpr bool INDEX_COLUMNS = GG_INDEX_COLUMNS == 1;               // where the product is transposed, columns of B, of D
   static constexpr int CLUSTER_M = GG_CLUSTER_M, CLUSTER_N = GG_CLUSTER_N, CLUSTER_K = GG_CLUSTER_K;  // CTAs of a cluster down, across and along k
   static constexpr bool SLICED = GG_SLICED == 1;                             // clusters take a slice of k each
   static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m

@@ -13,6 +13,7 @@
 #include "core/library.hpp"
 #include "cuda/tensor_params.hpp"
 #include "jit/render.hpp"
+#include "scheduler/group_params.cuh"
 #include "select/space.hpp"
 
 namespace ggemm {
@@ -51,6 +52,7 @@ Request request_for(const core::GroupedProblem& p, const char* config, const cha
   r.key.config = core::text_hash(config);
   r.key.tune_key = core::text_hash(tune_key);
   r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k};
+  r.sum_bytes = core::sum_bytes(p.type, p.stored_m.value, p.n.value);
   return r;
 }
 
@@ -73,11 +75,18 @@ Engine::Engine(const ggemm_context_options& o)
 
 Engine::~Engine() = default;
 
-core::Config Engine::forced_config(const core::ProblemType& type, const char* name) const {
+core::DeviceFacts Engine::facts_for(const Request& request) const {
+  core::DeviceFacts out = facts();
+  if (device_ && request.key.max_ctas) out.multiprocessors = static_cast<int>(std::min<std::int64_t>(out.multiprocessors, request.key.max_ctas));
+  return out;
+}
+
+core::Config Engine::forced_config(const Request& request, const char* name) const {
+  const core::ProblemType& type = request.key.type;
   const core::ParsedConfig parsed = core::parse_config(name);
   const std::string expected = core::config_name(type, parsed.config);
   if (expected != name) fail(GGEMM_ERROR_ARGUMENT, "config=\"%s\" is for another problem: for this one the tile's name is %s", name, expected.c_str());
-  if (const auto reason = select::illegal(type, parsed.config, facts())) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
+  if (const auto reason = select::illegal(type, parsed.config, facts_for(request))) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
   return parsed.config;
 }
 
@@ -99,10 +108,12 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
-  Choice choice{config, origin, nullptr, nullptr, nullptr, nullptr};
+  Choice choice;
+  choice.config = config, choice.origin = origin;
   if (config.family == core::Family::host) return choice;
-  choice.kernel = load(jit::render(type, config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  choice.kernel = load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
+  if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
@@ -122,10 +133,10 @@ void Engine::refuse_spills(const Choice& choice) {
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
   const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(load(type, config, origin, may_load)); };
-  if (request.config) return chosen(forced_config(type, request.config), "forced");
-  if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts()))) {
+  if (request.config) return chosen(forced_config(request, request.config), "forced");
+  if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts_for(request)))) {
     try {
-      auto choice = chosen(forced_config(type, record->best.c_str()), "tuned");
+      auto choice = chosen(forced_config(request, record->best.c_str()), "tuned");
       refuse_spills(*choice);  // the record may be of another NVRTC's kernel
       return choice;
     } catch (const core::Error& error) {
@@ -177,7 +188,7 @@ ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
 
 // Nothing is compiled for an empty D, but a wrong name is wrong all the same.
 void Engine::check_name(const Request& request) const {
-  if (request.config) forced_config(request.key.type, request.config);
+  if (request.config) forced_config(request, request.config);
 }
 
 void Engine::call(const Request& request, const kernels::GemmParams& params, void* stream) {
@@ -203,31 +214,51 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   const core::Config& c = choice.config;
+  const std::int64_t most = type.limited ? most_tiles - (1 << 17) : most_tiles;  // a persistent CTA counts on past the last tile
   const bool sides = params.m <= most_tiles * c.tile_m && params.n <= most_tiles * c.tile_n && params.k <= most_tiles * c.tile_k;
   const std::int64_t tiles_m = sides ? kernels::ceil_div(params.m, c.tile_m) : 0, tiles_n = sides ? kernels::ceil_div(params.n, c.tile_n) : 0;
-  if (!sides || tiles_m > most_tiles / tiles_n)
+  if (!sides || tiles_m > most / tiles_n)
     fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
   params.raster = c.raster;
   if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
-  void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n), stream, arguments);
+  const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
+  if (!type.limited) {
+    void* arguments[] = {&params};
+    return device_->launch(*choice.kernel, tiles, stream, arguments);
+  }
+  kernels::GroupedParams group = kernels::one_group(params);
+  void* arguments[] = {&group};
+  device_->launch(*choice.kernel, std::min(tiles, persistent_ctas(*choice.kernel, params.max_ctas)), stream, arguments);
 }
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
-  if (choice.config.family != core::Family::sm90) return 0;
-  return request.key.type.grouped ? cuda::prepare_bytes(request.sizes.groups) : tensor_workspace_bytes(choice, request);
+  if (choice.config.family != core::Family::sm90) return request.sum_bytes;
+  return request.key.type.grouped ? request.sum_bytes + cuda::prepare_bytes(request.sizes.groups) : tensor_workspace_bytes(choice, request);
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
-  if (choice.config.family == core::Family::sm90 && params.groups > 0) return run_tensor(choice, type, params, stream);
+  const std::size_t sum_bytes = core::sum_bytes(type, params.m.value, params.n.value), record_bytes = choice.prepare ? cuda::prepare_bytes(params.groups) : 0;
+  cuda::Workspace::Lease lease;
+  if (params.groups > 0 && sum_bytes + record_bytes > 0) lease = workspace_.get(*device_, stream, sum_bytes + record_bytes);
   check_groups(choice, type, params, stream);
   if (params.groups == 0) return;
-  void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
+  void* const records = static_cast<char*>(lease.data) + sum_bytes;
+  if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, records, stream);
+  // The groups in their order, and then, in another launch, each row of D.
+  const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
+  kernels::SumParams sum{lease.data, columns, params.groups, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
+  const core::ProblemType before = core::before_sums(type);
+  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, 0, kernels::source_itself}; };
+  params.d = {lease.data, 0, columns * static_cast<std::int64_t>(core::dtype_size(before.d)), 0, 0, constant(columns), constant(1)};
+  params.rows.d_index = {}, params.rows.weights = nullptr;
+  run_groups(choice, before, params, records, stream);
+  const std::int64_t blocks = std::min<std::int64_t>(kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), params.max_ctas ? std::int64_t(params.max_ctas) : most_tiles);
+  void* arguments[] = {&sum};
+  if (blocks > 0) device_->launch(*choice.sum, static_cast<unsigned>(blocks), stream, arguments);
 }
 
 // Checked mode: the kernels after it look at the status that it writes.
@@ -239,19 +270,23 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
   device_->launch(*choice.check, 1, stream, arguments);
 }
 
-// Two launches, whatever the number of groups: the first writes each group's maps to workspace.
-void Engine::run_tensor(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* stream) const {
+// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`.
+void Engine::run_groups(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* records, void* stream) const {
+  const unsigned most = persistent_ctas(*choice.kernel, given.max_ctas);
+  if (!choice.prepare) {
+    kernels::GroupedParams params = given;
+    void* arguments[] = {&params};
+    return device_->launch(*choice.kernel, most, stream, arguments);
+  }
   const bool swap = choice.config.swap;
   const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
   const core::Config c = swap ? core::transposed(choice.config) : choice.config;
-  const cuda::Workspace::Lease lease = workspace_.get(*device_, stream, cuda::prepare_bytes(given.groups));
-  check_groups(choice, problem_type, given, stream);
-  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, lease.data);
+  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, records);
   void* to_prepare[] = {&prepare};
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
-  kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster};
+  kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster, given.rows};
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(choice.kernel->resident_ctas), stream, arguments);
+  device_->launch(*choice.kernel, most, stream, arguments);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

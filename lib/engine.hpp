@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a description to a launch. See engine.cpp for the whole on one page.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,8 +32,15 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
   std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
+  std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
+
+// CTAs of a persistent kernel: as many as the device holds, or as the caller allows, in whole clusters.
+inline unsigned persistent_ctas(const cuda::Kernel& kernel, unsigned max_ctas) {
+  const auto resident = static_cast<unsigned>(kernel.resident_ctas), cluster = static_cast<unsigned>(kernel.cluster);
+  return max_ctas ? std::min(resident, std::max(max_ctas / cluster, 1u) * cluster) : resident;
+}
 
 // What a description asks for besides the problem.
 struct Request {
@@ -40,6 +48,7 @@ struct Request {
   select::Sizes sizes;       // that the choice is made for; those of the key
   const char* config = nullptr;
   const char* tune_key = nullptr;
+  std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
 };
 Request request_for(const core::Problem& problem, const char* config, const char* tune_key);
 Request request_for(const core::GroupedProblem& problem, const char* config, const char* tune_key);
@@ -84,9 +93,11 @@ class Engine {
 
   // progress(done, total, name of what was finished) returns false to cancel.
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
-  select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts()); }
+  select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts_for(request)); }
+  // The device, with no more multiprocessors than the request may use.
+  core::DeviceFacts facts_for(const Request& request) const;
   // A configuration by name, checked against the problem and the device.
-  core::Config forced_config(const core::ProblemType& type, const char* name) const;
+  core::Config forced_config(const Request& request, const char* name) const;
   // Exactly one of the problems is given.
   TuneReport tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning);
   std::size_t clear_cache(const char* nvrtc);
@@ -99,7 +110,7 @@ class Engine {
 
  private:
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
-  void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
+  void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* records, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;

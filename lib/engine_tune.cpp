@@ -80,7 +80,7 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
   record.best = core::config_name(type, report.outcome.rows[static_cast<std::size_t>(report.outcome.best)].config);
   for (const auto& row : report.outcome.rows)
     if (row.microseconds > 0) record.measured.push_back({core::config_name(type, row.config), row.microseconds});
-  store_.keep(select::record_key(request.key, request.tune_key, facts()), record);
+  store_.keep(select::record_key(request.key, request.tune_key, facts_for(request)), record);
   choices_.clear();  // choices made before the record stay valid for plans that hold them
   log_.write(GGEMM_LOG_INFO, "tuned in %.2f s: %s", report.seconds, record.best.c_str());
   return report;

@@ -22,6 +22,7 @@ ggemm_add_emulated_kernels("simt" 12 --family simt --per-kernel 4 --work 300000)
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
                         tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_k3_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
+                        bf16_bf16_f32_tn_64x64x64_w4x1_s4_c2x1x2_r1 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x2x4_k2_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2x2_k2_r1
                         i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1x2_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
@@ -30,17 +31,22 @@ foreach(config IN ITEMS f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 f32x3_f32x3_
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 6 --sizes 90x150x130 --repeat 2)
 endforeach()
 ggemm_add_emulated_kernels("copies" 4 --family sm90 --dtype i8 --per-kernel 6 --sizes 300x333x517)
+foreach(family sm80 sm90)
+  ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
+endforeach()
 foreach(family simt sm80 sm90)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
 endforeach()
 ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "capture and replay with changes: bf16")
+ggemm_add_emulated_test("rows of D that meet" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up as on the host: bf16")
+ggemm_add_emulated_test("rows of D that meet, in order" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up in their order")
 ggemm_add_emulated_test("plans in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "a plan is captured: bf16")
 
 # --------------------------------------------------------------------------------------------------- kernels that are wrong
 # Each change must be noticed, by the emulator or in the result: else the tests above see less than they should.
-# ggemm_add_emulated_mutant(<what is wrong> <configuration> <file> <from> <to>)
+# ggemm_add_emulated_mutant(<what is wrong> <configuration> <file> <from> <to> <option of ggemm_conformance>...)
 function(ggemm_add_emulated_mutant name config file from to)
-  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 16 --values exact --sizes 300x333x700 --seed 2)
+  ggemm_add_emulated_kernels("noticed: ${name}" 1 --config ${config} --per-kernel 16 --values exact --sizes 300x333x700 --seed 2 ${ARGN})
   set_tests_properties("emulated: noticed: ${name}" PROPERTIES PASS_REGULAR_EXPRESSION "emulated GPU: (kernel|deadlock)|must be exactly"
                        ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=${file}=>${from}=>${to}")
 endfunction()
@@ -61,4 +67,11 @@ ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgm
 ggemm_add_emulated_mutant("a slice's sums are added twice" ${sliced} epilogue/slices.cuh "u32 slice = 1" "u32 slice = 0")
 ggemm_add_emulated_mutant("the counter of slices is not 0 again" ${sliced} epilogue/slices.cuh "p.arrivals + cell, slices - 1" "p.arrivals + cell, slices")
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
-ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "i * ROW_STEP < rows" "true")
+# Seeds that draw a kernel of rows of A, of D, by index.
+set(gathered --kind grouped --rows by-index --seed 8 --per-kernel 4)
+set(scattered --kind grouped --rows by-index --seed 10)
+set(listed sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1)
+ggemm_add_emulated_mutant("a row that is nowhere is read" ${multistage} pipeline/copy.cuh "NOWHERE : at" "0 : at" ${gathered})
+ggemm_add_emulated_mutant("rows are used before they are looked up" ${listed} mainloop/wgmma.cuh "ptx::barrier_sync<128>(1 + CONSUMERS)" "(void)0" ${gathered})
+ggemm_add_emulated_mutant("a row of D that is nowhere is stored" ${listed} epilogue/staged.cuh "if (line < 0) continue" "(void)0" ${scattered})
+ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "outer_stride_, i * ROW_STEP < rows" "outer_stride_, true")

@@ -37,7 +37,8 @@ class StagedEpilogue {
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
 
   // All 128 threads of warpgroup `group`. sums: a block of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all blocks and tiles.
-  GG_DEVICE static void run(const Sum (&sums)[WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, i64 row, i64 column, char* staging, int group, u32& slot) {
+  // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
+  GG_DEVICE static void run(const Sum (&sums)[WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
@@ -58,13 +59,14 @@ class StagedEpilogue {
       if (add_c) {
         move<const C, 4>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
         ptx::barrier_sync<128>(1 + group);
-        fill<true>(thread, group, &sums[step * SUMS], p, row, first, rows, columns, at, scalars);
+        fill<true>(thread, group, &sums[step * SUMS], p, weights_at(lines, start), row, first, rows, columns, at, scalars);
       } else {
-        fill<false>(thread, group, &sums[step * SUMS], p, row, first, rows, columns, at, scalars);
+        fill<false>(thread, group, &sums[step * SUMS], p, weights_at(lines, start), row, first, rows, columns, at, scalars);
       }
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
-      if (!tensor) move<D, 2>(thread, p.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
+      if constexpr (T::SCATTER) scatter(thread, lines.d_index, start, p.d, row, first, rows, columns, at);
+      else if (!tensor) move<D, 2>(thread, p.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
       else if (thread == 0) store_boxes(map, row, first, at);
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread == 0) ptx::store_commit();
@@ -130,6 +132,33 @@ class StagedEpilogue {
     }
   }
 
+  // The weights of this product's lines, if there are any.
+  GG_DEVICE static const float* weights_at(const GroupRows& lines, i64 start) {
+    if constexpr (T::SCATTER) return lines.weights ? lines.weights + start : nullptr;
+    else return nullptr;
+  }
+
+  // Stores a step to where the index says: a line's 16 bytes at a time where it is one of the slot's, and D's lines are contiguous at multiples of 16 bytes.
+  GG_DEVICE static void scatter(int thread, const Source& index, i64 start, const Matrix& d, i64 row, i64 column, int rows, int columns, const char* at) {
+    constexpr int PIECE = T::INDEX_COLUMNS == MN ? 16 / SIZE : 1, ALONG = (MN ? 64 : STEP) / PIECE;
+    const i64 line_stride = T::INDEX_COLUMNS ? d.col_stride : d.row_stride, unit = T::INDEX_COLUMNS ? d.row_stride : d.col_stride;
+    const bool pieces = PIECE > 1 && unit == 1 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(line_stride * SIZE)) & 15) == 0;
+#pragma unroll 2
+    for (int piece = thread; piece < 64 * STEP / PIECE; piece += 128) {
+      const int along = piece % ALONG * PIECE, across = piece / ALONG, i = MN ? along : across, j = MN ? across : along;
+      if (i >= rows || j >= columns) continue;
+      const i64 line = read_row(index, start + (T::INDEX_COLUMNS ? column + j : row + i));
+      if (line < 0) continue;
+      D* const to = static_cast<D*>(const_cast<void*>(d.data)) + line * line_stride + (T::INDEX_COLUMNS ? row + i : column + j) * unit;
+      const int left = MN ? rows - i : columns - j;
+      if (pieces && left >= PIECE) {
+        ptx::store_vector(to, *reinterpret_cast<const ptx::Vector16*>(at + offset<D>(i, j)));
+      } else {
+        for (int e = 0; e < PIECE && e < left; ++e) to[e * unit] = *reinterpret_cast<const D*>(at + (MN ? offset<D>(i + e, j) : offset<D>(i, j + e)));
+      }
+    }
+  }
+
   // Where columns are gated in pairs a thread has one element of D for each 8 columns of the product: 4 lanes have a quarter of 8 of D's columns from one block of those,
   // and the others from the next. Neighbouring lanes exchange what makes two neighbours of each: lane 0 then has columns 0 and 1, lane 1 has 4 and 5, lane 2 has 2 and 3.
   template <class Gated>
@@ -149,7 +178,7 @@ class StagedEpilogue {
 
   // Turns a step's sums into elements of D in the slot, where C's are if they are wanted. (row, column): of D.
   template <bool ADD_C>
-  GG_DEVICE static void fill(int thread, int group, const Sum* sums, const GemmParams& p, i64 row, i64 column, int rows, int columns, char* at, const EpilogueScalars<Value>& scalars) {
+  GG_DEVICE static void fill(int thread, int group, const Sum* sums, const GemmParams& p, const float* weights, i64 row, i64 column, int rows, int columns, char* at, const EpilogueScalars<Value>& scalars) {
     const int lane = thread % 32, warp = thread / 32;
     const int r0 = warp * 16 + lane / 4, c0 = lane % 4 * 2;
     const Bias* const bias = static_cast<const Bias*>(p.bias);
@@ -168,6 +197,11 @@ class StagedEpilogue {
       if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * ((r < rows ? scale_a.at(r) : 0.0f) * (c < products ? scale_b.at(c) : 0.0f));
       else return static_cast<Value>(sum);
     };
+    // c: of D's columns.
+    const auto weighted = [&](Value value, int r, int c) {
+      if constexpr (!T::SCATTER) return value;
+      else return weights && r < rows && c < columns ? static_cast<Value>(weights[T::INDEX_COLUMNS ? column + c : row + r]) * value : value;
+    };
     const auto pair = [&](int j, int half) {
       const int r = r0 + 8 * half, c = c0 + 8 * j;
       const Sum* const s = sums + 4 * j + 2 * half;
@@ -177,11 +211,11 @@ class StagedEpilogue {
         get<C>(at, place<C>(place_c, j, half), cx, cy);
         x = multiply_add(scalars.beta, cx, x), y = multiply_add(scalars.beta, cy, y);
       }
-      return Pair<D>::from(epilogue_value<T::ACTIVATION>(scaled(s[0], r, c), x, scalars), epilogue_value<T::ACTIVATION>(scaled(s[1], r, c + 1), y, scalars));
+      return Pair<D>::from(weighted(epilogue_value<T::ACTIVATION>(scaled(s[0], r, c), x, scalars), r, c), weighted(epilogue_value<T::ACTIVATION>(scaled(s[1], r, c + 1), y, scalars), r, c + 1));
     };
     if constexpr (PAIRED) return fill_pairs(lane, sums, [&](int half, int j, Sum gate, Sum up) {
       const int r = r0 + 8 * half, c = c0 + 8 * j;
-      return epilogue_value<T::ACTIVATION>(scaled(gate, r, c), biased(r, c), scalars) * epilogue_value<0>(scaled(up, r, c + 1), biased(r, c + 1), scalars);
+      return weighted(epilogue_value<T::ACTIVATION>(scaled(gate, r, c), biased(r, c), scalars) * epilogue_value<0>(scaled(up, r, c + 1), biased(r, c + 1), scalars), r, c / 2);
     }, at, warp * 16 + lane / 4);
     // Where C and D differ in size, an element of D lies where some other thread's of C does: all are read before any is written.
     constexpr bool OVER_C = ADD_C && sizeof(C) != sizeof(D);

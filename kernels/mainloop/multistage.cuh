@@ -38,8 +38,8 @@ class MultistageMainloop {
   static constexpr int SHARED_BYTES = T::STAGES * STAGE_BYTES;
 
   // Sums of the tile whose first row is `row` and first column `column`. All threads of the CTA; begins and ends with shared memory free.
-  // Rows of A are in order.
-  GG_DEVICE void run(const GemmParams& p, const GroupRows&, i64 row, i64 column, char* shared) {
+  // With GATHER, row i of A is where group_rows says.
+  GG_DEVICE void run(const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column, char* shared) {
 #pragma unroll
     for (int i = 0; i < MT; ++i)
 #pragma unroll
@@ -50,7 +50,11 @@ class MultistageMainloop {
 
     // A tile's copies are spread over the k steps before its barrier, between the products.
     constexpr int PARTS = KS - 1, HELD = sizeof(sums_) > 256 ? 2 : 4;
-    TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD> copy_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
+    using CopyA = TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD, T::GATHER>;
+    CopyA copy_a = [&] {
+      if constexpr (T::GATHER) return CopyA(p.a.data, p.a.row_stride, p.a.col_stride, p.m - row, group_rows.a_index, row);
+      else return CopyA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
+    }();
     TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD> copy_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column);
     __syncthreads();
     i32 tiles = static_cast<i32>(ceil_div(p.k, T::BK));  // left to multiply; k is below 2^31 BK

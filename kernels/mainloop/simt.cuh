@@ -23,7 +23,7 @@ class SimtMainloop {
   using Sum = typename T::Sum;
   static constexpr int SHARED_BYTES = 2 * T::BK * (PITCH_A + PITCH_B) * static_cast<int>(sizeof(Sum));
 
-  // As MultistageMainloop::run. With GATHER, row i of A is where group_rows says.
+  // As MultistageMainloop::run.
   GG_DEVICE void run(const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column, char* shared) {
 #pragma unroll
     for (int i = 0; i < TM; ++i)

@@ -23,8 +23,8 @@ struct PanelTile {
 
   // The layout is SharedTile's, so that threads can write it too: so many of them, or all 128.
   static constexpr int HANDS = BYTES / 16 < 128 ? BYTES / 16 : 128;
-  template <int OPERAND>
-  using Gather = TileCopy<OPERAND, SharedTile<ROWS, PANELS * INNER, SIZE>, MN_MAJOR, HANDS, 1, 1>;
+  template <int OPERAND, bool BY_INDEX>
+  using Gather = TileCopy<OPERAND, SharedTile<ROWS, PANELS * INNER, SIZE>, MN_MAJOR, HANDS, 1, 1, BY_INDEX>;
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k), into this CTA or, by `ctas`, into several.
   template <int SHARE>
@@ -64,10 +64,14 @@ class WgmmaMainloop {
   static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
   static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
-  static_assert(SHARERS == 1 || T::CLUSTER_K == 1, "a cluster shares operands or the depth of a tile");
+  // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.
+  GG_DEVICE static u32 sharer() { return SHARERS > 1 ? ptx::cluster_rank() % SHARERS : 0; }
+  GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+  // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
+  static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
 
   // Tiles of k of a product that is k deep: of all products of terms where there are those.
   GG_DEVICE static i32 depth(i64 k) { return static_cast<i32>(ceil_div(k, T::BK)) * (T::TERMS ? term_products : 1); }
@@ -91,14 +95,23 @@ class WgmmaMainloop {
   }
 
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
-  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
+  // index: of all groups' rows, of which this one's first is number `start`.
+  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
     const int thread = static_cast<int>(threadIdx.x);
     const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);
     // A CTA of a cluster may lie past the product's last row or column.
-    typename TileA::template Gather<0> gather_a(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
-    typename TileB::template Gather<1> gather_b(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
+    using GatherA = typename TileA::template Gather<0, INDEX_A>;
+    using GatherB = typename TileB::template Gather<1, INDEX_B>;
+    GatherA gather_a = [&] {
+      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), index, start + row);
+      else return GatherA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
+    }();
+    GatherB gather_b = [&] {
+      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), index, start + column);
+      else return GatherB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
+    }();
     ptx::barrier_sync<128>(1 + CONSUMERS);
     Cursor done = at;
 #pragma unroll 1
@@ -165,13 +178,13 @@ class WgmmaMainloop {
     u32 down, across;
     u16 mask_a, mask_b;
     GG_DEVICE Share() {
-      const u32 rank = SHARERS > 1 ? ptx::cluster_rank() : 0;
+      const u32 rank = sharer(), first = part_of_k() * SHARERS;
       down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
       u32 mask = 0;
 #pragma unroll
-      for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (down + i * T::CLUSTER_M);
+      for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (first + down + i * T::CLUSTER_M);
       mask_a = static_cast<u16>(mask);
-      mask_b = static_cast<u16>(((1u << T::CLUSTER_M) - 1) << (across * T::CLUSTER_M));
+      mask_b = static_cast<u16>(((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
     }
     GG_DEVICE void load_a(u32 slot, const TensorMap& map, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, map, barrier, row, k, across, mask_a); }
     GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const { TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b); }
@@ -296,8 +309,8 @@ class WgmmaMainloop {
     if constexpr (SHARERS == 1) {
       if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
     } else if (lane < SHARERS) {
-      const u32 rank = ptx::cluster_rank();
-      if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), lane);
+      const u32 rank = sharer();
+      if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), part_of_k() * SHARERS + lane);
     }
   }
 };

@@ -24,9 +24,10 @@ template <> struct UnsignedOf<4> { using type = u32; };
 template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
-// HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's.
-template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD>
+// HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's. BY_INDEX: rows lie where an index says.
+template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX = false>
 class TileCopy {
+  static_assert(!BY_INDEX || !K_OUTER, "a chunk is of one row");
   static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
   static constexpr int ROW_STEP = THREADS / CHUNKS;  // rows between a thread's successive chunks
   static_assert(Tile::OUTER < 1 << 14 && Tile::INNER < 1 << 14 && Tile::BYTES < 1 << 20, "packed_ holds them");
@@ -47,6 +48,15 @@ class TileCopy {
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
 
+  // The same with rows by index, of which the tile's first is number `row`. data: the operand's first element, at k = 0.
+  GG_DEVICE TileCopy(const void* data, i64 mn_stride, i64 k_stride, i64 mn_left, const Source& index, i64 row) : TileCopy(data, mn_stride, k_stride, mn_left) {
+    source_ -= chunk_row() * outer_stride_;
+    for (int i = thread(); i < Tile::OUTER; i += THREADS) {
+      const i64 at = i < mn_left ? read_row(index, row + i) : -1;
+      row_offsets()[i] = at < 0 ? NOWHERE : at * outer_stride_;
+    }
+  }
+
   // Starts part `part` of the copy of the next BK of k into the ring's slot at `slot`. k_left: how much of k is left, from 1 to BK.
   GG_DEVICE void issue(char* slot, i32 k_left, int part) const {
     if (way() == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
@@ -65,6 +75,21 @@ class TileCopy {
   GG_DEVICE static i64& inner_stride() {
     __shared__ i64 stride;
     return stride;
+  }
+  // By index: where the tile's rows begin, counted in bytes from the operand.
+  static constexpr i64 NOWHERE = packed_stride;  // a row of zeros
+  GG_DEVICE static i64* row_offsets() {
+    __shared__ i64 offsets[BY_INDEX ? Tile::OUTER : 1];
+    return offsets;
+  }
+  // Row `row` of the tile, from its first row's address on, or by index from the operand's.
+  GG_DEVICE const char* line(const char* first, int row) const {
+    if constexpr (BY_INDEX) return first + row_offsets()[row];
+    else return first + row * outer_stride_;
+  }
+  GG_DEVICE bool has_line(int row, i32 k_left) const {
+    if constexpr (BY_INDEX) return row_offsets()[row] != NOWHERE;
+    else return row < outer_left(k_left);
   }
   GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
   GG_DEVICE static int chunk_row() { return thread() / CHUNKS; }
@@ -88,15 +113,23 @@ class TileCopy {
     const int rows = ptx::renewed(chunk_rows(k_left));  // compare anew each time: a predicate a row, kept through the mainloop, would spill
     const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
 #pragma unroll
-    for (int i = 0; i < COUNT; ++i)
-      if (i * PARTS / COUNT == part) ptx::cp_async<16>(target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i)), source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
+    for (int i = 0; i < COUNT; ++i) {
+      if (i * PARTS / COUNT != part) continue;
+      const u32 to = target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i));
+      if constexpr (BY_INDEX) {
+        const i64 offset = row_offsets()[chunk_row() + i * ROW_STEP];
+        ptx::cp_async<16>(to, source_ + offset, i * ROW_STEP < rows && offset != NOWHERE);
+      } else {
+        ptx::cp_async<16>(to, source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
+      }
+    }
   }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
     if (SIZE == 2 && way() == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
     constexpr int WORDS = Tile::ROW_BYTES / WORD, PER_THREAD = Tile::OUTER * WORDS / THREADS, BATCH = PER_THREAD < 4 ? PER_THREAD : 4;
     static_assert(PER_THREAD % BATCH == 0, "whole batches");
-    const char* const first = source_ - chunk_row() * outer_stride_ - chunk_byte() / SIZE * inner_stride();  // the tile's first element
+    const char* const first = source_ - (BY_INDEX ? 0 : chunk_row() * outer_stride_) - chunk_byte() / SIZE * inner_stride();  // the first element of the tile, or of the operand
     const bool async = way() == CopyWay::chunks || way() == CopyWay::words;
 #pragma unroll 1
     for (int batch = 0; batch < PER_THREAD; batch += BATCH) {
@@ -104,9 +137,9 @@ class TileCopy {
 #pragma unroll 1
         for (int i = 0; i < BATCH; ++i) {
           const int word = (batch + i) * THREADS + thread(), row = word / WORDS, byte = word % WORDS * WORD;
-          const int valid = row < outer_left(k_left) ? clamp_bytes(inner_left(k_left), byte, WORD) : 0;
+          const int valid = has_line(row, k_left) ? clamp_bytes(inner_left(k_left), byte, WORD) : 0;
           // A word that the operand's end cuts is gathered: an asynchronous copy of a part of it may touch the rest.
-          if (valid == 0 || valid == WORD) ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, byte), first + row * outer_stride_ + byte, valid != 0);
+          if (valid == 0 || valid == WORD) ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, byte), line(first, row) + byte, valid != 0);
           else *reinterpret_cast<Word*>(slot + Tile::offset(row, byte)) = gather(first, word, k_left);
         }
       } else {
@@ -141,8 +174,13 @@ class TileCopy {
       ptx::Vector16 chunks[BATCH];
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        chunks[i] = load_halves(source, (batch + i) * ROW_STEP < rows);
-        source += ROW_STEP * outer_stride_;
+        if constexpr (BY_INDEX) {
+          const int row = chunk_row() + (batch + i) * ROW_STEP;
+          chunks[i] = load_halves(line(source_, row), (batch + i) * ROW_STEP < rows && has_line(row, k_left));
+        } else {
+          chunks[i] = load_halves(source, (batch + i) * ROW_STEP < rows);
+          source += ROW_STEP * outer_stride_;
+        }
       }
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) *reinterpret_cast<ptx::Vector16*>(slot + chunk_offset(batch + i)) = chunks[i];
@@ -153,11 +191,11 @@ class TileCopy {
   GG_DEVICE Word gather(const char* first, int word, i32 k_left) const {
     constexpr int WORDS = Tile::ROW_BYTES / WORD, ELEMENTS = WORD / SIZE;
     const int row = word / WORDS, column = word % WORDS * ELEMENTS;
-    const char* source = first + row * outer_stride_ + column * inner_stride();
+    const char* source = line(first, row) + column * inner_stride();
     Word out = 0;
 #pragma unroll
     for (int e = 0; e < ELEMENTS; ++e) {
-      const bool on = row < outer_left(k_left) && column + e < inner_left(k_left);
+      const bool on = has_line(row, k_left) && column + e < inner_left(k_left);
       out |= static_cast<Word>(ptx::load_constant(reinterpret_cast<const Unsigned*>(source), on)) << (e * SIZE * 8 % (WORD * 8));
       source += inner_stride();
     }

@@ -53,12 +53,28 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
   out.epilogue.alpha = group_scalar(p.epilogue.alpha, p.alpha_stride, g);
   out.epilogue.beta = group_scalar(p.epilogue.beta, p.beta_stride, g);
   out.raster = p.raster;
-  out.reserved = 0;
+  out.max_ctas = p.max_ctas;
   // Along a ragged m A's scales follow it, along a ragged k those by blocks of either; a group's blocks begin where it does.
   const bool ragged_k = p.k.mode == source_ends;
   const auto first = [&](int kind) { return ragged_k ? start / scale_block : scale_at(kind, start); };
   out.scale_a = group_scale(p.scale_a, out.k > 0 ? scale_a : scale_none, g, first(scale_a), scales_deep(scale_a, out.k));
   out.scale_b = group_scale(p.scale_b, out.k > 0 ? scale_b : scale_none, g, first(scale_b), scales_along(scale_b, out.n));
+  return out;
+}
+
+// A plain product as the only group of a grouped one.
+GG_HD GroupedParams one_group(const GemmParams& p) {
+  const auto constant = [](i64 value) { return Source{nullptr, 0, value, 0, source_itself}; };
+  const auto matrix = [&](const Matrix& m) { return SourceMatrix{m.data, 0, 0, 0, 0, constant(m.row_stride), constant(m.col_stride)}; };
+  GroupedParams out{};
+  out.groups = 1;
+  out.m = constant(p.m), out.n = constant(p.n), out.k = constant(p.k);
+  out.a = matrix(p.a), out.b = matrix(p.b), out.c = matrix(p.c), out.d = matrix(p.d);
+  out.bias = {p.bias, 0, 0, 0, 0};
+  out.epilogue = p.epilogue;
+  out.raster = p.raster;
+  out.max_ctas = p.max_ctas;
+  out.scale_a = matrix(p.scale_a), out.scale_b = matrix(p.scale_b);
   return out;
 }
 

@@ -39,6 +39,16 @@ struct Bf16 { u16 bits; };
 struct E4m3 { u8 bits; };
 struct E5m2 { u8 bits; };
 
+template <int DTYPE> struct ElementOf;  // ggemm_dtype -> storage type
+template <> struct ElementOf<1> { using type = double; };
+template <> struct ElementOf<2> { using type = float; };
+template <> struct ElementOf<3> { using type = F16; };
+template <> struct ElementOf<4> { using type = Bf16; };
+template <> struct ElementOf<5> { using type = E4m3; };
+template <> struct ElementOf<6> { using type = E5m2; };
+template <> struct ElementOf<7> { using type = i8; };
+template <> struct ElementOf<8> { using type = i32; };
+
 // What the tensor copy engine is told of a matrix: 128 bytes that the driver writes (cuTensorMapEncodeTiled).
 struct alignas(64) TensorMap { u64 words[16]; };
 

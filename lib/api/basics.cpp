@@ -56,7 +56,7 @@ const char* ggemm_version_string(void) { return GGEMM_TEXT(GGEMM_VERSION_MAJOR) 
 int32_t ggemm_has_feature(const char* name) {
   if (!name) return 0;
   for (const std::string_view feature : {"host", "cuda", "plain", "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations",
-                                         "bias", "scales", "gated-pairs"})
+                                         "bias", "scales", "gated-pairs", "max-ctas"})
     if (feature == name) return 1;
   return 0;
 }

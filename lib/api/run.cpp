@@ -38,6 +38,7 @@ std::string explain(const ggemm_plan& plan) {
   out += core::text("; activation %s; bias %s\n", core::activation_name(t.activation), t.bias == GGEMM_BIAS_NONE ? "none" : t.bias == GGEMM_BIAS_PER_COLUMN ? "per column" : "per row");
   if (t.scale_a || t.scale_b) out += core::text("scales: A %s, B %s\n", core::scale_name(t.scale_a), core::scale_name(t.scale_b));
   if (t.gate) out += core::text("gated pairs: %s\n", core::gate_name(t.gate));
+  if (const int most = std::visit([](const auto& p) { return p.max_ctas; }, plan.problem)) out += core::text("CTAs: %d at most\n", most);
   out += "device: " + plan.engine.facts().name + "\n";
   out += "configuration: " + core::config_name(t, plan.choice->config) + " (" + plan.choice->origin + ")\n";
   if (const cuda::Kernel* kernel = plan.choice->kernel.get())

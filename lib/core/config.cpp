@@ -158,6 +158,31 @@ std::uint8_t repacked_operands(const ProblemType& type) {
   return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));
 }
 
+ProblemType before_sums(const ProblemType& type) {
+  ProblemType out = type;
+  if (!(type.grouped & summed_rows)) return out;
+  out.grouped &= static_cast<std::uint8_t>(~(summed_rows | scattered_rows));
+  out.d = type.sum == Sum::f64 ? GGEMM_F64 : type.sum == Sum::i32 && type.d == GGEMM_I32 ? GGEMM_I32 : GGEMM_F32;
+  out.major_d = Major::k;
+  return out;
+}
+
+std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n) {
+  if (!(type.grouped & summed_rows)) return 0;
+  const std::int64_t columns = type.gate ? n / 2 : n, size = static_cast<std::int64_t>(dtype_size(before_sums(type).d));
+  std::int64_t bytes;
+  if (__builtin_mul_overflow(m, columns, &bytes) || __builtin_mul_overflow(bytes, size, &bytes) || bytes > INT64_MAX - 256)
+    fail(GGEMM_ERROR_OUT_OF_MEMORY, "no memory for %lld x %lld elements that go to rows of D", static_cast<long long>(m), static_cast<long long>(columns));
+  return static_cast<std::size_t>(kernels::ceil_div(bytes, 256) * 256);
+}
+
+ProblemType compiled(const ProblemType& type, Family family) {
+  if (family == Family::host) return type;
+  ProblemType out = before_sums(type);
+  if (type.limited && (family == Family::simt || family == Family::sm80)) out.grouped |= grouped_call;
+  return out;
+}
+
 ProblemType transposed(const ProblemType& type) {
   ProblemType out = type;
   std::swap(out.a, out.b);

@@ -42,6 +42,12 @@ inline bool by_terms(const ProblemType& type) { return type.compute == GGEMM_COM
 // the latter the strided bit is set too: neighbours in the copy are none in the source.
 std::uint8_t repacked_operands(const ProblemType& type);
 
+// Where rows of D may meet, what is computed before they are added up: D in the groups' order, in the type that the epilogue computes in.
+ProblemType before_sums(const ProblemType& type);
+
+// What a family's kernel is compiled for; of sums, that which comes before. Plain products of simt and sm80 have a CTA a tile; where CTAs are limited, the grouped kernel walks the tiles of a single group.
+ProblemType compiled(const ProblemType& type, Family family);
+
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
 ProblemType transposed(const ProblemType& type);
 Config transposed(const Config& config);

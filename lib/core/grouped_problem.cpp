@@ -312,6 +312,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.n = n;
   p.k = ragged_k ? ends_of(desc, k.value) : k;
   p.scalars = scalars(desc.epilogue);
+  p.max_ctas = desc.max_ctas;
   p.expected_m = expected(desc.expected_m, p.m, p.groups);
   p.expected_n = expected(desc.expected_n, p.n, p.groups);
   p.expected_k = expected(desc.expected_k, p.k, p.groups);
@@ -351,6 +352,7 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
   p.epilogue = bind_epilogue(type, problem.scalars, args.alpha, args.beta);
   p.alpha_stride = args.alpha_byte_stride, p.beta_stride = args.beta_byte_stride;
   p.raster = 1;
+  p.max_ctas = static_cast<kernels::u32>(problem.max_ctas);
 
   const auto nothing = [](const kernels::Source& s) { return is_constant(s, 0); };
   const bool output = p.groups > 0 && !nothing(problem.stored_m) && !nothing(p.n), product = output && !nothing(problem.stored_k);

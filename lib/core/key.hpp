@@ -23,13 +23,14 @@ struct ProblemKey {
   ProblemType type{};
   std::int64_t groups = 0, m = 0, n = 0, k = 0;  // m, and groups, as buckets; of a grouped problem the expected sizes
   std::uint64_t config = 0, tune_key = 0;        // hashes of the forced name and of the caller's own key; 0: none
+  std::int64_t max_ctas = 0;                     // 0: no limit
   bool operator==(const ProblemKey&) const = default;
 };
-static_assert(sizeof(ProblemKey) == 64 && sizeof(ProblemType) == 16);
+static_assert(sizeof(ProblemKey) == 72 && sizeof(ProblemType) == 16);
 
 struct ProblemKeyHash {
   std::size_t operator()(const ProblemKey& key) const {
-    std::uint64_t words[8], hash = 0x9e3779b97f4a7c15;
+    std::uint64_t words[9], hash = 0x9e3779b97f4a7c15;
     std::memcpy(words, &key, sizeof words);
     for (const std::uint64_t word : words) hash = std::rotl((hash ^ word) * 0xff51afd7ed558ccd, 31);
     return hash ^ hash >> 29;
@@ -44,7 +45,7 @@ inline std::uint64_t text_hash(const char* text) {
   return hash | 1;
 }
 
-inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, bucket(m), n, k}; }
-inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k)}; }
+inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, bucket(m), n, k, 0, 0, p.max_ctas}; }
+inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas}; }
 
 }  // namespace ggemm::core

@@ -132,6 +132,9 @@ ProblemType check_type(const Desc& desc) {
   check_scale_kinds(type, desc.scale_a.kind, desc.scale_b.kind);
   check_gate(type, e.gate);
   if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
+  if (desc.max_ctas < 0) fail(GGEMM_ERROR_ARGUMENT, "max_ctas=%d must be 0, for no limit, or more", desc.max_ctas);
+  check_reserved(desc.reserved1, "", "reserved1");
+  type.limited = desc.max_ctas > 0;
   return type;
 }
 template ProblemType check_type(const ggemm_grouped_desc&);
@@ -222,6 +225,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.scale_a = check_scale(place_scale_a, desc.scale_a, scale_rows(p.type, p.m), scale_depth(p.type.scale_a, p.k));
   p.scale_b = check_scale(place_scale_b, desc.scale_b, scale_depth(p.type.scale_b, p.k), scale_columns(p.type, p.n));
   p.scalars = scalars(desc.epilogue);
+  p.max_ctas = desc.max_ctas;
   // A packed row stride is not a unit stride even when there is one column: the class must not depend on sizes.
   p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
   p.type.major_b = (p.b.row_stride != 1 || p.b.packed_rows) && p.b.col_stride == 1 ? Major::mn : Major::k;
@@ -269,6 +273,7 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   p.bias = args.bias;
   p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
   p.raster = 1;
+  p.max_ctas = static_cast<kernels::u32>(problem.max_ctas);
   const bool output = p.m > 0 && p.n > 0, product = output && p.k > 0;
   const bool reads_c = output && !is_zero(problem.type, p.epilogue.beta);
   check_no_c(problem.type, reads_c, p.epilogue.beta);

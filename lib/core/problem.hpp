@@ -26,7 +26,8 @@ struct ProblemType {
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
   std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size of 2^31 or more
   std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
-  std::uint8_t reserved;
+  std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
+  std::uint8_t reserved : 7;
   bool operator==(const ProblemType&) const = default;
 };
 
@@ -59,6 +60,7 @@ struct Problem {
   MatrixLayout a, b, c, d;
   EpilogueScalars scalars;
   MatrixLayout scale_a, scale_b;
+  std::int32_t max_ctas;  // 0: no limit
 };
 
 // A matrix of each group: an array of pointers, or one operand for all groups. Strides in elements.
@@ -85,6 +87,7 @@ struct GroupedProblem {
   EpilogueScalars scalars;
   std::int64_t expected_m, expected_n, expected_k;  // 0: not known
   GroupedLayout scale_a, scale_b;
+  std::int32_t max_ctas;  // 0: no limit
 };
 
 // Throw Error with GGEMM_ERROR_ARGUMENT or _UNSUPPORTED and a sentence that names the field and the values.
@@ -99,6 +102,9 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
 // ProblemType::unreachable. Tensor maps take unit strides in one direction, and in the other, as at the address, multiples of
 // 16 bytes; coordinates have 31 bits.
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
+
+// Where rows of D may meet: bytes of what is computed before they are added up, m rows, in whole 256. Else 0.
+std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n);
 
 // What the kernels' check of groups needs to know. numbers: sizes, ends and indices are to be what they say, not cut to what is legal.
 kernels::GroupChecks group_checks(const ProblemType& type, bool numbers);

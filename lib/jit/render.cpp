@@ -40,6 +40,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_GROUPED", type.grouped != 0);
   define("GG_GATHER", gather);
   define("GG_SCATTER", scatter);
+  define("GG_INDEX_COLUMNS", named.swap);
   define("GG_SCALE_A", type.scale_a);
   define("GG_SCALE_B", type.scale_b);
   define("GG_GATE", type.gate);
@@ -66,5 +67,9 @@ Request render_repack(int element_size, const std::string& arch) { return {core:
 Request render_split(const std::string& arch) { return {"ggemm_split", "split.cu", {}, arch}; }
 
 Request render_check(const std::string& arch) { return {"ggemm_check", "check.cu", {}, arch}; }
+
+Request render_sum(int value, int d, const std::string& arch) {
+  return {core::text("ggemm_sum_rows_%s_%s", core::dtype_name(value), core::dtype_name(d)), "sum_rows.cu", {{"GG_VALUE", std::to_string(value)}, {"GG_D", std::to_string(d)}}, arch};
+}
 
 }  // namespace ggemm::jit

@@ -13,6 +13,8 @@ Request render_repack(int element_size, const std::string& arch);
 Request render_split(const std::string& arch);
 // The kernel that checks the groups of a grouped call.
 Request render_check(const std::string& arch);
+// value: what rows are added up in, d: D's.
+Request render_sum(int value, int d, const std::string& arch);
 
 // The kernel that runs before a grouped product of those.
 Request render_prepare(const std::string& arch);

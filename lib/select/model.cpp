@@ -48,7 +48,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // Operands of groups that tensor maps cannot describe are gathered by threads, an element at a time where they are turned.
   constexpr double gathered_bytes = 4;
   const bool gathers = type.grouped && core::repacked_operands(type);
-  const double bring = std::max(travels / (gathers ? gathered_bytes : l2_bytes), latency_clocks / c.stages);
+  // Rows by index come 16 bytes at a time.
+  constexpr double indexed_bytes = 24;
+  const bool indexed = type.grouped & core::gathered_rows;
+  const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages);
   constexpr double store_clocks = 320;  // a step of the epilogue: fill a slot, wait for the one before
   const double d = static_cast<double>(core::dtype_size(type.d)), store = store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors / static_cast<double>(cluster(c))));

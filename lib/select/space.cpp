@@ -64,7 +64,8 @@ constexpr Row rows[] = {
     // Hopper, much more of k than that: it is cut into slices besides, as many as the model finds best.
     {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 1},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 4, 1},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 1},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 1},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 1},
     {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 1},
     // Large tiles, one CTA a multiprocessor.
@@ -112,7 +113,6 @@ struct Rule {
 
 constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
-    {[](const Query& q) { return !(q.type.grouped & core::summed_rows); }, "rows of D that may meet (d_index without d_index_unique) are added up on the host device only"},
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
     {[](const Query& q) { return !q.type.gate || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
@@ -153,7 +153,7 @@ bool warp_part(const Query& q, int span, int warps) {
 
 constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability >= 80; }, "needs compute capability 8.0 or newer"},
-    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows); }, "takes rows of A in order only"},
+    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || q.type.major_a == Major::k; }, "rows of A by index must be contiguous along k"},
     {[](const Query& q) { return q.type.a == q.type.b; }, "A and B must have one dtype"},
     {[](const Query& q) {
        const int a = q.type.a;
@@ -198,7 +198,7 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
-    {[](const Query& q) { return !(q.type.grouped & (core::gathered_rows | core::scattered_rows)); }, "takes rows of A and D in order only"},
+    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || core::packed(q.type).major_a == Major::k; }, "rows of A by index, if of 16 bits, must be contiguous along k"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
@@ -227,16 +227,17 @@ constexpr Rule sm90_rules[] = {
      "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
     {[](const Query& q) {
        const Config c = upright(q.config);
-       return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && c.cluster_m * c.cluster_n <= 8;
+       return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && cluster(c) <= 8;
      },
-     "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
+     "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all with those along k"},
     {[](const Query& q) {
        const Config& c = q.config;
-       return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && c.cluster_m * c.cluster_n == 1 && !q.type.grouped);
+       return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && !q.type.grouped);
      },
-     "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
+     "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
     {[](const Query& q) { return q.config.slices <= 1 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
-    {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors as it has CTAs"},
+    {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+    {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
@@ -280,12 +281,16 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 
-std::int64_t static_shared_bytes(const ProblemType& type, const Config& config) { return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0); }
+std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
+  const ProblemType type = core::compiled(given, config.family);
+  return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
+}
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
 
 std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
-  const Query query{type, config, facts};
+  const ProblemType kernel = core::before_sums(type);
+  const Query query{kernel, config, facts};
   const char* reason = nullptr;
   if (config.family == Family::host) reason = facts.cuda ? "needs the host device" : nullptr;
   else if (!(reason = broken(any_cuda, query))) reason = config.family == Family::simt ? broken(simt_rules, query) : config.family == Family::sm80 ? broken(sm80_rules, query) : broken(sm90_rules, query);

@@ -39,6 +39,7 @@ const std::vector<Wrong<F32>>& wrong_plain() {
        GGEMM_ERROR_ARGUMENT,
        {"bias_dtype", "77"}},
       // sizes
+      {"a negative number of CTAs", [](F32& p) { p.desc.max_ctas = -3; }, GGEMM_ERROR_ARGUMENT, {"max_ctas", "-3"}},
       {"negative m", [](F32& p) { p.desc.m = -4; }, GGEMM_ERROR_ARGUMENT, {"m=", "-4"}},
       {"negative n", [](F32& p) { p.desc.n = -1; }, GGEMM_ERROR_ARGUMENT, {"n=", "-1"}},
       {"negative k", [](F32& p) { p.desc.k = INT64_MIN; }, GGEMM_ERROR_ARGUMENT, {"k=", "-9223372036854775808"}},

@@ -183,11 +183,12 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   const Choice& choice = drawn.choices[rng.chance(0.7) ? 0 : rng.below(drawn.choices.size())];
   KernelClass kernel{number, cell.row, choice.type, drawn.name, choice.tile};
   // Not every output goes with every configuration.
-  for (int attempt = 0; attempt < 30; ++attempt) {
+  for (int attempt = 0; attempt < 60; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
     kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a <= GGEMM_SCALE_TENSOR;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
+    if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }
   return std::nullopt;
@@ -210,8 +211,15 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
     const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
     const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : std::vector<Size>{};
     Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
-    const auto name = legal_name(input, kernel.config);
+    auto name = legal_name(input, kernel.config);
     if (!name) continue;
+    // Fewer CTAs than the device holds, where the configuration has that: 8 are a whole number of any clusters.
+    if (rng.chance(0.15)) {
+      input.max_ctas = rng.pick({1, 2, 3, 5, 8, 11, 40});
+      const auto limited = legal_name(input, kernel.config);
+      if (limited) name = limited;
+      else input.max_ctas = 0;
+    }
     const NameParts parts = split(*name);
     const int raster = rng.pick({0, 0, 1, 2, 3, 4, 7, 8, 16});
     return KernelCase{std::move(input), parts.raster && raster > 0 ? parts.head + "_r" + std::to_string(raster) + parts.tail : *name};

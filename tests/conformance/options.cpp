@@ -29,6 +29,7 @@ constexpr const char* help =
   --shard I/N             only kernels whose number is I modulo N: the part of one of N processes
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I)
   --kind plain|grouped|both
+  --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
   --dtype NAME            only this type of A and B: f64 f32 tf32 f32x3 f16 bf16 e4m3 e5m2 i8 mixed
@@ -114,6 +115,7 @@ Options parse_options(int argc, char** argv) {
       {"--shard", [&](auto&, auto& v) { read_shard(v, o); }},
       {"--kernel", [&](auto& k, auto& v) { o.only_kernel = whole(k, v); }},
       {"--case", [&](auto& k, auto& v) { o.only_case = whole(k, v); }},
+      {"--rows", [&](auto& k, auto& v) { one_of(k, v, {"any", "by-index"}), o.by_index = v == "by-index"; }},
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
@@ -167,6 +169,7 @@ std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64
   std::snprintf(text, sizeof text, " --kernel %lld --case %lld --work %.0f", static_cast<long long>(kernel), static_cast<long long>(number), o.work);
   std::string out = repeat_start(o, "kernels", o.family) + text;
   if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
+  if (o.by_index) out += " --rows by-index";
   if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";
   return out;
 }

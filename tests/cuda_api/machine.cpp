@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "host/groups.hpp"
@@ -44,6 +45,24 @@ constexpr const char* checker = "ggemm_check";
 
 // Checks as kernels/check.cu does.
 void check_groups(const kernels::CheckParams& p) { host::find_fault(p.groups, p.checks).tell(p.status); }
+
+bool sums(const std::string& kernel) { return kernel == "ggemm_sum_rows_f32_f32"; }
+
+// Adds up rows as kernels/sum_rows.cu does, of f32.
+void sum_rows(const kernels::SumParams& p) {
+  if (p.status && *p.status) return;
+  std::int64_t count = 0;
+  for (std::int64_t g = 0; g < p.groups; ++g) count = std::max<std::int64_t>(count, kernels::read_end(p.ends, g));
+  const auto* const values = static_cast<const float*>(p.values);
+  for (std::int64_t row = 0; row < p.rows.d_index.value; ++row)
+    for (std::int64_t j = 0; j < p.columns; ++j) {
+      bool any = false;
+      float sum = 0;
+      for (std::int64_t i = 0; i < count; ++i)
+        if (kernels::read_row(p.rows.d_index, i) == row) sum = std::fma(p.rows.weights ? p.rows.weights[i] : 1.0f, values[i * p.columns + j], sum), any = true;
+      if (any) static_cast<float*>(const_cast<void*>(p.d.data))[row * p.d.row_stride + j * p.d.col_stride] = sum;
+    }
+}
 
 // What there is to compute for a grouped kernel, which looks at no status but its own.
 kernels::GroupedParams live_params(const kernels::GroupedParams& given) {
@@ -126,6 +145,7 @@ int Machine::sizes(void*, const char* kernel, std::size_t* out) {
   if (repacks(name)) out[0] = sizeof(kernels::RepackParams);
   else if (prepares(name)) out[0] = sizeof(kernels::PrepareParams);
   else if (name == checker) out[0] = sizeof(kernels::CheckParams);
+  else if (sums(name)) out[0] = sizeof(kernels::SumParams);
   else if (grouped) out[0] = maps ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams);
   else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
   return 1;
@@ -141,6 +161,10 @@ double Machine::answer(void* user, const fake_launch* launch) {
     }
     if (kernel == checker) {
       check_groups(*static_cast<const kernels::CheckParams*>(launch->parameters[0]));
+      return 1.0;
+    }
+    if (sums(kernel)) {
+      sum_rows(*static_cast<const kernels::SumParams*>(launch->parameters[0]));
       return 1.0;
     }
     if (prepares(kernel)) {

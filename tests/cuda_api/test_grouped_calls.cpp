@@ -40,7 +40,7 @@ TEST_CASE("Tokens in the order of their groups are one launch of the ordinary gr
   machine.check_clean();
 }
 
-TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are refused with the reason") {
+TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are computed in their order, and added up by another launch") {
   nvrtc_or_skip();
   Machine machine;
   const TempFolder folder;
@@ -50,16 +50,39 @@ TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are
     const std::int32_t index[] = {6, 5, 4, 3, 2, 1, 0};
     p.desc.a_index = ggemm_i32_at(index, 4), p.desc.a_rows = ragged::rows;
     p.desc.d_index = ggemm_i32_at(index, 4), p.desc.d_rows = ragged::rows;
-    CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_ERROR_UNSUPPORTED);
-    check_sentence({"d_index_unique", "host device"});
-    CHECK(driver().launches() == 0);
     p.desc.d_index_unique = 1;
     REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
     driver().wait();
-    CHECK(p.d == Floats{-7, -7, -7, -7, 6, 3, 9, 3, 4, 1, 5, 1, 6, 1});
+    const Floats wanted{-7, -7, -7, -7, 6, 3, 9, 3, 4, 1, 5, 1, 6, 1};
+    CHECK(p.d == wanted);
     REQUIRE(launched().size() == 1);
     CHECK(launched()[0].ends_with("_f32_gather_scatter_grouped"));
     CHECK(launched()[0].starts_with("ggemm_simt_"));
+    p.desc.d_index_unique = 0;
+    p.d.assign(p.d.size(), -7);
+    REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    driver().wait();
+    CHECK(p.d == wanted);
+    REQUIRE(launched().size() == 3);
+    CHECK(launched()[1].ends_with("_f32_gather_grouped"));
+    CHECK(launched()[2] == "ggemm_sum_rows_f32_f32");
+    const auto& sum = *static_cast<const kernels::SumParams*>(driver().all_launches()[2].parameters[0]);
+    CHECK((sum.columns == 2 && sum.groups == p.desc.groups && sum.ends.data == p.ends && sum.rows.d_index.data == index && sum.d.data == p.d.data()));
+    // All to one row, with what is reserved for a captured stream.
+    const std::int32_t together[] = {0, 0, 0, 0, 0, -1, 0};
+    p.desc.d_index = ggemm_i32_at(together, 4);
+    p.d.assign(p.d.size(), -7);
+    ggemm_plan* plan = nullptr;
+    REQUIRE(ggemm_plan_create_grouped(context.get(), &p.desc, &plan) == GGEMM_OK);
+    Stream stream;
+    stream.begin(0);
+    CHECK(ggemm_plan_run_grouped(plan, &p.args, stream.get()) == GGEMM_OK);
+    CHECK(driver().capture_calls() == 0);
+    stream.end();
+    stream.replay();
+    CHECK(p.d == Floats{6 + 5 + 4 + 9 + 6, 1 + 1 + 1 + 3 + 3, -7, -7, -7, -7, -7, -7, -7, -7, -7, -7, -7, -7});
+    stream.drop_graph();
+    ggemm_plan_destroy(plan);
   }
   machine.check_clean();
 }

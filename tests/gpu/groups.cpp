@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked mode: what is wrong in device memory is found there, and nothing is computed then.
+#include <cmath>
 #include <cstring>
 
 #include "checks.hpp"
@@ -95,6 +96,109 @@ void pointers(int ordinal) {
   expect_told(context, loaded, {GGEMM_FAULT_NULL, 0, GGEMM_FIELD_D, 0}, "a pointer of D that is NULL");
 }
 
+// The same call on the host device.
+Bytes on_host(const Case& c) {
+  ggemm_context_options options = GGEMM_CONTEXT_OPTIONS_INIT;
+  options.device = GGEMM_DEVICE_HOST, options.cache_dir = "", options.shared_cache_dir = "";
+  ggemm_context* made = nullptr;
+  expect_ok(ggemm_context_create(&options, &made), "ggemm_context_create");
+  const std::unique_ptr<ggemm_context, void (*)(ggemm_context*)> context(made, ggemm_context_destroy);
+  Images images = make_images(c);
+  const auto addresses = [&] {
+    Addresses at{};
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = images[i].empty() ? nullptr : reinterpret_cast<char*>(images[i].data());
+    return at;
+  };
+  add_metadata(c, addresses(), images);
+  Call call;
+  bind_call(c, addresses(), call);
+  expect_ok(ggemm_grouped_gemm(context.get(), &call.grouped, &call.grouped_args, nullptr), "ggemm_grouped_gemm on the host");
+  return images[slot_d];
+}
+
+// Of numbers whose sums are exact, rows that meet have the host's bits, whatever family computes them; all of D's memory is compared.
+void rows_meet(int ordinal, ggemm_dtype in, ggemm_dtype out, ggemm_compute compute) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  Rng rng(mix(61, static_cast<std::uint64_t>(in * 16 + out)));
+  Drawing drawing;
+  drawing.seed = 62;
+  drawing.grouped = drawing.forms = true;
+  for (std::uint64_t number = 0; number < 5; ++number) {
+    CaseType type;
+    type.a = type.b = in, type.compute = compute;
+    draw_epilogue(type, true, rng);
+    type.d = out, type.c = GGEMM_DTYPE_NONE, type.bias_dtype = GGEMM_DTYPE_NONE, type.layout_a = 0, type.layout_b = rng.between(0, 1) != 0, type.scale_a = GGEMM_SCALE_NONE;
+    if (type.epilogue_i32()) type.activation = GGEMM_ACTIVATION_RELU, type.gate = GGEMM_GATE_NONE, type.scale_b = GGEMM_SCALE_NONE;
+    type.grouped = type.scatter = type.meet = true, type.gather = number % 2;
+    std::vector<Size> sizes;
+    for (int g = 0; g < 9; ++g) sizes.push_back({rng.between(0, number == 4 ? 200 : 40), 70, 24});
+    const Case c = draw_sized_case(drawing, type, sizes, number);
+    const Bytes wanted = on_host(c);
+    for (const auto& [family, config] : families(context.get(), c)) {
+      loaded.load(c);
+      loaded.call().force(config);
+      loaded.run(context.get());
+      loaded.memory().wait();
+      expect(loaded.result() == wanted, config + ": D is not the host's, " + c.text());
+    }
+  }
+}
+
+// More rows than are remembered at once, of numbers whose sum depends on their order.
+void sums_in_order(int ordinal) {
+  GpuContext context(ordinal);
+  const std::unique_ptr<Memory> memory = cuda_memory(ordinal, false);
+  constexpr std::int64_t m = 5000, n = 37, d_rows = 40;
+  Rng rng(63);
+  std::vector<float> a(m), b(n), weights(m), d(d_rows * n, -7), wanted(d);
+  std::vector<std::int32_t> index(m);
+  for (std::int64_t j = 0; j < n; ++j) b[static_cast<std::size_t>(j)] = std::ldexp(1.0f, static_cast<int>(j % 5));
+  std::vector<char> begun(d_rows, 0);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    a[at] = std::ldexp(static_cast<float>(rng.between(-1000, 1000)), static_cast<int>(rng.between(-20, 20)));
+    weights[at] = static_cast<float>(rng.between(-99, 99)) / 64;
+    const std::int64_t to = rng.chance(0.5) ? 3 : rng.between(-1, d_rows - 2);  // one row of D with very many, one with none
+    index[at] = static_cast<std::int32_t>(to);
+    for (std::int64_t j = 0; to >= 0 && j < n; ++j) {
+      float& sum = wanted[static_cast<std::size_t>(to * n + j)];
+      const float value = a[at] * b[static_cast<std::size_t>(j)];
+      sum = begun[static_cast<std::size_t>(to)] ? std::fmaf(weights[at], value, sum) : weights[at] * value;
+    }
+    if (to >= 0) begun[static_cast<std::size_t>(to)] = 1;
+  }
+  const std::int64_t ends[] = {2000, 2000, m};
+  std::vector<Slot> slots;
+  const auto put = [&](const void* data, std::size_t bytes) {
+    slots.emplace_back(*memory);
+    char* const at = slots.back().place(bytes, Placement::free);
+    memory->write(at, data, bytes);
+    return at;
+  };
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.form = GGEMM_GROUPS_RAGGED_M, desc.groups = 3;
+  desc.m = ggemm_const(m), desc.n = ggemm_const(n), desc.k = ggemm_const(1);
+  desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+  desc.b.group_stride = 0;
+  desc.ends = ggemm_i64_at(put(ends, sizeof ends), 8);
+  desc.d_index = ggemm_i32_at(put(index.data(), 4 * m), 4), desc.d_rows = d_rows;
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = put(a.data(), 4 * m), args.b = put(b.data(), 4 * n), args.row_weights = reinterpret_cast<const float*>(put(weights.data(), 4 * m));
+  char* const to = put(d.data(), 4 * d.size());
+  args.d = to;
+  for (const int most : {0, 1}) {
+    desc.max_ctas = most;
+    memory->write(to, d.data(), 4 * d.size());
+    expect_ok(ggemm_grouped_gemm(context.get(), &desc, &args, memory->stream()), "ggemm_grouped_gemm");
+    memory->wait();
+    std::vector<float> got(d.size());
+    memory->read(got.data(), to, 4 * got.size());
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (std::memcmp(&got[i], &wanted[i], 4)) wrong("D[" + std::to_string(i / n) + "," + std::to_string(i % n) + "] is " + std::to_string(got[i]) + ", not " + std::to_string(wanted[i]));
+  }
+}
+
 }  // namespace
 
 std::vector<Check> group_checks(int ordinal) {
@@ -102,6 +206,15 @@ std::vector<Check> group_checks(int ordinal) {
   for (const std::int64_t groups : {9, 33, 4096})
     out.push_back({"checked mode finds ends and indices, " + std::to_string(groups) + " groups", [=] { ends_and_indices(ordinal, groups); }});
   out.push_back({"checked mode finds pointers", [=] { pointers(ordinal); }});
+  const struct {
+    const char* name;
+    ggemm_dtype in, out;
+    ggemm_compute compute;
+  } types[] = {{"bf16", GGEMM_BF16, GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {"f16", GGEMM_F16, GGEMM_F32, GGEMM_COMPUTE_DEFAULT}, {"tf32", GGEMM_F32, GGEMM_F16, GGEMM_COMPUTE_TF32},
+               {"i8", GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},      {"i8 to f32", GGEMM_I8, GGEMM_F32, GGEMM_COMPUTE_DEFAULT}, {"f64", GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},
+               {"e4m3", GGEMM_E4M3, GGEMM_E5M2, GGEMM_COMPUTE_DEFAULT}};
+  for (const auto& t : types) out.push_back({std::string("rows of D that meet are added up as on the host: ") + t.name, [=] { rows_meet(ordinal, t.in, t.out, t.compute); }});
+  out.push_back({"rows of D that meet are added up in their order", [=] { sums_in_order(ordinal); }});
   return out;
 }
 

@@ -53,9 +53,9 @@ core::DeviceFacts facts_of(const Arch& arch) {
   core::DeviceFacts facts;
   facts.cuda = true;
   facts.compute_capability = arch.capability;
+  facts.multiprocessors = 132;  // more than any cluster has CTAs
   facts.shared_per_block = arch.shared_per_block_kib * 1024;
   facts.shared_per_multiprocessor = arch.shared_per_multiprocessor_kib * 1024;
-  facts.multiprocessors = 132;  // as many as any cluster needs
   facts.arch = facts.name = arch.name;
   return facts;
 }
@@ -400,6 +400,8 @@ std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
   std::vector<jit::Request> all;
   for (const Arch* arch : arguments.archs) {
     all.push_back(jit::render_check(arch->name));
+    all.push_back(jit::render_sum(GGEMM_F32, GGEMM_BF16, arch->name));
+    if (arch->capability == 90) all.push_back(jit::render_prepare(arch->name));
     for (const int size : {1, 2, 4}) all.push_back(jit::render_repack(size, arch->name));
     all.push_back(jit::render_split(arch->name));
   }

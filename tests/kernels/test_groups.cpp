@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -188,6 +189,21 @@ TEST_CASE("groups: sizes, strides and pointers of a group are read from constant
   CHECK(second.a.data == nullptr);
   CHECK(first.bias == nullptr);
   CHECK(first.raster == 6);
+}
+
+TEST_CASE("groups: a plain product is the only group of a grouped one") {
+  const float numbers[8] = {};
+  GemmParams p{};
+  p.m = 3, p.n = 4, p.k = 5;
+  p.a = {&numbers[0], 7, -1}, p.b = {&numbers[1], 1, 9}, p.c = {&numbers[2], 0, 1}, p.d = {&numbers[3], 1, 30};
+  p.bias = &numbers[4];
+  p.epilogue = {{nullptr, 17}, {&numbers[5], 0}, 0.5, 2};
+  p.raster = 3, p.max_ctas = 20;
+  p.scale_a = {&numbers[6], 1, 2}, p.scale_b = {&numbers[7], 3, 4};
+  const GroupedParams one = one_group(p);
+  CHECK((one.groups == 1 && one.raster == 3 && one.max_ctas == 20 && !one.status && !one.rows.weights));
+  const GemmParams back = group_params(one, 0, group_shape(scale_block_1x128, scale_block_1x128, 0));
+  CHECK(!std::memcmp(&back, &p, sizeof p));
 }
 
 TEST_CASE("groups: a ragged size is the distance of ends within the whole, and operands begin where the groups before end") {

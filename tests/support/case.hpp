@@ -74,6 +74,7 @@ enum class UseOfC { none, apart, same_as_d };
 struct CaseType {
   bool grouped = false;
   bool gather = false, scatter = false;  // rows of A, of D, lie where an index says
+  bool meet = false;                     // rows of D may be the same: what they should be is not known to check_result
   ggemm_dtype a = GGEMM_F32, b = GGEMM_F32, c = GGEMM_DTYPE_NONE, d = GGEMM_F32, bias_dtype = GGEMM_DTYPE_NONE;
   ggemm_compute compute = GGEMM_COMPUTE_DEFAULT;
   ggemm_activation activation = GGEMM_ACTIVATION_NONE;
@@ -110,6 +111,7 @@ struct Case {
   bool alpha_given = false, beta_given = false, scalars_on_device = false;
   double alpha = 1, beta = 0;
   bool through_plan = false;  // plan and run, not the one call
+  int max_ctas = 0;
   // Plain: the description's sizes, where they are not the call's.
   bool described_otherwise = false;
   std::int64_t described_m = 0, described_n = 0, described_k = 0;

@@ -27,10 +27,10 @@ struct Shape {
 };
 
 // An index of the groups' rows into a matrix of some rows.
-GivenIndex draw_index(const Case& c, Rng& rng, bool unique) {
+GivenIndex draw_index(const Case& c, Rng& rng, bool unique, bool may_be_empty) {
   GivenIndex index;
   index.given = from_memory(rng);
-  index.rows = unique ? c.stored_m + rng.between(0, 5) : rng.chance(0.1) ? 0 : rng.between(1, c.stored_m + 10);
+  index.rows = unique ? c.stored_m + rng.between(0, 5) : may_be_empty && rng.chance(0.1) ? 0 : rng.between(1, c.stored_m + 10);
   std::vector<int64_t> all(static_cast<std::size_t>(index.rows));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
   for (std::size_t i = all.size(); unique && i > 1; --i) std::swap(all[i - 1], all[rng.below(i)]);
@@ -240,8 +240,8 @@ void draw_formed(Case& c, Rng& rng) {
     int64_t sum = 0;
     for (Group& g : c.groups) g.first = sum, sum += g.m;
   }
-  if (t.gather) c.given_a_index = draw_index(c, rng, false);
-  if (t.scatter) c.given_d_index = draw_index(c, rng, true);
+  if (t.gather) c.given_a_index = draw_index(c, rng, false, true);
+  if (t.scatter) c.given_d_index = draw_index(c, rng, !t.meet, false);
   if (t.scatter && c.use_of_c == UseOfC::same_as_d) c.use_of_c = UseOfC::apart;
   if (t.scatter && !t.epilogue_i32() && rng.chance(0.6))
     for (int64_t i = 0; i < c.stored_m; ++i) c.row_weights.push_back(rng.pick({1.0f, 2.0f, -1.0f, 0.5f}));

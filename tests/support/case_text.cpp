@@ -81,6 +81,7 @@ std::string Case::text() const {
   if (type.compute == GGEMM_COMPUTE_FP8_FAST) out += ", fp8 fast";
   if (type.scale_a) out += std::string(", A scaled by ") + scales[type.scale_a];
   if (type.scale_b) out += std::string(", B scaled by ") + scales[type.scale_b];
+  if (max_ctas) out += ", " + std::to_string(max_ctas) + " CTAs at most";
   if (type.gate) out += std::string(", gated pairs: ") + gates[type.gate];
   return out;
 }

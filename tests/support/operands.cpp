@@ -213,7 +213,7 @@ void describe_grouped(const Case& c, const Addresses& at, ggemm_grouped_desc& d)
   if (c.type.scale_b) place(d.scale_b, 5, by_form && c.type.scale_b != GGEMM_SCALE_TENSOR);
   d.a_index = index_source(c.given_a_index, at[slot_a_index]), d.a_rows = c.given_a_index.rows;
   d.d_index = index_source(c.given_d_index, at[slot_d_index]), d.d_rows = c.given_d_index.rows;
-  d.d_index_unique = c.type.scatter;
+  d.d_index_unique = c.type.scatter && !c.type.meet;
   d.checked = c.checked;
   d.bias_pointers = c.given_bias.pointers && c.form != GGEMM_GROUPS_POINTERS;
   d.bias_group_stride = c.given_bias.packed_groups ? GGEMM_PACKED : c.given_bias.pointers ? 0 : c.given_bias.group_stride;
@@ -336,9 +336,11 @@ void describe(const Case& c, Call& call) {
   call.is_grouped = c.type.grouped;
   if (c.type.grouped) {
     describe_type(c.type, c.scalars_on_device, call.grouped);
+    call.grouped.max_ctas = c.max_ctas;
     describe_grouped(c, placeholders(), call.grouped);
   } else {
     describe_type(c.type, c.scalars_on_device, call.gemm);
+    call.gemm.max_ctas = c.max_ctas;
     describe_plain(c, call.gemm);
   }
 }

@@ -527,10 +527,16 @@ pub struct ggemm_gemm_desc {
     pub tune_key: *const ::core::ffi::c_char,
     pub scale_a: ggemm_scale,
     pub scale_b: ggemm_scale,
+    /** CTAs at most that multiply at once, each of which takes a multiprocessor or a part of one, so that other work may run beside; 0: as many as the
+ device holds. Clusters of more CTAs are not taken. The launches that may come before, short ones that copy operands or look at groups, have CTAs of
+ their own. Never changes a result beyond rounding. The host device does not look at it*/
+    pub max_ctas: i32,
+    /// 0
+    pub reserved1: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 280usize];
+    ["Size of ggemm_gemm_desc"][::core::mem::size_of::<ggemm_gemm_desc>() - 288usize];
     [
         "Alignment of ggemm_gemm_desc",
     ][::core::mem::align_of::<ggemm_gemm_desc>() - 8usize];
@@ -579,6 +585,12 @@ const _: () = {
     [
         "Offset of field: ggemm_gemm_desc::scale_b",
     ][::core::mem::offset_of!(ggemm_gemm_desc, scale_b) - 256usize];
+    [
+        "Offset of field: ggemm_gemm_desc::max_ctas",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, max_ctas) - 280usize];
+    [
+        "Offset of field: ggemm_gemm_desc::reserved1",
+    ][::core::mem::offset_of!(ggemm_gemm_desc, reserved1) - 284usize];
 };
 /// The operands of one call.
 #[repr(C)]
@@ -854,7 +866,8 @@ pub struct ggemm_grouped_desc {
     pub a_rows: i64,
     /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (\[d\_rows,n/2\] of pairs), and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out
  where that is outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
- the type that the epilogue computes in (on the host device only, so far); rows of D that none goes to are not written*/
+ the type that the epilogue computes in (on a CUDA device in workspace of m rows of n f32, f64 or i32, by a launch after the product's); rows of D
+ that none goes to are not written*/
     pub d_index: ggemm_source,
     /// with d\_index; else 0
     pub d_rows: i64,
@@ -864,12 +877,16 @@ pub struct ggemm_grouped_desc {
     pub reserved0: u32,
     pub scale_a: ggemm_grouped_scale,
     pub scale_b: ggemm_grouped_scale,
+    /// as in ggemm\_gemm\_desc
+    pub max_ctas: i32,
+    /// 0
+    pub reserved1: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_desc",
-    ][::core::mem::size_of::<ggemm_grouped_desc>() - 856usize];
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 864usize];
     [
         "Alignment of ggemm_grouped_desc",
     ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
@@ -963,6 +980,12 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_desc::scale_b",
     ][::core::mem::offset_of!(ggemm_grouped_desc, scale_b) - 776usize];
+    [
+        "Offset of field: ggemm_grouped_desc::max_ctas",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, max_ctas) - 856usize];
+    [
+        "Offset of field: ggemm_grouped_desc::reserved1",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, reserved1) - 860usize];
 };
 pub const GGEMM_FAULT_NONE: ggemm_fault = 0;
 /// a size or count is below 0, a count above the room, or n is odd with gated pairs
@@ -1516,7 +1539,7 @@ extern "C" {
  Since 0.1*/
     pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
     /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs".
+ "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs", "max-ctas".
 
  Since 0.1*/
     pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
@@ -1722,7 +1745,8 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch whose sizes, strides, ends, counts and pointers are read on the device when it runs.
+    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch (or two or three, however many groups there are) whose sizes, strides, ends, counts and
+ pointers are read on the device when it runs.
 
  Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\], gated pairs and scales as in ggemm\_gemm; any sizes, 0 included; 0 groups are
  nothing. Of an odd n\_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm\_grouped\_form.
@@ -1730,7 +1754,8 @@ extern "C" {
  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
 
  Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
- The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written.
+ The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written, and in
+ checked mode the status word.
 
  Stream: as ggemm\_gemm.
 
@@ -1747,7 +1772,7 @@ extern "C" {
 
  Parameter stream as in ggemm\_gemm.
 
- Returns as ggemm\_gemm; what a group's own strides and pointers have wrong is seen on the host device only.
+ Returns as ggemm\_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status word.
 
  Since 0.1*/
     pub fn ggemm_grouped_gemm(
@@ -1969,7 +1994,7 @@ extern "C" {
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
  remainder is the CTA's place in the cluster, down the rows first. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- A kernel that starts fewer CTAs than there are programs (grouped ones and those of the sm90 family) has each go on in steps of their number: the first of 132 computes the
+ A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of their number: the first of 132 computes the
  tiles of pid 0, 132, 264 and so on.
 
  Parameter pid counts from 0 through all groups.
