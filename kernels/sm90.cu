@@ -92,7 +92,8 @@ struct Plain {
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
+    for (Scheduler scheduler(p.problem, slices()); scheduler.next();)
+      consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
     consumer.finish();
   }
 };

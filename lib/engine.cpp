@@ -228,7 +228,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   }
   kernels::GroupedParams group = kernels::one_group(params);
   void* arguments[] = {&group};
-  device_->launch(*choice.kernel, std::min(tiles, persistent_ctas(*choice.kernel, params.max_ctas)), stream, arguments);
+  device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments);
 }
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
@@ -272,7 +272,7 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
 
 // By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`.
 void Engine::run_groups(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* records, void* stream) const {
-  const unsigned most = persistent_ctas(*choice.kernel, given.max_ctas);
+  const unsigned most = choice.kernel->ctas(given.max_ctas);
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};

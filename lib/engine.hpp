@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a description to a launch. See engine.cpp for the whole on one page.
 #pragma once
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,12 +34,6 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
-
-// CTAs of a persistent kernel: as many as the device holds, or as the caller allows, in whole clusters.
-inline unsigned persistent_ctas(const cuda::Kernel& kernel, unsigned max_ctas) {
-  const auto resident = static_cast<unsigned>(kernel.resident_ctas), cluster = static_cast<unsigned>(kernel.cluster);
-  return max_ctas ? std::min(resident, std::max(max_ctas / cluster, 1u) * cluster) : resident;
-}
 
 // What a description asks for besides the problem.
 struct Request {

@@ -121,7 +121,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   kernels::TensorParams params = cuda::tensor_params(*device_, upright.type, c, choice.config.swap ? kernels::transposed(packed) : packed);
   params.slices = {lease.data, lease.arrivals, static_cast<kernels::i32>(slices), 0};
   const bool one_each = c.cluster_k > 1 || c.slices > 1;
-  const std::int64_t clusters = one_each ? upright.tiles * slices : std::min<std::int64_t>(upright.tiles, persistent_ctas(*choice.kernel, given.max_ctas) / static_cast<unsigned>(choice.kernel->cluster));
+  const std::int64_t clusters = one_each ? upright.tiles * slices : std::min<std::int64_t>(upright.tiles, choice.kernel->ctas(given.max_ctas) / static_cast<unsigned>(choice.kernel->cluster));
   if (clusters > most_ctas / choice.kernel->cluster)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};

@@ -85,6 +85,49 @@ func ExampleContext_GemmGroups() {
 	// Output: [1 3 6]
 }
 
+func ExampleWithGate() {
+	ctx, err := ggemm.Open(ggemm.Host)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctx.Close()
+
+	x, w := []float32{1, 2, 3, 4}, []float32{1, 0, 0, 1} // w: a gate and an up
+	rows := []float32{1, 0.5}
+	d := make([]float32, 2)
+	err = ctx.Gemm(ggemm.RowMajor(x, 2, 2), ggemm.RowMajor(w, 2, 2), ggemm.RowMajor(d, 2, 1),
+		ggemm.WithScaleA(ggemm.Scale{Kind: ggemm.VectorScale, Values: ggemm.RowMajor(rows, 2, 1)}), // one a row
+		ggemm.WithGate(ggemm.Halves), ggemm.WithActivation(ggemm.ReLU))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d)
+	// Output: [2 3]
+}
+
+func ExampleGrouped() {
+	ctx, err := ggemm.Open(ggemm.Host)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctx.Close()
+
+	x, w, y := []float32{1, 2, 3}, []float32{10, 0, 100}, make([]float32, 3) // three experts of one number each
+	ends := []int32{1, 1, 3}                                                 // the second has no token
+	var status [4]int32
+	f32 := ggemm.GroupedMatrix{Dtype: ggemm.F32}
+	problem := &ggemm.Grouped{
+		Groups: 3, Form: ggemm.RaggedM, Ends: ggemm.Int32s(ends, 1), Checked: true,
+		M: ggemm.Const(3), N: ggemm.Const(1), K: ggemm.Const(1), A: f32, B: f32, D: f32,
+	}
+	err = ctx.GroupedGemm(problem, ggemm.Operands{A: ggemm.Slice(x), B: ggemm.Slice(w), D: ggemm.Slice(y), Status: ggemm.Slice(status[:])})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(y, ggemm.ReadFault(status))
+	// Output: [10 200 300] <nil>
+}
+
 func ExampleContext_GroupedGemm() {
 	ctx, err := ggemm.Open(ggemm.Host)
 	if err != nil {

@@ -41,14 +41,14 @@ func (s *call) describe(a, b, d *Matrix, forPlan bool) error {
 		return err
 	}
 	desc := &s.desc
-	desc.m, desc.n, desc.k = C.int64_t(d.rows), C.int64_t(d.cols), C.int64_t(a.cols)
+	desc.m, desc.n, desc.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
 	a.describe(&desc.a)
 	b.describe(&desc.b)
 	d.describe(&desc.d)
 	switch {
 	case s.hasC:
 		s.c.describe(&desc.c)
-	case forPlan || s.readsC():
+	case desc.epilogue.gate == C.GGEMM_GATE_NONE && (forPlan || s.readsC()):
 		d.describe(&desc.c)
 	default:
 		desc.c.row_stride, desc.c.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
@@ -65,7 +65,9 @@ func (s *call) checkSizes(a, b, d *Matrix) error {
 		return argumentError("k differs: A is %dx%d (k=%d), B is %dx%d (k=%d)", a.rows, a.cols, a.cols, b.rows, b.cols, b.rows)
 	case a.rows != d.rows:
 		return argumentError("m differs: A is %dx%d (m=%d), D is %dx%d (m=%d)", a.rows, a.cols, a.rows, d.rows, d.cols, d.rows)
-	case b.cols != d.cols:
+	case s.desc.epilogue.gate != C.GGEMM_GATE_NONE && d.cols != outputCols(s.desc.epilogue.gate, b.cols):
+		return argumentError("n differs: B is %dx%d (n=%d, so %d pairs), D is %dx%d", b.rows, b.cols, b.cols, b.cols/2, d.rows, d.cols)
+	case s.desc.epilogue.gate == C.GGEMM_GATE_NONE && b.cols != d.cols:
 		return argumentError("n differs: B is %dx%d (n=%d), D is %dx%d (n=%d)", b.rows, b.cols, b.cols, d.rows, d.cols, d.cols)
 	case s.hasC && (s.c.rows != d.rows || s.c.cols != d.cols):
 		return argumentError("C is %dx%d, and D is %dx%d", s.c.rows, s.c.cols, d.rows, d.cols)
@@ -79,7 +81,7 @@ func (s *call) setOperands(host bool, a, b, d *Matrix) (err error) {
 	if err = s.setScalarType(a.memory.dtype, b.memory.dtype, d.memory.dtype); err != nil {
 		return err
 	}
-	args.m, args.n, args.k = C.int64_t(d.rows), C.int64_t(d.cols), C.int64_t(a.cols)
+	args.m, args.n, args.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
 	if d.rows == 0 || d.cols == 0 {
 		return nil
 	}
@@ -99,15 +101,21 @@ func (s *call) setOperands(host bool, a, b, d *Matrix) (err error) {
 		}
 	}
 	if kind := s.desc.epilogue.bias; err == nil && kind != C.GGEMM_BIAS_NONE {
-		args.bias, err = biasOperand(s.bias, kind, host, d)
+		args.bias, err = biasOperand(s.bias, kind, host, a, b)
+	}
+	if kind := s.desc.scale_a.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
+		args.scale_a, err = scaleOperand("scale A", kind, &s.scaleA, a.rows, a.cols, host)
+	}
+	if kind := s.desc.scale_b.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
+		args.scale_b, err = scaleOperand("scale B", kind, &s.scaleB, b.cols, a.cols, host)
 	}
 	return err
 }
 
-func biasOperand(bias Memory, kind C.ggemm_bias, host bool, d *Matrix) (C.ggo_memory, error) {
-	length := d.cols
+func biasOperand(bias Memory, kind C.ggemm_bias, host bool, a, b *Matrix) (C.ggo_memory, error) {
+	length := b.cols
 	if kind == C.GGEMM_BIAS_PER_ROW {
-		length = d.rows
+		length = a.rows
 	}
 	if err := bias.check("bias", host, 0, length-1); err != nil {
 		return C.ggo_memory{}, err

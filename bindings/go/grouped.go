@@ -10,20 +10,84 @@ import (
 	"unsafe"
 )
 
+// Form says how the operands of the groups are given.
+type Form int32
+
+const (
+	// PointerGroups: each operand is an array of one address a group.
+	PointerGroups Form = C.GGEMM_GROUPS_POINTERS
+	// RaggedM: rows sorted by group. A, C and D are one matrix each, of M rows in all, of which group g has those from the end of group g-1 (the
+	// first: 0) to Ends' g-th number. M, N and K are constants.
+	RaggedM Form = C.GGEMM_GROUPS_RAGGED_M
+	// RaggedK: weight gradients. A [m,k] and B [k,n] are one matrix each, of which group g has columns and rows from the end of group g-1 to
+	// Ends' g-th number; each group has a D. M, N and K are constants.
+	RaggedK Form = C.GGEMM_GROUPS_RAGGED_K
+	// Masked: room for M rows in each group, of which as many count as Counts says. M, N and K are constants.
+	Masked Form = C.GGEMM_GROUPS_MASKED
+	// Batch: every matrix at a distance from the one before.
+	Batch Form = C.GGEMM_GROUPS_BATCH
+)
+
+// Distance says where a group's matrix (its bias, its scales) is. The zero Distance: one behind the other without gaps; and what is one matrix
+// of all groups, as ragged forms have them.
+type Distance struct {
+	Elements int  // from one group's to the next one's
+	Shared   bool // all groups share it
+	Pointers bool // the operand is an array of one address a group, whatever the form
+}
+
+func (d Distance) toC() C.ggo_distance {
+	switch {
+	case d.Pointers:
+		return C.ggo_distance{kind: C.GGO_POINTERS}
+	case d.Shared:
+		return C.ggo_distance{kind: C.GGO_DISTANCE}
+	case d.Elements != 0:
+		return C.ggo_distance{kind: C.GGO_DISTANCE, elements: C.int64_t(d.Elements)}
+	}
+	return C.ggo_distance{}
+}
+
 // GroupedMatrix is a matrix of each group. A unit stride that is a constant (as the default, packed row-major, is) is the fast path.
 type GroupedMatrix struct {
 	Dtype                Dtype
 	RowStride, ColStride Source
+	Groups               Distance
+}
+
+// GroupedScale is the scales of each group's A or B. Along what is ragged they are one matrix, in which each group has its own rows, or its own
+// blocks: group g's first is start/128 + g blocks on, so that there is room for a partial block of each. Shared stands for groups that all begin
+// at multiples of 128 then, with no room between them.
+type GroupedScale struct {
+	Kind                 ScaleKind
+	RowStride, ColStride Source
+	Groups               Distance
 }
 
 // Grouped is a problem of many products whose sizes, strides and pointers are arrays in the device's memory, read when the launch runs. A
 // captured launch may be replayed after they have changed. On the host the arrays may be Go slices ([Int32s], [Int64s]).
 type Grouped struct {
-	Groups     int
-	M, N, K    Source
-	A, B, C, D GroupedMatrix // C.Dtype 0: as D in all
-	Bias       BiasKind
-	BiasDtype  Dtype // 0: D's
+	Groups       int
+	Form         Form
+	M, N, K      Source
+	Ends, Counts Source        // of the forms that have them
+	A, B, C, D   GroupedMatrix // C.Dtype 0: as D in all
+	Bias         BiasKind
+	BiasDtype    Dtype // 0: D's
+	BiasGroups   Distance
+
+	ScaleA, ScaleB GroupedScale
+
+	// Of RaggedM: row i of the groups' order is row AIndex[i] of A, which has ARows rows; it goes to row DIndex[i] of D, which has DRows. An
+	// index below 0 stands for a row of zeros, and for nowhere. Rows that go to one row of D are added up, on the host only so far;
+	// DIndexUnique says that there are none.
+	AIndex, DIndex Source
+	ARows, DRows   int
+	DIndexUnique   bool
+
+	// Checked mode: numbers and pointers of all groups are looked at before anything is computed. What is wrong is told by [Operands].Status,
+	// and nothing is written then.
+	Checked bool
 
 	// Mean sizes of a group, for the choice of configuration; 0: not known. They never change a result beyond rounding.
 	ExpectedM, ExpectedN, ExpectedK int
@@ -38,25 +102,54 @@ const (
 	RowBias    BiasKind = C.GGEMM_BIAS_PER_ROW    // bias[i], m elements
 )
 
-// Pointers are the operands of a grouped call: addresses of arrays, in the device's memory, of one address a group.
+// Operands are the memory of a grouped call: of an operand by pointers the array of addresses (its dtype does not matter), else the elements of
+// all groups. As sizes and addresses are read when the work runs, nothing here is held against them: the memory must be as large as they say.
+type Operands struct {
+	A, B, D        Memory
+	C              Memory // the zero Memory: D
+	Bias           Memory
+	ScaleA, ScaleB Memory // float32
+	RowWeights     Memory // with Grouped.DIndex: float32, one for each row of the groups' order, or the zero Memory
+	Status         Memory // of checked mode: four int32 for [ReadFault]
+}
+
+// Pointers are the operands of the first form: addresses of arrays, in the device's memory, of one address a group.
 type Pointers struct {
 	A, B, D uintptr
 	C       uintptr // 0: D
 	Bias    uintptr // 0: none
 }
 
-// GroupedGemm computes D = act(alpha A B + beta C + bias) for every group, in one launch. The arrays, and what they name, must stay until
-// the launch has run. It takes the options of [Context.Gemm] but for [WithC] and biases, which [Grouped] and [Pointers] have.
-func (c *Context) GroupedGemm(problem *Grouped, pointers Pointers, options ...Option) error {
+// GroupOperands is [Operands], or [Pointers].
+type GroupOperands interface {
+	operands() Operands
+}
+
+func (o Operands) operands() Operands { return o }
+
+func (p Pointers) operands() Operands {
+	array := func(address uintptr) Memory {
+		if address == 0 {
+			return Memory{}
+		}
+		return At(address, 0)
+	}
+	return Operands{A: array(p.A), B: array(p.B), C: array(p.C), D: array(p.D), Bias: array(p.Bias)}
+}
+
+// GroupedGemm computes D = act(alpha scale A B + beta C + bias) for every group, in one launch. The arrays, and what they name, must stay until
+// the launch has run. It takes the options of [Context.Gemm] but for [WithC], biases and scales, which [Grouped] and [Operands] have.
+func (c *Context) GroupedGemm(problem *Grouped, operands GroupOperands, options ...Option) error {
 	var s call
 	if err := s.begin(options); err != nil {
 		return err
 	}
-	desc, err := problem.describe(&s, c.onHost())
+	host := c.onHost()
+	desc, err := problem.describe(&s, host)
 	if err != nil {
 		return err
 	}
-	if err := problem.setPointers(&s, pointers); err != nil {
+	if err := problem.setOperands(&s, operands.operands(), host); err != nil {
 		return err
 	}
 	if err := c.handle.use(); err != nil {
@@ -71,36 +164,56 @@ func (g *Grouped) describe(s *call, host bool) (C.ggo_grouped, error) {
 		groups:     C.int64_t(g.Groups),
 		expected_m: C.int64_t(g.ExpectedM), expected_n: C.int64_t(g.ExpectedN), expected_k: C.int64_t(g.ExpectedK),
 	}
-	if s.hasC || s.desc.epilogue.bias != C.GGEMM_BIAS_NONE {
-		return out, argumentError("C and bias of a grouped problem belong into Grouped and Pointers")
+	if s.hasC || s.desc.epilogue.bias != C.GGEMM_BIAS_NONE || s.desc.scale_a.kind != C.GGEMM_SCALE_NONE || s.desc.scale_b.kind != C.GGEMM_SCALE_NONE {
+		return out, argumentError("C, bias and scales of a grouped problem belong into Grouped and its operands")
 	}
 	if g.Groups < 0 {
 		return out, argumentError("Groups=%d must be 0 or more", g.Groups)
 	}
 	c := g.C
-	if c.Dtype == 0 {
+	if c.Dtype == 0 && s.desc.epilogue.gate == C.GGEMM_GATE_NONE {
 		c = g.D
 	}
-	out.a.dtype, out.b.dtype, out.c.dtype, out.d.dtype = C.int64_t(g.A.Dtype), C.int64_t(g.B.Dtype), C.int64_t(c.Dtype), C.int64_t(g.D.Dtype)
+	out.a._type, out.b._type, out.c._type, out.d._type = C.int64_t(g.A.Dtype), C.int64_t(g.B.Dtype), C.int64_t(c.Dtype), C.int64_t(g.D.Dtype)
+	out.scale_a._type, out.scale_b._type = C.int64_t(g.ScaleA.Kind), C.int64_t(g.ScaleB.Kind)
+	out.a.groups, out.b.groups, out.c.groups, out.d.groups = g.A.Groups.toC(), g.B.Groups.toC(), c.Groups.toC(), g.D.Groups.toC()
+	out.scale_a.groups, out.scale_b.groups, out.bias = g.ScaleA.Groups.toC(), g.ScaleB.Groups.toC(), g.BiasGroups.toC()
+	rows := int(g.M.value) // of the groups' order
 	for _, source := range [...]struct {
 		name  string
 		given *Source
 		to    *C.ggo_source
+		count int
 	}{
-		{"M", &g.M, &out.m}, {"N", &g.N, &out.n}, {"K", &g.K, &out.k},
-		{"A.RowStride", &g.A.RowStride, &out.a.row_stride}, {"A.ColStride", &g.A.ColStride, &out.a.col_stride},
-		{"B.RowStride", &g.B.RowStride, &out.b.row_stride}, {"B.ColStride", &g.B.ColStride, &out.b.col_stride},
-		{"C.RowStride", &c.RowStride, &out.c.row_stride}, {"C.ColStride", &c.ColStride, &out.c.col_stride},
-		{"D.RowStride", &g.D.RowStride, &out.d.row_stride}, {"D.ColStride", &g.D.ColStride, &out.d.col_stride},
+		{"M", &g.M, &out.m, g.Groups}, {"N", &g.N, &out.n, g.Groups}, {"K", &g.K, &out.k, g.Groups},
+		{"Ends", &g.Ends, &out.ends, g.Groups}, {"Counts", &g.Counts, &out.counts, g.Groups},
+		{"AIndex", &g.AIndex, &out.a_index, rows}, {"DIndex", &g.DIndex, &out.d_index, rows},
+		{"A.RowStride", &g.A.RowStride, &out.a.row_stride, g.Groups}, {"A.ColStride", &g.A.ColStride, &out.a.col_stride, g.Groups},
+		{"B.RowStride", &g.B.RowStride, &out.b.row_stride, g.Groups}, {"B.ColStride", &g.B.ColStride, &out.b.col_stride, g.Groups},
+		{"C.RowStride", &c.RowStride, &out.c.row_stride, g.Groups}, {"C.ColStride", &c.ColStride, &out.c.col_stride, g.Groups},
+		{"D.RowStride", &g.D.RowStride, &out.d.row_stride, g.Groups}, {"D.ColStride", &g.D.ColStride, &out.d.col_stride, g.Groups},
+		{"ScaleA.RowStride", &g.ScaleA.RowStride, &out.scale_a.row_stride, g.Groups},
+		{"ScaleA.ColStride", &g.ScaleA.ColStride, &out.scale_a.col_stride, g.Groups},
+		{"ScaleB.RowStride", &g.ScaleB.RowStride, &out.scale_b.row_stride, g.Groups},
+		{"ScaleB.ColStride", &g.ScaleB.ColStride, &out.scale_b.col_stride, g.Groups},
 	} {
 		var err error
-		if *source.to, err = source.given.toC(source.name, g.Groups, host); err != nil {
+		if *source.to, err = source.given.toC(source.name, source.count, host); err != nil {
 			return out, err
 		}
 	}
+	out.form, out.a_rows, out.d_rows = C.ggemm_grouped_form(g.Form), C.int64_t(g.ARows), C.int64_t(g.DRows)
+	out.d_index_unique, out.checked = flag(g.DIndexUnique), flag(g.Checked)
 	s.describeGroups(&out)
 	out.epilogue.bias, out.epilogue.bias_dtype = C.ggemm_bias(g.Bias), C.ggemm_dtype(g.BiasDtype)
 	return out, nil
+}
+
+func flag(set bool) C.uint32_t {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // describeGroups adds what the options say.
@@ -109,14 +222,48 @@ func (s *call) describeGroups(desc *C.ggo_grouped) {
 	desc.config, desc.tune_key = s.desc.config, s.desc.tune_key
 }
 
-func (g *Grouped) setPointers(s *call, pointers Pointers) error {
+func (g *Grouped) setOperands(s *call, o Operands, host bool) error {
 	args := &s.args
-	args.a.address, args.b.address, args.d.address = C.uintptr_t(pointers.A), C.uintptr_t(pointers.B), C.uintptr_t(pointers.D)
-	args.c.address, args.bias.address = C.uintptr_t(pointers.C), C.uintptr_t(pointers.Bias)
-	if pointers.C == 0 && s.readsC() {
+	weights, status := C.ggo_memory{}, C.ggo_memory{}
+	for _, operand := range [...]struct {
+		name  string
+		given *Memory
+		to    *C.ggo_memory
+		least int // elements that are there for sure
+	}{
+		{"A", &o.A, &args.a, 0}, {"B", &o.B, &args.b, 0}, {"C", &o.C, &args.c, 0}, {"D", &o.D, &args.d, 0}, {"the bias", &o.Bias, &args.bias, 0},
+		{"ScaleA", &o.ScaleA, &args.scale_a, 0}, {"ScaleB", &o.ScaleB, &args.scale_b, 0},
+		{"RowWeights", &o.RowWeights, &weights, 0}, {"Status", &o.Status, &status, 4},
+	} {
+		if operand.given.place == placeNone {
+			*operand.to = C.ggo_memory{}
+			continue
+		}
+		if operand.least > 0 || operand.given.place == placeSlice && !host {
+			if err := operand.given.check(operand.name, host, 0, operand.least-1); err != nil {
+				return err
+			}
+		}
+		*operand.to = operand.given.pointer(0)
+	}
+	args.row_weights, args.status = weights, status
+	if o.C.place == placeNone && s.readsC() {
 		args.c = args.d
 	}
-	return s.setScalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype)
+	if err := s.setScalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
+		return err
+	}
+	args.alpha_byte_stride, args.beta_byte_stride = 0, 0
+	if s.perGroup {
+		size := C.int64_t(Dtype(args.scalar).Size())
+		if args.alpha_address != 0 {
+			args.alpha_byte_stride = size
+		}
+		if args.beta_address != 0 {
+			args.beta_byte_stride = size
+		}
+	}
+	return nil
 }
 
 // GroupedPlan is a grouped problem class bound to a kernel. Its arrays of sizes and strides are those of the [Grouped] that it was made
@@ -125,12 +272,13 @@ type GroupedPlan struct {
 	planObject
 	problem Grouped
 	call    call // as it was when the plan was made: each run begins with it
+	host    bool
 }
 
 // PlanGrouped binds a grouped problem to a kernel. What the options say holds for every run.
 func (c *Context) PlanGrouped(problem *Grouped, options ...Option) (*GroupedPlan, error) {
 	described := problem.problem(c.onHost(), options)
-	plan := &GroupedPlan{problem: *problem, call: described.call}
+	plan := &GroupedPlan{problem: *problem, call: described.call, host: c.onHost()}
 	if err := plan.create(c, described); err != nil {
 		return nil, err
 	}
@@ -140,15 +288,15 @@ func (c *Context) PlanGrouped(problem *Grouped, options ...Option) (*GroupedPlan
 
 // Run computes every group's product, as [Context.GroupedGemm] would. The options add to those that the plan was made with: [WithAlpha],
 // [WithBeta], [WithStream], and device scalars where the plan has them.
-func (p *GroupedPlan) Run(pointers Pointers, options ...Option) error {
+func (p *GroupedPlan) Run(operands GroupOperands, options ...Option) error {
 	s := p.call
 	if err := s.add(options); err != nil {
 		return err
 	}
 	if s.hasC {
-		return argumentError("C of a grouped problem belongs into Pointers")
+		return argumentError("C of a grouped problem belongs into its operands")
 	}
-	if err := p.problem.setPointers(&s, pointers); err != nil {
+	if err := p.problem.setOperands(&s, operands.operands(), p.host); err != nil {
 		return err
 	}
 	if err := p.handle.use(); err != nil {
@@ -163,7 +311,8 @@ func (p *Problem) pinSources(pinner *runtime.Pinner) {
 	g := &p.c.grouped
 	for _, source := range [...]*C.ggo_source{
 		&g.m, &g.n, &g.k, &g.a.row_stride, &g.a.col_stride, &g.b.row_stride, &g.b.col_stride,
-		&g.c.row_stride, &g.c.col_stride, &g.d.row_stride, &g.d.col_stride,
+		&g.c.row_stride, &g.c.col_stride, &g.d.row_stride, &g.d.col_stride, &g.ends, &g.counts, &g.a_index, &g.d_index,
+		&g.scale_a.row_stride, &g.scale_a.col_stride, &g.scale_b.row_stride, &g.scale_b.col_stride,
 	} {
 		if source.data.host != nil {
 			pinner.Pin(source.data.host)

@@ -16,6 +16,8 @@ type Group struct {
 	C          Matrix // the zero Matrix: D
 	ColumnBias Memory // n elements, or the zero Memory
 	RowBias    Memory // m elements; not beside a ColumnBias
+
+	ScaleA, ScaleB Scale // of one kind in all groups
 }
 
 // GemmGroups computes D = act(alpha A B + beta C + bias) for every group, in one call. Groups may differ in sizes and strides, and be
@@ -30,8 +32,8 @@ func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 	if !c.onHost() {
 		return argumentError("GemmGroups takes groups in host memory, and the context runs on %s: use GroupedGemm", c.info.Name)
 	}
-	if s.hasC || s.desc.epilogue.bias != C.GGEMM_BIAS_NONE {
-		return argumentError("C and bias of a group belong into its Group")
+	if s.hasC || s.desc.epilogue.bias != C.GGEMM_BIAS_NONE || s.desc.scale_a.kind != C.GGEMM_SCALE_NONE || s.desc.scale_b.kind != C.GGEMM_SCALE_NONE {
+		return argumentError("C, bias and scales of a group belong into its Group")
 	}
 	if len(groups) == 0 {
 		return nil
@@ -54,15 +56,15 @@ func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 // groupList is a list of groups as C takes it: an array of numbers, and one of pointers, whose Go memory is pinned.
 type groupList struct {
 	desc     C.ggo_grouped
-	numbers  []int64          // m, n, k and four pairs of strides a group
-	pointers []unsafe.Pointer // all of A, then of B, D, C, bias
+	numbers  []int64          // m, n, k and six pairs of strides a group
+	pointers []unsafe.Pointer // all of A, then of B, D, C, bias, scales of A, scales of B
 	pinner   runtime.Pinner
 }
 
-const numbersPerGroup = 11
+const numbersPerGroup, arraysPerGroup = 15, 7
 
 func newGroupList(groups []Group, s *call) (*groupList, error) {
-	g := &groupList{numbers: make([]int64, 0, numbersPerGroup*len(groups)), pointers: make([]unsafe.Pointer, 5*len(groups))}
+	g := &groupList{numbers: make([]int64, 0, numbersPerGroup*len(groups)), pointers: make([]unsafe.Pointer, arraysPerGroup*len(groups))}
 	for i := range groups {
 		if err := g.add(i, groups, s); err != nil {
 			g.pinner.Unpin()
@@ -74,6 +76,10 @@ func newGroupList(groups []Group, s *call) (*groupList, error) {
 	g.desc = C.ggo_grouped{
 		groups: C.int64_t(len(groups)), m: g.source(0), n: g.source(1), k: g.source(2),
 		a: g.matrix(first.A, 3), b: g.matrix(first.B, 5), d: g.matrix(first.D, 7), c: g.matrix(*first.c(), 9),
+		scale_a: g.scale(first.ScaleA, 11), scale_b: g.scale(first.ScaleB, 13),
+	}
+	if s.desc.epilogue.gate != C.GGEMM_GATE_NONE {
+		g.desc.c = C.ggo_grouped_matrix{_type: g.desc.c._type} // there is none
 	}
 	s.desc.epilogue.bias_dtype = C.ggemm_dtype(s.bias.dtype)
 	s.describeGroups(&g.desc)
@@ -107,7 +113,13 @@ func (g *groupList) source(number int) C.ggo_source {
 }
 
 func (g *groupList) matrix(m Matrix, number int) C.ggo_grouped_matrix {
-	return C.ggo_grouped_matrix{dtype: C.int64_t(m.memory.dtype), row_stride: g.source(number), col_stride: g.source(number + 1)}
+	return C.ggo_grouped_matrix{_type: C.int64_t(m.memory.dtype), row_stride: g.source(number), col_stride: g.source(number + 1)}
+}
+
+func (g *groupList) scale(s Scale, number int) C.ggo_grouped_matrix {
+	out := C.ggo_grouped_matrix{_type: C.int64_t(s.Kind), row_stride: g.source(number), col_stride: g.source(number + 1)}
+	out.groups.kind = C.GGO_POINTERS
+	return out
 }
 
 // add checks a group as Gemm checks a product, and appends it.
@@ -119,12 +131,15 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 	}
 	sameTypes := group.A.memory.dtype == first.A.memory.dtype && group.B.memory.dtype == first.B.memory.dtype &&
 		group.D.memory.dtype == first.D.memory.dtype && c.memory.dtype == first.c().memory.dtype &&
-		group.ColumnBias.dtype == first.ColumnBias.dtype && group.RowBias.dtype == first.RowBias.dtype
+		group.ColumnBias.dtype == first.ColumnBias.dtype && group.RowBias.dtype == first.RowBias.dtype &&
+		group.ScaleA.Kind == first.ScaleA.Kind && group.ScaleB.Kind == first.ScaleB.Kind
 	if !sameTypes {
-		return argumentError("group %d has other dtypes, or another kind of bias, than group 0", i)
+		return argumentError("group %d has other dtypes, or another kind of bias or scales, than group 0", i)
 	}
 	own := *s
-	own.c, own.hasC, own.bias = *c, true, group.bias(&own)
+	own.c, own.hasC, own.bias = *c, own.desc.epilogue.gate == C.GGEMM_GATE_NONE, group.bias(&own)
+	own.scaleA, own.scaleB = group.ScaleA.Values, group.ScaleB.Values
+	own.desc.scale_a.kind, own.desc.scale_b.kind = C.ggemm_scale_kind(group.ScaleA.Kind), C.ggemm_scale_kind(group.ScaleB.Kind)
 	err := own.checkSizes(&group.A, &group.B, &group.D)
 	if err == nil {
 		err = own.setOperands(true, &group.A, &group.B, &group.D)
@@ -133,11 +148,11 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 		e := err.(*Error)
 		return argumentError("group %d: %s", i, e.Text)
 	}
-	g.numbers = append(g.numbers, int64(group.D.rows), int64(group.D.cols), int64(group.A.cols))
-	for _, m := range [...]*Matrix{&group.A, &group.B, &group.D, c} {
+	g.numbers = append(g.numbers, int64(group.D.rows), int64(group.B.cols), int64(group.A.cols))
+	for _, m := range [...]*Matrix{&group.A, &group.B, &group.D, c, &group.ScaleA.Values, &group.ScaleB.Values} {
 		g.numbers = append(g.numbers, int64(m.rowStride), int64(m.colStride))
 	}
-	for j, memory := range [...]C.ggo_memory{own.args.a, own.args.b, own.args.d, own.args.c, own.args.bias} {
+	for j, memory := range [...]C.ggo_memory{own.args.a, own.args.b, own.args.d, own.args.c, own.args.bias, own.args.scale_a, own.args.scale_b} {
 		g.pointers[j*len(groups)+i] = g.pin(memory)
 	}
 	return nil

@@ -3,7 +3,9 @@
 package ggemm_test
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -61,3 +63,5 @@ func equal[T comparable](t testing.TB, what string, got, want []T) {
 		}
 	}
 }
+
+func float32FromBits(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }

@@ -42,11 +42,16 @@ const (
 	optionBeta
 	optionC
 	optionDeviceScalars
+	optionGroupScalars
 	optionStream
+	optionGate
+	optionScaleA
+	optionScaleB
 )
 
 var optionNames = [...]string{
-	"an activation", "WithTF32", "WithConfig", "WithTuneKey", "a bias", "WithAlpha", "WithBeta", "WithC", "WithDeviceScalars", "WithStream",
+	"an activation", "a compute mode", "WithConfig", "WithTuneKey", "a bias", "WithAlpha", "WithBeta", "WithC", "WithDeviceScalars", "WithGroupScalars",
+	"WithStream", "WithGate", "WithScaleA", "WithScaleB",
 }
 
 // WithActivation applies an activation to each element.
@@ -91,11 +96,33 @@ func WithDeviceScalars(alpha, beta uintptr) Option {
 	return Option{kind: optionDeviceScalars, at: alpha, at2: beta}
 }
 
+// WithGroupScalars takes an alpha and a beta of each group from arrays in the device's memory, one number behind the other, as [WithDeviceScalars]
+// takes one for all; an address of 0 stands for 1 and 0. For grouped problems.
+func WithGroupScalars(alphas, betas uintptr) Option {
+	return Option{kind: optionGroupScalars, at: alphas, at2: betas}
+}
+
+// WithGate makes gated pairs of the product's columns: D has half as many as B, and there is no C.
+func WithGate(gate Gate) Option { return Option{kind: optionGate, number: int32(gate)} }
+
+// WithScaleA scales A.
+func WithScaleA(scale Scale) Option {
+	return Option{kind: optionScaleA, number: int32(scale.Kind), matrix: scale.Values}
+}
+
+// WithScaleB scales B.
+func WithScaleB(scale Scale) Option {
+	return Option{kind: optionScaleB, number: int32(scale.Kind), matrix: scale.Values}
+}
+
 // WithStream queues the work on a CUstream of the context's device; 0 is the legacy default stream. The host ignores it.
 func WithStream(stream uintptr) Option { return Option{kind: optionStream, at: stream} }
 
 // WithTF32 rounds f32 inputs to tf32 (10 explicit mantissa bits), for tensor cores. The host rounds likewise.
 func WithTF32() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_TF32} }
+
+// WithFP8Fast sums products of 8-bit floats as fast as tensor cores can, which on compute capability 9.0 keep about 14 bits of a sum.
+func WithFP8Fast() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_FP8_FAST} }
 
 // WithConfig forces a configuration by its name; see [Config].
 func WithConfig(name string) Option { return Option{kind: optionConfig, text: name} }
@@ -110,11 +137,16 @@ type call struct {
 	c    Matrix // if hasC
 	bias Memory
 	hasC bool
+
+	scaleA, scaleB Matrix // if the description has a kind
+	perGroup       bool   // alpha and beta are arrays
 }
 
 // begin sets the defaults, and then the options.
 func (s *call) begin(options []Option) error {
 	s.desc.struct_size = C.sizeof_ggemm_gemm_desc
+	s.desc.scale_a.row_stride, s.desc.scale_a.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
+	s.desc.scale_b.row_stride, s.desc.scale_b.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
 	s.args.alpha = 1
 	for i := range options {
 		if err := s.set(&options[i]); err != nil {
@@ -130,11 +162,15 @@ func (s *call) add(options []Option) error {
 		o := &options[i]
 		var fixed bool
 		switch o.kind {
-		case optionActivation, optionCompute, optionConfig, optionTuneKey:
+		case optionActivation, optionCompute, optionConfig, optionTuneKey, optionGate:
 			fixed = true
+		case optionScaleA:
+			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_a.kind || !o.matrix.sameStrides(&s.scaleA)
+		case optionScaleB:
+			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_b.kind || !o.matrix.sameStrides(&s.scaleB)
 		case optionBias:
 			fixed = C.ggemm_bias(o.number) != s.desc.epilogue.bias || C.ggemm_dtype(o.matrix.memory.dtype) != s.desc.epilogue.bias_dtype
-		case optionDeviceScalars:
+		case optionDeviceScalars, optionGroupScalars:
 			fixed = s.args.scalars_on_device == 0
 		}
 		if fixed {
@@ -168,7 +204,16 @@ func (s *call) set(o *Option) (err error) {
 		s.args.beta = C.double(o.x)
 	case optionC:
 		s.c, s.hasC, s.args.beta = o.matrix, true, C.double(o.x)
-	case optionDeviceScalars:
+	case optionGate:
+		epilogue.gate = C.ggemm_gate(o.number)
+	case optionScaleA:
+		s.scaleA, s.desc.scale_a.kind = o.matrix, C.ggemm_scale_kind(o.number)
+		o.matrix.describeScale(&s.desc.scale_a)
+	case optionScaleB:
+		s.scaleB, s.desc.scale_b.kind = o.matrix, C.ggemm_scale_kind(o.number)
+		o.matrix.describeScale(&s.desc.scale_b)
+	case optionDeviceScalars, optionGroupScalars:
+		s.perGroup = o.kind == optionGroupScalars
 		epilogue.scalars_on_device, s.args.scalars_on_device = 1, 1
 		s.args.alpha_address, s.args.beta_address = C.uintptr_t(o.at), C.uintptr_t(o.at2)
 	case optionStream:

@@ -40,7 +40,7 @@ func TestPlanRefusesWhatItWasNotMadeFor(t *testing.T) {
 		"layout":     {plan.Run(row(4, 4), row(4, 4), d), "B has strides 4, 1, and the plan was made for 1, 4"},
 		"gap":        {plan.Run(ggemm.Strided(s, 0, 4, 4, 5, 1), row(4, 4).T(), d), "A has strides 5, 1, and the plan was made for 4, 1"},
 		"activation": {plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithActivation(ggemm.ReLU)), "an activation is not what the plan was made with"},
-		"tf32":       {plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithTF32()), "WithTF32"},
+		"tf32":       {plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithTF32()), "a compute mode is not what the plan was made with"},
 		"bias":       {plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithColumnBias(ggemm.Slice(s))), "a bias is not"},
 		"bias dtype": {plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithRowBias(ggemm.Slice(make([]float64, 4)))), "a bias is not what the plan was made with"},
 		"scalars":    {plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithDeviceScalars(0, 0)), "WithDeviceScalars"},

@@ -54,6 +54,7 @@ static ggemm_gemm_args plain_args(const ggo_args* args, scalars* s) {
   ggemm_gemm_args out = GGEMM_GEMM_ARGS_INIT;
   set_scalars(s, args);
   out.a = at(args->a), out.b = at(args->b), out.c = at(args->c), out.d = (void*)at(args->d), out.bias = at(args->bias);
+  out.scale_a = at(args->scale_a), out.scale_b = at(args->scale_b);
   out.alpha = s->alpha, out.beta = s->beta;
   out.m = args->m, out.n = args->n, out.k = args->k;
   return out;
@@ -63,7 +64,10 @@ static ggemm_grouped_args grouped_args(const ggo_args* args, scalars* s) {
   ggemm_grouped_args out = GGEMM_GROUPED_ARGS_INIT;
   set_scalars(s, args);
   out.a = at(args->a), out.b = at(args->b), out.c = at(args->c), out.d = at(args->d), out.bias = at(args->bias);
+  out.scale_a = at(args->scale_a), out.scale_b = at(args->scale_b);
+  out.row_weights = at(args->row_weights), out.status = (void*)at(args->status);
   out.alpha = s->alpha, out.beta = s->beta;
+  out.alpha_byte_stride = args->alpha_byte_stride, out.beta_byte_stride = args->beta_byte_stride;
   return out;
 }
 
@@ -78,10 +82,23 @@ static void set_source(ggemm_source* source, ggo_source given) {
   }
 }
 
+static void set_distance(uint32_t* pointers, int64_t* group_stride, ggo_distance given) {
+  *pointers = given.kind == GGO_POINTERS;
+  if (given.kind == GGO_DISTANCE) *group_stride = given.elements;
+}
+
 static void set_matrix(ggemm_grouped_matrix* matrix, const ggo_grouped_matrix* given) {
-  matrix->dtype = (ggemm_dtype)given->dtype;
+  matrix->dtype = (ggemm_dtype)given->type;
   set_source(&matrix->row_stride, given->row_stride);
   set_source(&matrix->col_stride, given->col_stride);
+  set_distance(&matrix->pointers, &matrix->group_stride, given->groups);
+}
+
+static void set_scale(ggemm_grouped_scale* scale, const ggo_grouped_matrix* given) {
+  scale->kind = (ggemm_scale_kind)given->type;
+  set_source(&scale->row_stride, given->row_stride);
+  set_source(&scale->col_stride, given->col_stride);
+  set_distance(&scale->pointers, &scale->group_stride, given->groups);
 }
 
 static ggemm_grouped_desc grouped_desc(const ggo_grouped* given) {
@@ -90,6 +107,13 @@ static ggemm_grouped_desc grouped_desc(const ggo_grouped* given) {
   out.compute = given->compute;
   set_source(&out.m, given->m), set_source(&out.n, given->n), set_source(&out.k, given->k);
   set_matrix(&out.a, &given->a), set_matrix(&out.b, &given->b), set_matrix(&out.c, &given->c), set_matrix(&out.d, &given->d);
+  set_scale(&out.scale_a, &given->scale_a), set_scale(&out.scale_b, &given->scale_b);
+  out.form = given->form;
+  set_source(&out.ends, given->ends), set_source(&out.counts, given->counts);
+  set_source(&out.a_index, given->a_index), set_source(&out.d_index, given->d_index);
+  out.a_rows = given->a_rows, out.d_rows = given->d_rows, out.d_index_unique = given->d_index_unique;
+  out.checked = given->checked;
+  set_distance(&out.bias_pointers, &out.bias_group_stride, given->bias);
   out.epilogue = given->epilogue;
   out.expected_m = given->expected_m, out.expected_n = given->expected_n, out.expected_k = given->expected_k;
   out.config = given->config, out.tune_key = given->tune_key;
@@ -180,6 +204,7 @@ ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped given, ggo_args args,
   if (pointers) {
     const int64_t groups = given.groups;
     call.a = pointers, call.b = pointers + groups, call.d = pointers + 2 * groups, call.c = pointers + 3 * groups, call.bias = pointers + 4 * groups;
+    call.scale_a = pointers + 5 * groups, call.scale_b = pointers + 6 * groups;
   }
   return result_of(ggemm_grouped_gemm(context_of(context), &desc, &call, (void*)args.stream));
 }

@@ -24,9 +24,11 @@ typedef struct ggo_memory {
 } ggo_memory;
 
 typedef struct ggo_args {
-  ggo_memory a, b, c, d, bias;
+  ggo_memory a, b, c, d, bias, scale_a, scale_b;
+  ggo_memory row_weights, status; /* of groups */
   double alpha, beta;
   uintptr_t alpha_address, beta_address; /* where the scalars are on the device */
+  int64_t alpha_byte_stride, beta_byte_stride; /* of groups */
   uintptr_t stream;
   int64_t m, n, k;
   ggemm_dtype scalar; /* what alpha and beta are given in: f32, f64 or i32 */
@@ -40,15 +42,28 @@ typedef struct ggo_source {
   int64_t kind; /* zero is the default of the place */
 } ggo_source;
 
+enum { GGO_PACKED = 0, GGO_DISTANCE = 1, GGO_POINTERS = 2 };
+typedef struct ggo_distance {
+  int64_t kind; /* zero is the default of the place */
+  int64_t elements;
+} ggo_distance;
+
+/* Of an operand the dtype, of scales the kind. */
 typedef struct ggo_grouped_matrix {
   ggo_source row_stride, col_stride;
-  int64_t dtype;
+  ggo_distance groups;
+  int64_t type;
 } ggo_grouped_matrix;
 
 typedef struct ggo_grouped {
   int64_t groups;
   ggo_source m, n, k;
-  ggo_grouped_matrix a, b, c, d;
+  ggo_grouped_matrix a, b, c, d, scale_a, scale_b;
+  ggo_source ends, counts, a_index, d_index;
+  int64_t a_rows, d_rows;
+  ggo_distance bias;
+  ggemm_grouped_form form;
+  uint32_t d_index_unique, checked, reserved1;
   ggemm_epilogue_desc epilogue;
   int64_t expected_m, expected_n, expected_k;
   const char *config, *tune_key;

@@ -54,10 +54,41 @@ func (b *vectorBytes) UnmarshalText(digits []byte) (err error) {
 type vectorMatrix struct {
 	Dtype        vectorDtype
 	Offset       int
-	RowStride    int `json:"row_stride"`
-	ColStride    int `json:"col_stride"`
+	RowStride    int    `json:"row_stride"`
+	ColStride    int    `json:"col_stride"`
+	GroupStride  int    `json:"group_stride"`
+	Kind         string // of scales
 	Data, Before vectorBytes
 	isD          bool
+}
+
+var vectorScales = map[string]ggemm.ScaleKind{
+	"tensor": ggemm.TensorScale, "vector": ggemm.VectorScale, "1x128": ggemm.Block1x128Scale, "128x128": ggemm.Block128x128Scale,
+}
+
+// scale is the scales of A (with so many rows), or of B (with so many columns); none for nil.
+func (m *vectorMatrix) scale(t *testing.T, along, k int, ofA bool) ggemm.Scale {
+	if m == nil {
+		return ggemm.Scale{}
+	}
+	blocks := func(size int) int { return (size + 127) / 128 }
+	var rows, cols int
+	switch m.Kind {
+	case "tensor":
+		rows, cols = 1, 1
+	case "vector":
+		rows, cols = along, 1
+	case "1x128":
+		rows, cols = along, blocks(k)
+	case "128x128":
+		rows, cols = blocks(along), blocks(k)
+	default:
+		t.Fatalf("unknown kind of scales %q", m.Kind)
+	}
+	if !ofA {
+		rows, cols = cols, rows
+	}
+	return ggemm.Scale{Kind: vectorScales[m.Kind], Values: m.view(m.Data, rows, cols)}
 }
 
 // UnmarshalJSON takes the text "d", for C that is D, beside the object.
@@ -75,8 +106,9 @@ func (m *vectorMatrix) view(data []byte, rows, cols int) ggemm.Matrix {
 }
 
 type vectorScalar struct {
-	Dtype vectorDtype
-	Data  vectorBytes
+	Dtype       vectorDtype
+	Data        vectorBytes
+	GroupStride int `json:"group_stride"`
 }
 
 func (s *vectorScalar) value(t *testing.T) float64 {
@@ -96,18 +128,29 @@ type vectorGroup struct {
 	M, N, K    int
 	A, B, C, D *vectorMatrix
 	BiasVector *vectorScalar `json:"bias_vector"`
+	ScaleA     *vectorMatrix `json:"scale_a"`
+	ScaleB     *vectorMatrix `json:"scale_b"`
 }
 
 type vectorCase struct {
 	vectorGroup
-	Name, Form, Compute, Activation, Bias string
-	P0, P1                                float64
-	Alpha, Beta                           *vectorScalar
-	Sizes, Strides                        string
-	Groups                                []vectorGroup
+	Name, Form, Compute, Activation, Bias, Gate string
+
+	P0, P1         float64
+	Alpha, Beta    *vectorScalar
+	Sizes, Strides string
+	Groups         []vectorGroup
 }
 
-func readVectors(t *testing.T) []vectorCase {
+// cols is D's columns.
+func (c *vectorCase) cols() int {
+	if c.Gate == "none" {
+		return c.N
+	}
+	return c.N / 2
+}
+
+func readVectors(t *testing.T) []json.RawMessage {
 	path := os.Getenv("GGEMM_VECTORS")
 	if path == "" {
 		path = "../../tests/vectors/vectors.json"
@@ -119,11 +162,11 @@ func readVectors(t *testing.T) []vectorCase {
 	check(t, err)
 	var file struct {
 		Format int
-		Cases  []vectorCase
+		Cases  []json.RawMessage
 	}
 	check(t, json.Unmarshal(text, &file))
-	if file.Format != 1 || len(file.Cases) == 0 {
-		t.Fatalf("%s has format %d and %d cases: this reads format 1", path, file.Format, len(file.Cases))
+	if file.Format != 2 || len(file.Cases) == 0 {
+		t.Fatalf("%s has format %d and %d cases: this reads format 2", path, file.Format, len(file.Cases))
 	}
 	return file.Cases
 }
@@ -139,8 +182,18 @@ func (c *vectorCase) options(t *testing.T) (options []ggemm.Option, beta float64
 	case "default":
 	case "tf32":
 		options = append(options, ggemm.WithTF32())
+	case "fp8_fast":
+		options = append(options, ggemm.WithFP8Fast())
 	default:
 		t.Fatalf("unknown compute %q", c.Compute)
+	}
+	gate, known := map[string]ggemm.Gate{"none": ggemm.NoGate, "halves": ggemm.Halves, "interleaved": ggemm.Interleaved}[c.Gate]
+	if !known {
+		t.Fatalf("unknown gate %q", c.Gate)
+	}
+	options = append(options, ggemm.WithGate(gate))
+	if len(c.Form) > 0 && c.Form != "plain" && c.Form != "pointers" {
+		return options, 0 // which gives alpha and beta as memory
 	}
 	if c.Alpha != nil {
 		options = append(options, ggemm.WithAlpha(c.Alpha.value(t)))
@@ -170,16 +223,23 @@ func (g *vectorGroup) buffer() []byte {
 
 func TestVectors(t *testing.T) {
 	ctx := open(t)
-	for _, c := range readVectors(t) {
-		t.Run(c.Name, func(t *testing.T) {
-			switch c.Form {
-			case "plain":
+	for _, text := range readVectors(t) {
+		var head struct{ Name, Form string }
+		check(t, json.Unmarshal(text, &head))
+		t.Run(head.Name, func(t *testing.T) {
+			if head.Form != "plain" && head.Form != "pointers" {
+				var c vectorForm
+				check(t, json.Unmarshal(text, &c))
+				c.run(t, ctx)
+				return
+			}
+			var c vectorCase
+			check(t, json.Unmarshal(text, &c))
+			if head.Form == "plain" {
 				c.runPlain(t, ctx)
-			case "pointers":
+			} else {
 				c.runGroups(t, ctx)
 				c.runPointers(t, ctx)
-			default:
-				t.Fatalf("unknown form %q", c.Form)
 			}
 		})
 	}
@@ -189,7 +249,13 @@ func TestVectors(t *testing.T) {
 func (c *vectorCase) runPlain(t *testing.T, ctx *ggemm.Context) {
 	options, beta := c.options(t)
 	data := c.buffer()
-	a, b, d := c.A.view(c.A.Data, c.M, c.K), c.B.view(c.B.Data, c.K, c.N), c.D.view(data, c.M, c.N)
+	a, b, d := c.A.view(c.A.Data, c.M, c.K), c.B.view(c.B.Data, c.K, c.N), c.D.view(data, c.M, c.cols())
+	if c.ScaleA != nil {
+		options = append(options, ggemm.WithScaleA(c.ScaleA.scale(t, c.M, c.K, true)))
+	}
+	if c.ScaleB != nil {
+		options = append(options, ggemm.WithScaleB(c.ScaleB.scale(t, c.N, c.K, false)))
+	}
 	if c.C != nil && !c.C.isD {
 		options = append(options, ggemm.WithC(c.C.view(c.C.Data, c.M, c.N), beta))
 	}

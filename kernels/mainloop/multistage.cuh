@@ -7,22 +7,22 @@
 
 namespace ggemm::kernels {
 
-// DEPTH: of the tile, of which an atom spans half at most.
-template <class A, class Sum, int DEPTH> struct AtomOf;
-template <int DEPTH> struct AtomOf<F16, float, DEPTH> { using type = WideAtom<ptx::F16Mma, F16, float, false>; };
-template <int DEPTH> struct AtomOf<Bf16, float, DEPTH> { using type = WideAtom<ptx::Bf16Mma, Bf16, float, false>; };
-template <int DEPTH> struct AtomOf<float, float, DEPTH> { using type = WideAtom<ptx::Tf32Mma, float, float, true>; };
-template <int DEPTH> struct AtomOf<i8, i32, DEPTH> { using type = WideAtom<ptx::I8Mma, i8, i32, false>; };
+// PART: sums of a thread, which leave registers for more or less of k.
+template <class A, class Sum, int PART> struct AtomOf;
+template <int PART> struct AtomOf<F16, float, PART> { using type = WideAtom<ptx::F16Mma, F16, float, false>; };
+template <int PART> struct AtomOf<Bf16, float, PART> { using type = WideAtom<ptx::Bf16Mma, Bf16, float, false>; };
+template <int PART> struct AtomOf<float, float, PART> { using type = WideAtom<ptx::Tf32Mma, float, float, true>; };
+template <int PART> struct AtomOf<i8, i32, PART> { using type = WideAtom<ptx::I8Mma, i8, i32, false>; };
 // From sm_90 on the larger shapes; 8 x 8 x 4 has half their speed there.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-template <int DEPTH> struct AtomOf<double, double, DEPTH> { using type = F64Atom<16, DEPTH < 16 ? 4 : 8>; };
+template <int PART> struct AtomOf<double, double, PART> { using type = F64Atom<16, PART <= 32 ? 8 : 4>; };
 #else
-template <int DEPTH> struct AtomOf<double, double, DEPTH> { using type = F64Atom<8, 4>; };
+template <int PART> struct AtomOf<double, double, PART> { using type = F64Atom<8, 4>; };
 #endif
 
 template <class T>
 class MultistageMainloop {
-  using Atom = typename AtomOf<typename T::A, typename T::Sum, T::BK>::type;
+  using Atom = typename AtomOf<typename T::A, typename T::Sum, T::BM * T::BN / T::THREADS>::type;
   static constexpr int SIZE = sizeof(typename T::A);
   static constexpr int WM = T::BM / T::WARPS_M, WN = T::BN / T::WARPS_N;  // a warp's part of the tile
   static constexpr int MT = WM / Atom::M, NT = WN / Atom::N, KS = T::BK / Atom::K;
@@ -122,7 +122,7 @@ class MultistageMainloop {
 #pragma unroll
       for (int j = 0; j < NT; ++j)
 #pragma unroll
-        for (int s = 0; s < Atom::SUMS; ++s) put(row0 + i * Atom::M + Atom::row(s), column0 + j * Atom::N + Atom::column(s), sums_[i][j][s]);
+        for (int s = 0; s < Atom::SUMS; ++s) put(row0 + OperandA::place(i * Atom::M + Atom::row(s)), column0 + OperandB::place(j * Atom::N + Atom::column(s)), sums_[i][j][s]);
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA-core mainloop: any two dtypes, any strides, any alignment, sm_75 and up. Elements are converted to the type of the sums on their way into shared memory.
+// The CUDA-core mainloop: any two dtypes, any strides, any alignment, sm_75 and up.
+// Operands that have the type of the sums come by cp.async, STAGES - 1 tiles ahead; others through registers, converted on their way into shared memory, one tile ahead.
 #pragma once
+#include "pipeline/element_copy.cuh"
 #include "ptx/memory.cuh"
 #include "tile/columns.cuh"
 #include "traits.cuh"
@@ -17,11 +19,17 @@ class SimtMainloop {
   static_assert(TM * ROWS == T::BM && TN * COLUMNS == T::BN && TM % VM == 0 && TN % VN == 0, "threads cover the tile");
   using Columns = TileColumns<T::GATE, T::BN>;
   static_assert(!T::BLOCK_SCALED || scale_block % T::BK == 0, "blocks of k are whole tiles");
+  static constexpr int SLOT = T::BK * (PITCH_A + PITCH_B);  // elements
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  static constexpr bool ASYNC = IsSame<typename T::A, typename T::Sum>::value && IsSame<typename T::B, typename T::Sum>::value && !T::TF32 && T::BK % 2 == 0;
+#else
+  static constexpr bool ASYNC = false;
+#endif
   static_assert(LOADS_A * T::THREADS == T::BM * T::BK && LOADS_B * T::THREADS == T::BN * T::BK, "loads cover the tile");
 
  public:
   using Sum = typename T::Sum;
-  static constexpr int SHARED_BYTES = 2 * T::BK * (PITCH_A + PITCH_B) * static_cast<int>(sizeof(Sum));
+  static constexpr int SHARED_BYTES = T::STAGES * SLOT * static_cast<int>(sizeof(Sum));
 
   // As MultistageMainloop::run.
   GG_DEVICE void run(const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column, char* shared) {
@@ -30,42 +38,24 @@ class SimtMainloop {
 #pragma unroll
       for (int j = 0; j < TN; ++j) sums_[i][j] = running()[i][j] = 0;
     const Columns at(p.n, column);
-    const auto* a = static_cast<const typename T::A*>(p.a.data) + (T::GATHER ? 0 : row * p.a.row_stride);
-    const auto* b = static_cast<const typename T::B*>(p.b.data) + at.first() * p.b.col_stride;
-    const i32 rows = static_cast<i32>(min_of(p.m - row, T::BM)), columns = static_cast<i32>(min_of(p.n - column, T::BN));
-    Sum* const ring = reinterpret_cast<Sum*>(shared);
-    constexpr int SLOT = T::BK * (PITCH_A + PITCH_B);
-    Sum held_a[LOADS_A], held_b[LOADS_B];
     if constexpr (T::GATHER) {
       // The tile's rows of A, or -1. The barrier after the last tile's products has let go of the former ones.
+      const i64 rows = p.m - row;
       for (int i = thread(); i < T::BM; i += T::THREADS) gathered()[i] = i < rows ? read_row(group_rows.a_index, row + i) : -1;
       __syncthreads();
     }
-    const auto load = [&](i64 k) {
-      load_elements<T::A_MN_MAJOR, T::BM>(held_a, a + k * p.a.col_stride, p.a.row_stride, p.a.col_stride, If<T::GATHER, Gathered, InOrder>{rows}, p.k - k);
-      load_elements<T::B_MN_MAJOR, T::BN>(held_b, b + k * p.b.row_stride, p.b.col_stride, p.b.row_stride, LineOfB<Columns::HALVES>{at, columns}, p.k - k);
-    };
-    const auto store = [&](Sum* slot) {
-      store_elements<T::A_MN_MAJOR, T::BM, PITCH_A>(slot, held_a);
-      store_elements<T::B_MN_MAJOR, T::BN, PITCH_B>(slot + T::BK * PITCH_A, held_b);
-    };
-    if (p.k > 0) {
-      load(0);
-      store(ring);
-      __syncthreads();
-    }
-    int slot = 0;
-#pragma unroll 1
-    for (i64 k = 0; k < p.k; k += T::BK) {
-      const bool more = k + T::BK < p.k;
-      if (more) load(k + T::BK);
-      multiply(ring + slot * SLOT);
+    if (p.k == 0) return;
+    const auto* a = static_cast<const typename T::A*>(p.a.data) + (T::GATHER ? 0 : row * p.a.row_stride);
+    const auto* b = static_cast<const typename T::B*>(p.b.data) + at.first() * p.b.col_stride;
+    const LineOfA line_a{static_cast<i32>(min_of(p.m - row, T::BM))};
+    const LineOfB line_b{at, static_cast<i32>(min_of(p.n - column, T::BN))};
+    Sum* const ring = reinterpret_cast<Sum*>(shared);
+    const auto block_end = [&](i64 k) {  // k: of which the products are done
       if constexpr (T::BLOCK_SCALED)
-        if (!more || (k + T::BK) % scale_block == 0) add_block(p, row, at, k / scale_block);
-      slot ^= 1;
-      if (more) store(ring + slot * SLOT);
-      __syncthreads();
-    }
+        if (k >= p.k || k % scale_block == 0) add_block(p, row, at, (k - 1) / scale_block);
+    };
+    if constexpr (ASYNC) run_async(p, a, line_a, b, line_b, ring, block_end);
+    else run_converted(p, a, line_a, b, line_b, ring, block_end);
   }
 
   // As MultistageMainloop::each_sum.
@@ -79,16 +69,11 @@ class SimtMainloop {
 
  private:
   GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
-  GG_DEVICE static int row_of(int i) { return i / VM * (ROWS * VM) + (thread() / 32 / T::WARPS_N * 4 + thread() % 32 / 8) * VM + i % VM; }
-  GG_DEVICE static int column_of(int j) { return j / VN * (COLUMNS * VN) + (thread() / 32 % T::WARPS_N * 8 + thread() % 8) * VN + j % VN; }
-
-  // Element e of this thread: neighbouring threads take neighbouring elements of the contiguous index.
-  template <bool MN_MAJOR, int SPAN>
-  GG_DEVICE static void place(int e, int& mn, int& k) {
-    const int index = e * T::THREADS + thread();
-    mn = MN_MAJOR ? index % SPAN : index / T::BK;
-    k = MN_MAJOR ? index / SPAN : index % T::BK;
-  }
+  // A warp's threads are 4 x 8. Lanes 2i and 2i + 1 have one column: half a warp then loads its rows or columns, 16 bytes of each, at once.
+  GG_DEVICE static int first_row() { return (thread() / 32 / T::WARPS_N * 4 + thread() % 32 / 16 * 2 + thread() % 2) * VM; }
+  GG_DEVICE static int first_column() { return (thread() / 32 % T::WARPS_N * 8 + thread() % 16 / 2) * VN; }
+  GG_DEVICE static int row_of(int i) { return first_row() + i / VM * (ROWS * VM) + i % VM; }
+  GG_DEVICE static int column_of(int j) { return first_column() + j / VN * (COLUMNS * VN) + j % VN; }
 
   // Where the tile's rows or columns are, counted from the first one's address.
   struct InOrder {
@@ -102,16 +87,127 @@ class SimtMainloop {
     GG_DEVICE i64 at(int mn) const { return gathered()[mn]; }
   };
   // Columns of B: in order, or of two halves.
-  template <bool HALVES>
   struct LineOfB {
     const Columns& columns;
     i32 left;
-    GG_DEVICE bool has(int mn) const { return HALVES ? columns.inside(mn) : mn < left; }
+    GG_DEVICE bool has(int mn) const { return Columns::HALVES ? columns.inside(mn) : mn < left; }
     GG_DEVICE auto at(int mn) const { return columns.at(mn); }
   };
+  using LineOfA = If<T::GATHER, Gathered, InOrder>;
   GG_DEVICE static i64* gathered() {
     __shared__ i64 rows[T::BM];
     return rows;
+  }
+
+  // A thread's part of one k.
+  struct Fragment {
+    Sum a[TM], b[TN];
+    // From the thread's first row and column of the slot's tiles on.
+    GG_DEVICE void load(const Sum* tile_a, const Sum* tile_b, int k) {
+#pragma unroll
+      for (int i = 0; i < TM; ++i) a[i] = tile_a[k * PITCH_A + i / VM * (ROWS * VM) + i % VM];
+#pragma unroll
+      for (int j = 0; j < TN; ++j) b[j] = tile_b[k * PITCH_B + j / VN * (COLUMNS * VN) + j % VN];
+    }
+  };
+  GG_DEVICE void multiply(const Fragment& f) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i)
+#pragma unroll
+      for (int j = 0; j < TN; ++j) running()[i][j] = multiply_add(f.a[i], f.b[j], running()[i][j]);
+  }
+
+  // As MultistageMainloop: a ring of tiles, fragments one k ahead of the products, one barrier a tile before its last k.
+  template <class BlockEnd>
+  GG_DEVICE void run_async(const GemmParams& p, const Sum* a, LineOfA line_a, const Sum* b, LineOfB line_b, Sum* ring, BlockEnd block_end) {
+    constexpr int PARTS = T::BK < 8 ? 1 : 4;  // a tile's copies are issued in so many, among the products
+    ElementCopy<0, Sum, T::A_MN_MAJOR, T::BM, T::BK, PITCH_A, T::THREADS, PARTS, LineOfA, !T::GATHER> copy_a(a, p.a.row_stride, p.a.col_stride, line_a, line_a.left);
+    ElementCopy<1, Sum, T::B_MN_MAJOR, T::BN, T::BK, PITCH_B, T::THREADS, PARTS, LineOfB, !Columns::HALVES> copy_b(b, p.b.col_stride, p.b.row_stride, line_b, line_b.left);
+    __syncthreads();
+    const i32 all = static_cast<i32>(ceil_div(p.k, T::BK));             // k is below 2^31 BK
+    const i32 last = static_cast<i32>(p.k - (all - i64(1)) * T::BK);  // depth of the last one
+    i32 tiles = all;                                                    // left to multiply
+    // left: tiles that are not copied yet, this one included.
+    const auto copy_part = [&](Sum* slot, int part, i32 left) {
+      const i32 depth = left > 1 ? T::BK : left == 1 ? last : 0;
+      copy_a.issue(slot, all - left, depth, part);
+      copy_b.issue(slot + T::BK * PITCH_A, all - left, depth, part);
+      if (part == PARTS - 1) ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
+    };
+#pragma unroll 1
+    for (int s = 0; s < T::STAGES - 1; ++s)
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) copy_part(ring + s * SLOT, part, tiles - s);
+
+    Sum *const end = ring + T::STAGES * SLOT, *read = ring, *write = ring + (T::STAGES - 1) * SLOT;
+    Fragment fragments[2];
+    const int first_a = first_row(), first_b = T::BK * PITCH_A + first_column();
+    ptx::cp_async_wait<T::STAGES - 2>();
+    __syncthreads();
+    fragments[0].load(read + first_a, read + first_b, 0);
+    ptx::keep_order();
+    i64 done = 0;
+#pragma unroll 1
+    for (; tiles > 0; --tiles) {
+#pragma unroll
+      for (int k = 0; k < T::BK; ++k) {
+        if (k == T::BK - 1) {
+          // The next tile has arrived for all threads, and all have read this one's last fragments: its slot may be overwritten.
+          ptx::cp_async_wait<T::STAGES - 2>();
+          __syncthreads();
+          read = read + SLOT == end ? ring : read + SLOT;
+          write = write + SLOT == end ? ring : write + SLOT;
+        }
+        fragments[(k + 1) % 2].load(read + first_a, read + first_b, (k + 1) % T::BK);
+        if (k % (T::BK / PARTS) == 0) copy_part(write, k / (T::BK / PARTS), tiles - (T::STAGES - 1));
+        multiply(fragments[k % 2]);
+      }
+      if constexpr (T::BLOCK_SCALED) block_end(done += T::BK);
+      ptx::keep_order();  // else the first fragments are loaded here, right before the products that wait for them
+    }
+    ptx::cp_async_wait<0>();
+    __syncthreads();
+  }
+
+  template <class BlockEnd>
+  GG_DEVICE void run_converted(const GemmParams& p, const typename T::A* a, LineOfA line_a, const typename T::B* b, LineOfB line_b, Sum* ring, BlockEnd block_end) {
+    static_assert(ASYNC || T::STAGES == 2, "one tile in registers, on its way");
+    Sum held_a[LOADS_A], held_b[LOADS_B];
+    const auto load = [&](i64 k) {
+      load_elements<T::A_MN_MAJOR, T::BM>(held_a, a + k * p.a.col_stride, p.a.row_stride, p.a.col_stride, line_a, p.k - k);
+      load_elements<T::B_MN_MAJOR, T::BN>(held_b, b + k * p.b.row_stride, p.b.col_stride, p.b.row_stride, line_b, p.k - k);
+    };
+    const auto store = [&](Sum* slot) {
+      store_elements<T::A_MN_MAJOR, T::BM, PITCH_A>(slot, held_a);
+      store_elements<T::B_MN_MAJOR, T::BN, PITCH_B>(slot + T::BK * PITCH_A, held_b);
+    };
+    load(0);
+    store(ring);
+    __syncthreads();
+    int slot = 0;
+#pragma unroll 1
+    for (i64 k = 0; k < p.k; k += T::BK) {
+      const bool more = k + T::BK < p.k;
+      if (more) load(k + T::BK);
+#pragma unroll
+      for (int i = 0; i < T::BK; ++i) {
+        Fragment fragment;
+        fragment.load(ring + slot * SLOT + first_row(), ring + slot * SLOT + T::BK * PITCH_A + first_column(), i);
+        multiply(fragment);
+      }
+      block_end(k + T::BK);
+      slot ^= 1;
+      if (more) store(ring + slot * SLOT);
+      __syncthreads();
+    }
+  }
+
+  // Element e of this thread: neighbouring threads take neighbouring elements of the contiguous index.
+  template <bool MN_MAJOR, int SPAN>
+  GG_DEVICE static void place(int e, int& mn, int& k) {
+    const int index = e * T::THREADS + thread();
+    mn = MN_MAJOR ? index % SPAN : index / T::BK;
+    k = MN_MAJOR ? index / SPAN : index % T::BK;
   }
 
   template <bool MN_MAJOR, int SPAN, int COUNT, class Element, class Line>
@@ -136,21 +232,6 @@ class SimtMainloop {
       int mn, k;
       place<MN_MAJOR, SPAN>(e, mn, k);
       slot[k * PITCH + mn] = held[e];
-    }
-  }
-
-  GG_DEVICE void multiply(const Sum* slot) {
-#pragma unroll
-    for (int k = 0; k < T::BK; ++k) {
-      Sum a[TM], b[TN];
-#pragma unroll
-      for (int i = 0; i < TM; ++i) a[i] = slot[k * PITCH_A + row_of(i)];
-#pragma unroll
-      for (int j = 0; j < TN; ++j) b[j] = slot[T::BK * PITCH_A + k * PITCH_B + column_of(j)];
-#pragma unroll
-      for (int i = 0; i < TM; ++i)
-#pragma unroll
-        for (int j = 0; j < TN; ++j) running()[i][j] = multiply_add(a[i], b[j], running()[i][j]);
     }
   }
 

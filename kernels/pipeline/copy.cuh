@@ -4,9 +4,9 @@
 // The operand is seen as `outer` rows of `inner` contiguous elements: for an operand that is contiguous along k, outer is m (or n) and inner is k; else outer is k.
 // Elements outside the operand are never read; zeros take their place. How a tile is brought is decided for each, so that one binary serves every alignment:
 //   chunks    rows at multiples of 16 bytes: 16-byte cp.async
-//   words     rows at multiples of 4 bytes (8 for f64): cp.async of that much
+//   words     elements of 16 or 8 bits in rows at multiples of 4 bytes: cp.async of that much
 //   halves    16-bit elements in rows at odd multiples of 2 bytes: through registers, 16 bytes at a time
-//   elements  anything else, one by one through registers
+//   elements  anything else, one by one: by cp.async where they have 4 or 8 bytes, else through registers
 #pragma once
 #include "params.cuh"
 #include "ptx/async.cuh"
@@ -43,7 +43,7 @@ class TileCopy {
     const i64 inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
     if (thread() == 0) inner_stride() = inner;
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : low % WORD == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : SIZE < 4 && low % 4 == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
     source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner;
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
@@ -126,6 +126,21 @@ class TileCopy {
   }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
+    if constexpr (SIZE >= 4) issue_elements(slot, k_left);
+    else issue_words(slot, k_left);
+  }
+
+  GG_DEVICE void issue_elements(char* slot, i32 k_left) const {
+    const i64 inner = inner_stride();
+    const char* const first = source_ - (BY_INDEX ? 0 : chunk_row() * outer_stride_) - chunk_byte() / SIZE * inner;  // the first element of the tile, or of the operand
+#pragma unroll 1
+    for (int element = thread(); element < Tile::OUTER * Tile::INNER; element += THREADS) {
+      const int row = element / Tile::INNER, column = element % Tile::INNER;
+      ptx::cp_async<WORD>(ptx::shared_address(slot) + Tile::offset(row, column * SIZE), line(first, row) + column * inner, has_line(row, k_left) && column < inner_left(k_left));
+    }
+  }
+
+  GG_DEVICE void issue_words(char* slot, i32 k_left) const {
     if (SIZE == 2 && way() == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
     constexpr int WORDS = Tile::ROW_BYTES / WORD, PER_THREAD = Tile::OUTER * WORDS / THREADS, BATCH = PER_THREAD < 4 ? PER_THREAD : 4;
     static_assert(PER_THREAD % BATCH == 0, "whole batches");

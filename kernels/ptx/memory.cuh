@@ -48,6 +48,13 @@ GG_DEVICE i64 renewed(i64 x) {
   asm volatile("" : "+l"(x));
   return x;
 }
+template <class T>
+GG_DEVICE const T* renewed(const T* x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
+// The compiler moves no access to memory across it; the hardware may.
+GG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 
 // Counts an arrival: adds 1, or goes back to 0 from `last`, and gives what was there before. What this thread has seen written before (by itself, or by others before a barrier)
 // is seen by those who arrive later. Release and acquire at GPU scope. Any thread. PTX ISA, "atom" (inc).

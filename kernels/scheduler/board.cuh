@@ -16,7 +16,7 @@ struct TileNote {
   i32 other;                  // 1: of another group than the note before
 };
 
-// READERS: warps that read each note. BM x BN: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles.
+// READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles.
 template <int READERS, int BM, int BN, int CM, int CN>
 class TileBoard {
   static constexpr int NOTES = 2;
@@ -32,7 +32,7 @@ class TileBoard {
   GG_DEVICE TileBoard() : ring_(ptx::shared_address(shared().barriers)) {}
   // Warp 0, before a barrier of all.
   GG_DEVICE void init() const {
-    if (threadIdx.x == 0) ring_.init(1, READERS), shared().notes[NOTES - 1].record = nullptr;
+    if (threadIdx.x == 0) ring_.init(32, 32 * READERS), shared().notes[NOTES - 1].record = nullptr;
     shared().cursor.start(static_cast<i32>(blockIdx.x / (CM * CN)));
   }
 
@@ -41,10 +41,7 @@ class TileBoard {
     ring_.wait_full(at);
     return shared().notes[at.slot];
   }
-  GG_DEVICE void release(Cursor at) const {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) ptx::barrier_arrive(ring_.empty(at.slot));
-  }
+  GG_DEVICE void release(Cursor at) const { ptx::barrier_arrive(ring_.empty(at.slot)); }
 
   // Warp 0: finds the tile for the next note.
   GG_DEVICE void find(const GroupedTensorParams& p, Cursor at) const {
@@ -58,10 +55,8 @@ class TileBoard {
     const int lane = DeviceWarp::lane();
     if (any && lane < CHUNKS) reinterpret_cast<ptx::Vector16*>(&note.facts)[lane] = ptx::load_vector(reinterpret_cast<const ptx::Vector16*>(&record->facts) + lane);
     __syncwarp();
-    if (lane != 0) return;
-    note.record = record;
-    note.other = record != shared().notes[(at.slot + NOTES - 1) % NOTES].record;
-    if (any) {
+    if (lane == 0) note.record = record, note.other = record != shared().notes[(at.slot + NOTES - 1) % NOTES].record;
+    if (lane == 0 && any) {
       const GemmParams& problem = note.facts.problem;
       const TileCoord tile = raster_tile(static_cast<u32>(found.tile), static_cast<u32>(ceil_div(problem.m, BM * CM)), static_cast<u32>(ceil_div(problem.n, BN * CN)), p.raster);
       const TileCoord place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);

@@ -13,8 +13,8 @@ GG_DEVICE int lane_id() { return static_cast<int>(threadIdx.x) % 32; }
 // An atom is one mma instruction: its shape, how a warp's part of an operand becomes registers, and the product of two of them.
 //   M, N, K            its shape
 //   SUMS               sums a lane holds
-//   row(i), column(i)  where sum i of this lane lies
-//   Operand<Tile, MN_MAJOR, SPAN, IS_A>  loads the warp's SPAN rows (A) or columns (B) at a k step into Registers
+//   row(i), column(i)  which of the atom's rows and columns sum i of this lane is of
+//   Operand<Tile, MN_MAJOR, SPAN, IS_A>  loads the warp's SPAN rows (A) or columns (B) at a k step into Registers; place(i) is which of them the i-th is
 //   mma(sums, a, i, b, j)  adds the product of A's i-th block of M rows and B's j-th block of N columns; the whole warp together
 
 // The atoms whose k spans 32 bytes: 16 rows, 8 columns. Element: what lies in shared memory.
@@ -71,6 +71,7 @@ struct WideAtom {
           for (int r = 0; r < 4; ++r) out.word[i][r] = bit_cast<u32>(round_tf32(bit_cast<float>(out.word[i][r])));
       }
     }
+    GG_DEVICE static int place(int i) { return i; }
 
    private:
     GG_DEVICE u32 gather(const char* slot, int i, int r, int ks) const {
@@ -90,6 +91,11 @@ struct WideAtom {
 };
 
 // f64: M rows (8 or 16), 8 columns, K of k (4 or 8).
+//
+// A lane loads single elements, half a warp (4 rows or columns, 4 of k) together. The swizzle moves whole chunks of 16 bytes, so that neighbouring rows would meet in
+// the same banks; with rows (columns) in the order of place() these 128 bytes lie in all 32 banks:
+//   contiguous along k         4 rows that are 2 apart: their pairs of chunks differ by the swizzle
+//   contiguous along m or n    in 4 successive lines, two chunks that are 4 apart
 template <int M_, int K_>
 struct F64Atom {
   static constexpr int M = M_, N = 8, K = K_, SUMS = M / 4;
@@ -113,20 +119,28 @@ struct F64Atom {
 
   template <class Tile, bool MN_MAJOR, int SPAN, bool IS_A>
   class Operand {
+    static_assert(SPAN % 16 == 0 && Tile::PANEL_BYTES == 128, "place() is of whole lines");
+
    public:
-    GG_DEVICE explicit Operand(int first) : first_(first) {}
+    GG_DEVICE explicit Operand(int first) {
+      const int mn = first + place(lane_id() / 4), k = lane_id() % 4;
+      offset_ = MN_MAJOR ? Tile::offset(k, mn * 8) : Tile::offset(mn, k * 8);
+    }
     GG_DEVICE void load(Registers<SPAN>& out, const char* slot, int ks) const {
 #pragma unroll
       for (int i = 0; i < SPAN / 8; ++i)
 #pragma unroll
         for (int d = 0; d < DEEP; ++d) {
-          const int mn = first_ + 8 * i + lane_id() / 4, k = ks * K + 4 * d + lane_id() % 4;
-          out.value[i][d] = *reinterpret_cast<const double*>(slot + (MN_MAJOR ? Tile::offset(k, mn * 8) : Tile::offset(mn, k * 8)));
+          const int four = ks * DEEP + d;  // of k
+          // Along m or n a block of 8 is half a line, and 4 lines on the swizzle differs in one bit.
+          const int at = MN_MAJOR ? (Tile::step(offset_, four / 2 * 8, i / 2 * 128 + i % 2 * 32) ^ (four % 2 * 64)) + four % 2 * 512 : Tile::step(offset_, 8 * i, 32 * four);
+          out.value[i][d] = *reinterpret_cast<const double*>(slot + at);
         }
     }
+    GG_DEVICE static int place(int i) { return MN_MAJOR ? i / 16 * 16 + i / 2 % 2 * 8 + i / 8 % 2 * 4 + i / 4 % 2 * 2 + i % 2 : i / 8 * 8 + i % 4 * 2 + i / 4 % 2; }
 
    private:
-    int first_;
+    int offset_;  // of this lane's first element in a slot
   };
 };
 

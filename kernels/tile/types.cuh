@@ -56,6 +56,9 @@ template <bool YES, class Then, class Else> struct IfType { using type = Then; }
 template <class Then, class Else> struct IfType<false, Then, Else> { using type = Else; };
 template <bool YES, class Then, class Else> using If = typename IfType<YES, Then, Else>::type;
 
+template <class X, class Y> struct IsSame { static constexpr bool value = false; };
+template <class X> struct IsSame<X, X> { static constexpr bool value = true; };
+
 GG_HD constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 GG_HD i64 min_of(i64 a, i64 b) { return a < b ? a : b; }
 GG_HD i64 max_of(i64 a, i64 b) { return a > b ? a : b; }

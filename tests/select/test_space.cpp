@@ -32,9 +32,9 @@ std::vector<Broken> broken() {
   const core::ProblemType f16 = type_of(GGEMM_F16), f16_nt = type_of(GGEMM_F16, "nt"), f32 = type_of(GGEMM_F32), i8_nn = type_of(GGEMM_I8, "nn");
   core::ProblemType mixed = f16;
   mixed.b = GGEMM_BF16;
-  core::ProblemType grouped = f16, wide = f16, endless = f16;
+  core::ProblemType grouped = f16, wide = f16, endless = f16, grouped_f64 = type_of(GGEMM_F64);
   endless.unreachable = core::too_long;
-  grouped.grouped = 1;
+  grouped.grouped = grouped_f64.grouped = 1;
   core::ProblemType gathered = type_of(GGEMM_F16, "nt");
   gathered.grouped = core::grouped_call | core::gathered_rows;
   core::ProblemType limited = f16;
@@ -48,6 +48,8 @@ std::vector<Broken> broken() {
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
+  constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
+  constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product on compute capability 9.0";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
   const auto pairs = [](core::ProblemType type, ggemm_gate gate) { return type.gate = gate, type; };
@@ -69,7 +71,9 @@ std::vector<Broken> broken() {
       {"128 sums of f64", type_of(GGEMM_F64), tile(sm80, 128, 128, 8, 2, 2, 3), h, "a thread's sums must fit in 128 registers"},
       {"147456 bytes of 101376", f16, tile(sm80, 128, 256, 64, 2, 4, 3), device(86), "the tile must fit in shared memory"},
       {"compute capability 7.0", f32, tile(simt, 64, 64, 16, 2, 2, 2), old, "needs compute capability 7.5 or newer"},
-      {"3 stages on CUDA cores", f32, tile(simt, 64, 64, 16, 2, 2, 3), h, "the CUDA-core kernel has 2 stages"},
+      {"3 stages on CUDA cores, converted", f16, tile(simt, 64, 64, 16, 2, 2, 3), h, simt_ring},
+      {"3 stages on CUDA cores of sm_75", f32, tile(simt, 64, 64, 16, 2, 2, 3), device(75), simt_ring},
+      {"9 stages on CUDA cores", f32, tile(simt, 64, 64, 16, 2, 2, 9), h, simt_ring},
       {"rows that threads do not cover", f32, tile(simt, 60, 64, 16, 2, 2, 2), h, "a warp is 4 x 8 threads, and threads must cover the tile evenly"},
       {"columns that threads do not cover", f32, tile(simt, 64, 48, 16, 2, 4, 2), h, "a warp is 4 x 8 threads, and threads must cover the tile evenly"},
       {"5 rows a thread", f32, tile(simt, 40, 64, 16, 2, 2, 2), h, "a thread's part must be 1 to 3 or a multiple of 4 wide, and 16 at most"},
@@ -77,7 +81,7 @@ std::vector<Broken> broken() {
       {"loads that do not divide", f32, tile(simt, 32, 32, 9, 2, 1, 2), h, "threads must load the tiles evenly, at most 64 deep"},
       {"128 deep", f32, tile(simt, 32, 32, 128, 4, 4, 2), h, "threads must load the tiles evenly, at most 64 deep"},
       {"64 sums of f64 on CUDA cores", type_of(GGEMM_F64), tile(simt, 128, 128, 16, 4, 2, 2), h, "f64 sums leave registers for 32 of them a thread"},
-      {"64 loads a thread", f32, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer"},
+      {"64 loads a thread", f16, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer, where it converts them"},
       {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
       {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
@@ -85,14 +89,16 @@ std::vector<Broken> broken() {
       {"128 sums a thread of sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
       {"1 stage", f16, tile(sm80, 64, 64, 32, 2, 2, 1), h, "the ring must have 2 to 8 stages"},
       {"9 stages", f16, tile(sm80, 64, 64, 32, 2, 2, 9), h, "the ring must have 2 to 8 stages"},
-      {"48 rows a warp", f16, tile(sm80, 48, 64, 64, 1, 2, 4), h, "a warp's part must be a power of two, of 16 (f64 before compute capability 9.0: 8) rows and columns or more"},
-      {"8 rows a warp", f16, tile(sm80, 16, 64, 64, 2, 2, 4), h, "a warp's part must be a power of two, of 16 (f64 before compute capability 9.0: 8) rows and columns or more"},
-      {"rows that warps do not divide", f16, tile(sm80, 64, 64, 64, 3, 1, 4), h, "a warp's part must be a power of two, of 16 (f64 before compute capability 9.0: 8) rows and columns or more"},
-      {"one k step", f16_nt, tile(sm80, 128, 128, 16, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes or more"},
-      {"three k steps", f16_nt, tile(sm80, 128, 128, 48, 2, 2, 3), h, "the tile's depth must be a power of two of 64 bytes or more"},
+      {"48 rows a warp", f16, tile(sm80, 48, 64, 64, 1, 2, 4), h, "a warp's part must be a power of two, of 16 rows and columns or more"},
+      {"8 rows a warp", f16, tile(sm80, 16, 64, 64, 2, 2, 4), h, "a warp's part must be a power of two, of 16 rows and columns or more"},
+      {"rows that warps do not divide", f16, tile(sm80, 64, 64, 64, 3, 1, 4), h, "a warp's part must be a power of two, of 16 rows and columns or more"},
+      {"one k step", f16_nt, tile(sm80, 128, 128, 16, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
+      {"three k steps", f16_nt, tile(sm80, 128, 128, 48, 2, 2, 3), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
       {"lines of 32 bytes", type_of(GGEMM_F16, "nn"), tile(sm80, 16, 128, 64, 1, 4, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
       {"fewer chunks than threads", f16, tile(sm80, 16, 256, 64, 1, 8, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
-      {"64 sums of f64", type_of(GGEMM_F64), tile(sm80, 64, 128, 16, 2, 2, 3), h, "f64 operands leave registers for 32 sums a thread"},
+      {"64 bytes of f64", type_of(GGEMM_F64), tile(sm80, 64, 64, 8, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
+      {"64 sums of f64 on sm_80", type_of(GGEMM_F64), tile(sm80, 64, 128, 16, 2, 2, 3), device(80), f64_sums},
+      {"64 sums of f64 in groups", grouped_f64, tile(sm80, 64, 128, 16, 2, 2, 3), h, f64_sums},
       {"tf32 contiguous along m, 128 sums a thread", type_of(GGEMM_F32, "nn", true), tile(sm80, 128, 128, 16, 2, 2, 4), h, "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
       {"tf32 contiguous along m and n, 64 sums a thread", type_of(GGEMM_F32, "nt", true), tile(sm80, 128, 128, 32, 2, 4, 3), h, "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
       {"128 sums a thread on sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},

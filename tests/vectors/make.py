@@ -11,10 +11,13 @@ import pathlib
 import random
 import sys
 
+import forms
 import ml_dtypes
 import numpy as np
 
 FILE = pathlib.Path(__file__).with_name("vectors.json")
+FORMAT = 2
+BLOCK = 128
 DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn,
           "e5m2": ml_dtypes.float8_e5m2, "i8": np.int8, "i32": np.int32}
 LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "i8": 127.0, "i32": 2.0**31 - 1}  # of the types whose conversions saturate
@@ -130,8 +133,10 @@ def activate(x, name, p0, p1):
 
 
 def expected(sums, c, bias, case, types):
-    """D's values in its dtype: act(alpha sums + beta c + bias)."""
+    """D's values in its dtype: act(alpha sums + beta c + bias), or the gated pairs of it."""
     alpha, beta = 1 if case["alpha"] is None else case["alpha"], 0 if case["beta"] is None else case["beta"]
+    gate, up = {"none": (slice(None), None), "halves": (slice(0, sums.shape[1] // 2), slice(sums.shape[1] // 2, None)),
+                "interleaved": (slice(0, None, 2), slice(1, None, 2))}[case["gate"]]
     bias = 0 if bias is None else bias[None, :] if case["bias"] == "column" else bias[:, None]
     if types["value"] == "i32":  # wrapping
         total = alpha * sums + (beta * c.astype(np.int64) if beta else 0) + np.asarray(bias).astype(np.int64)
@@ -143,10 +148,12 @@ def expected(sums, c, bias, case, types):
     wider, narrow = (np.longdouble, np.float64) if types["value"] == "f64" else (np.float64, np.float32)
     for part in (alpha * sums.astype(wider), addend.astype(wider), alpha * sums.astype(wider) + addend):
         require(np.all(part.astype(narrow).astype(wider) == part), "the epilogue rounds before the conversion to D")
-    result = activate(total, case["activation"], case["p0"], case["p1"])
+    factor = 1.0 if up is None else total[:, up]
+    total = total[:, gate]
+    result = activate(total, case["activation"], case["p0"], case["p1"]) * factor
     if case["activation"] in INEXACT:
         require(types["d"] in ("f16", "bf16", "e4m3", "e5m2"), "an inexact activation needs a narrow D")
-        error = 2.0**-17 * np.abs(result) + 2.0**-21 * np.abs(total)
+        error = 2.0**-17 * np.abs(result) + 2.0**-21 * np.abs(total * factor)
         low, high = encode(result - error, types["d"]), encode(result + error, types["d"])
         require(np.array_equal(low.view(np.uint8), high.view(np.uint8)), "a result lies at a rounding boundary")
     else:
@@ -157,13 +164,14 @@ def expected(sums, c, bias, case, types):
 # --------------------------------------------------------------------------------------------------------------- cases
 DEFAULTS = dict(a="f32", b=None, c=None, d=None, bias="none", bias_dtype=None, layouts=("row", "row", "row", "row"), low=-3, high=3, step=1.0,
                 alpha=None, beta=None, with_c=None, activation="none", p0=0.0, p1=0.0, compute="default", sizes="i32", strides="packed",
-                c_filler=0xFF)
+                c_filler=0xFF, gate="none", scale_a="none", scale_b="none", scale_layouts=("row", "row"))
 
 
 def types_of(case):
     a = case["a"]
     b = case["b"] or a
-    sums = "f64" if "f64" in (a, b) else "i32" if a == b == "i8" else "f32"
+    scaled = (case["scale_a"], case["scale_b"]) != ("none", "none")
+    sums = "f64" if "f64" in (a, b) else "i32" if a == b == "i8" and not scaled else "f32"
     d = case["d"] or {"i8": "i32", "e4m3": "f32", "e5m2": "f32"}.get(a, a)
     value = "f64" if sums == "f64" else "i32" if sums == d == "i32" else "f32"
     fp8 = a in ("e4m3", "e5m2") or b in ("e4m3", "e5m2")
@@ -182,15 +190,16 @@ def group(case, types, rng, m, n, k):
     for values, dtype in ((a, types["a"]), (b, types["b"])):
         assert np.array_equal(encode(values, dtype).astype(np.float64), values), "an input does not fit its dtype"
     rounded = (to_tf32(a), to_tf32(b)) if case["compute"] == "tf32" else (a, b)
-    result = expected(product(*rounded, types["sums"], types["bits"]), c, bias, case, types).astype(np.float64)
+    scales, factors = forms.scales(sys.modules[__name__], case, rng, m, n, k)
+    result = expected(product(rounded[0] * factors[0], rounded[1] * factors[1], types["sums"], types["bits"]), c, bias, case, types).astype(np.float64)
 
-    before = np.zeros((m, n)) if with_c == "d" else numbers(rng, m, n, -9, 9)
+    before = np.zeros((m, n)) if with_c == "d" else numbers(rng, *result.shape, -9, 9)
     d = matrix(ld, result, types["d"], 0xA5)
     d["before"] = matrix(ld, c if with_c == "d" else before, types["d"], 0xA5)["data"]
     c_object = "d" if with_c == "d" else None if c is None else matrix(lc, c, types["c"], case["c_filler"])
     if with_c == "nan":  # beta is 0: nothing of C may be read
         c_object["data"] = "ff" * (len(c_object["data"]) // 2)
-    return {"m": m, "n": n, "k": k, "a": matrix(la, a, types["a"], 0xFF), "b": matrix(lb, b, types["b"], 0xFF), "c": c_object, "d": d,
+    return {"m": m, "n": n, "k": k, "a": matrix(la, a, types["a"], 0xFF), "b": matrix(lb, b, types["b"], 0xFF), "c": c_object, "d": d, **scales,
             "bias_vector": None if bias is None else {"dtype": types["bias"], "data": hexed(encode(bias, types["bias"]))}}
 
 
@@ -198,9 +207,11 @@ def attempt(name, shapes, settings, seed):
     case = {**DEFAULTS, **settings}
     types = types_of(case)
     rng = random.Random(f"{name} {seed}")
-    scalar = lambda v: None if v is None else {"dtype": types["value"], "data": hexed(encode(np.array([v]), types["value"]))}
+    scalar = lambda v: None if v is None else {"dtype": types["value"], "data": hexed(encode(np.atleast_1d(v), types["value"]))}
     out = {"name": name, "form": "plain", "compute": case["compute"], "activation": case["activation"], "p0": case["p0"], "p1": case["p1"],
-           "bias": case["bias"], "alpha": scalar(case["alpha"]), "beta": scalar(case["beta"])}
+           "bias": case["bias"], "gate": case["gate"], "alpha": scalar(case["alpha"]), "beta": scalar(case["beta"])}
+    if "form" in settings:
+        return {**out, "form": case["form"], **forms.whole(sys.modules[__name__], case, types, rng, *shapes)}
     if isinstance(shapes, tuple):
         return {**out, **group(case, types, rng, *shapes)}
     return {**out, "form": "pointers", "sizes": case["sizes"], "strides": case["strides"], "groups": [group(case, types, rng, *s) for s in shapes]}
@@ -301,12 +312,53 @@ def grouped_cases():
     yield make("skewed groups", [(1, 8, 8), (140, 8, 8), (0, 8, 8), (2, 8, 8)], a="f16")
 
 
+def scaled_cases():
+    for a, b in [("tensor", "tensor"), ("vector", "vector"), ("1x128", "128x128"), ("128x128", "1x128"), ("none", "vector"), ("1x128", "none")]:
+        m, n = (130, 3) if a == "128x128" else (3, 130) if b == "128x128" else (4, 5)
+        yield make(f"scales: {a} and {b}", (m, n, 200), a="e4m3", d="f32", low=-1, high=1, scale_a=a, scale_b=b)
+    yield make("scales by columns, with alpha, bias and relu", (6, 5, 140), a="bf16", d="f32", low=-1, high=1, scale_a="1x128", scale_b="vector", alpha=0.5,
+               bias="column", activation="relu", scale_layouts=("col+", "row+"))
+    yield make("scales of i8", (6, 5, 140), a="i8", d="f32", scale_a="1x128", scale_b="vector")
+    yield make("fast sums of fp8", (6, 5, 24), a="e4m3", d="f32", low=-1, high=1, compute="fp8_fast")
+    for gate in ("halves", "interleaved"):
+        yield make(f"pairs by {gate}", (5, 8, 6), gate=gate, activation="relu", layouts=("row", "row", "row", "row+"))
+        yield make(f"pairs by {gate}, silu, bf16, bias", (5, 6, 4), a="bf16", gate=gate, activation="silu", bias="column", low=-2, high=2, alpha=0.125)
+    yield make("pairs with scales", (4, 6, 150), a="e4m3", d="f32", low=-1, high=1, gate="interleaved", activation="clamp", p0=-8.0, p1=8.0, scale_a="1x128",
+               scale_b="1x128")
+
+
+def form_cases():
+    """Whole matrices of all groups; shapes: (groups' sizes along what is theirs, m, n, k)."""
+    sizes = [3, 0, 5, 1, 8]
+    for dtype in ("f32", "bf16", "i8"):
+        for form in ("ragged_m", "ragged_k", "masked", "batch"):
+            yield make(f"{form}, {dtype}", (sizes, 9 if form != "ragged_m" else 19, 6, 7 if form != "ragged_k" else 19), form=form, a=dtype)
+    for form in ("ragged_m", "ragged_k", "masked", "batch"):
+        m, k = 19 if form == "ragged_m" else 9, 19 if form == "ragged_k" else 7
+        yield make(f"{form} by columns, int64, C, bias by column", (sizes, m, 6, k), form=form, a="f16", wide=True, layouts=("col+", "col", "row+", "row+"), beta=2.0,
+                   bias="column", with_c=True)
+        yield make(f"{form} with numbers of each group, bias by row", (sizes, m, 6, k), form=form, alpha=[1.0, 2.0, -0.5, 0.25, 4.0],
+                   beta=[0.0, 1.0, -1.0, 2.0, 0.5], with_c=True, bias="row", activation="relu")
+        short = ([2, 0, 1], 3, 4, 3)
+        yield make(f"{form} in pairs", short, form=form, a="bf16", gate="halves", activation="silu", low=-2, high=2, alpha=0.125)
+    yield make("ragged_k adds to D", (sizes, 4, 5, 17), form="ragged_k", a="bf16", d="f32", beta=1.0, with_c="d")
+    for a, b in [("tensor", "tensor"), ("vector", "vector"), ("1x128", "128x128"), ("128x128", "1x128")]:
+        long, whole, deep = (sizes, 20, 20) if a in ("tensor", "vector") else ([20, 0, 130, 5], 160, 130)
+        yield make(f"ragged_m scaled by {a} and {b}", (long, whole, 3, deep), form="ragged_m", a="e4m3", d="f32", low=-1, high=1, scale_a=a, scale_b=b)
+        yield make(f"ragged_k scaled by {a} and {b}", (long, 3, 4, whole), form="ragged_k", a="e4m3", d="f32", low=-1, high=1, scale_a=a, scale_b=b)
+        yield make(f"masked scaled by {a} and {b}", ([3, 0, 5], 5, 4, 200), form="masked", a="e4m3", d="f32", low=-1, high=1, scale_a=a, scale_b=b)
+    yield make("batch scaled by vectors", ([4, 4, 4], 4, 3, 20), form="batch", a="bf16", d="f32", scale_a="vector", scale_b="vector", scale_layouts=("col+", "row+"))
+    yield make("rows of A by index", (sizes, 17, 6, 7), form="ragged_m", a="bf16", a_rows=6)
+    yield make("rows of D by index", (sizes, 17, 6, 7), form="ragged_m", a="bf16", d_rows=30, unique=True, wide=True)
+    yield make("rows of A and D by index, weighted", (sizes, 17, 6, 7), form="ragged_m", a_rows=6, d_rows=6, weights=True, activation="relu", bias="column")
+
+
 def text():
-    cases = [*plain_cases(), *grouped_cases()]
+    cases = [*plain_cases(), *scaled_cases(), *grouped_cases(), *form_cases()]
     names = [case["name"] for case in cases]
     assert len(set(names)) == len(names), "two cases have one name"
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
-    return f'{{"format":1,"cases":[\n{lines}\n]}}\n', len(cases)
+    return f'{{"format":{FORMAT},"cases":[\n{lines}\n]}}\n', len(cases)
 
 
 def main():

@@ -68,12 +68,12 @@ struct Group {
   }
 };
 
-void check_bytes(const Group& group, const json& j) {
+void check_bytes(const Operand& d, const json& j) {
   const auto want = bytes(j.at("d").at("data"));
-  REQUIRE(group.d.buffer.size() == want.size());
+  REQUIRE(d.buffer.size() == want.size());
   std::size_t at = 0;
-  while (at < want.size() && group.d.buffer[at] == want[at]) ++at;
-  CAPTURE(group.m, group.n, group.k, at);
+  while (at < want.size() && d.buffer[at] == want[at]) ++at;
+  CAPTURE(at);
   CHECK(at == want.size());
 }
 
@@ -84,14 +84,21 @@ ggemm_epilogue_desc epilogue(const json& j, const json* group) {
   e.activation_p0 = j.at("p0");
   e.activation_p1 = j.at("p1");
   e.bias = static_cast<ggemm_bias>(number(j.at("bias"), {"none", "column", "row"}));
+  e.gate = static_cast<ggemm_gate>(number(j.at("gate"), {"none", "halves", "interleaved"}));
   if (e.bias && group) e.bias_dtype = dtype(group->at("bias_vector").at("dtype"));
   return e;
 }
 
-ggemm_compute compute(const json& j) { return static_cast<ggemm_compute>(number(j.at("compute"), {"default", "tf32"})); }
+ggemm_compute compute(const json& j) { return static_cast<ggemm_compute>(number(j.at("compute"), {"default", "tf32", "fp8_fast"})); }
+
+ggemm_scale_kind scale_kind(const json& j) {
+  return static_cast<ggemm_scale_kind>(number(j.at("kind"), {"tensor", "vector", "1x128", "128x128"}, GGEMM_SCALE_TENSOR));
+}
 
 // The element of a scalar; NULL where there is none.
 Operand scalar(const json& j) { return j.is_null() ? Operand() : Operand(j, "data"); }
+// What a case may leave out, or have as null.
+Operand optional(const json& j, const char* name) { return j.contains(name) ? scalar(j.at(name)) : Operand(); }
 
 void run_plain(ggemm_context* context, const json& j) {
   ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
@@ -108,10 +115,14 @@ void run_plain(ggemm_context* context, const json& j) {
   ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
   args.a = group.a.data, args.b = group.b.data, args.c = group.c.data, args.d = group.d.data, args.bias = group.bias.data;
   args.alpha = alpha.data, args.beta = beta.data;
+  const Operand scale_a = optional(j, "scale_a"), scale_b = optional(j, "scale_b");
+  if (scale_a.data) desc.scale_a = {scale_kind(j.at("scale_a")), 0, j.at("scale_a").at("row_stride"), j.at("scale_a").at("col_stride")};
+  if (scale_b.data) desc.scale_b = {scale_kind(j.at("scale_b")), 0, j.at("scale_b").at("row_stride"), j.at("scale_b").at("col_stride")};
+  args.scale_a = scale_a.data, args.scale_b = scale_b.data;
   const ggemm_status status = ggemm_gemm(context, &desc, &args, nullptr);
   INFO(ggemm_last_error());
   REQUIRE(status == GGEMM_OK);
-  check_bytes(group, j);
+  check_bytes(group.d, j);
 }
 
 // Numbers of all groups in one array of the width that the case asks for.
@@ -211,8 +222,70 @@ void run_grouped(ggemm_context* context, const json& j) {
   REQUIRE(status == GGEMM_OK);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     CAPTURE(g);
-    check_bytes(operands[g], groups[g]);
+    check_bytes(operands[g].d, groups[g]);
   }
+}
+
+// One matrix of all groups, or matrices at a distance.
+ggemm_grouped_matrix group_matrix(const json& j) {
+  ggemm_grouped_matrix out = GGEMM_GROUPED_MATRIX_INIT_;
+  out.dtype = dtype(j.at("dtype"));
+  out.row_stride = ggemm_const(j.at("row_stride")), out.col_stride = ggemm_const(j.at("col_stride"));
+  if (j.at("group_stride") != 0) out.group_stride = j.at("group_stride");
+  return out;
+}
+ggemm_grouped_scale group_scale(const json& j) {
+  ggemm_grouped_scale out = GGEMM_GROUPED_SCALE_INIT_;
+  out.kind = scale_kind(j);
+  out.row_stride = ggemm_const(j.at("row_stride")), out.col_stride = ggemm_const(j.at("col_stride"));
+  if (j.at("group_stride") != 0) out.group_stride = j.at("group_stride");
+  return out;
+}
+
+// int32 or int64 numbers, one behind the other.
+struct Column {
+  std::vector<unsigned char> numbers;
+  ggemm_source source = ggemm_const(0);
+
+  Column(const json& j, const char* name) {
+    if (j.at(name).is_null()) return;
+    numbers = bytes(j.at(name).at("data"));
+    source = number(j.at(name).at("dtype"), {"i32", "i64"}) ? ggemm_i64_at(numbers.data(), 8) : ggemm_i32_at(numbers.data(), 4);
+  }
+};
+
+void run_form(ggemm_context* context, const json& j, ggemm_grouped_form form) {
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.groups = j.at("groups"), desc.form = form, desc.checked = 1;
+  desc.m = ggemm_const(j.at("m")), desc.n = ggemm_const(j.at("n")), desc.k = ggemm_const(j.at("k"));
+  desc.a = group_matrix(j.at("a")), desc.b = group_matrix(j.at("b")), desc.d = group_matrix(j.at("d"));
+  if (!j.at("c").is_null()) desc.c = j.at("c") == "d" ? desc.d : group_matrix(j.at("c"));
+  desc.compute = compute(j), desc.epilogue = epilogue(j, &j);
+  const Column ends(j, "ends"), counts(j, "counts"), a_index(j, "a_index"), d_index(j, "d_index");
+  desc.ends = ends.source, desc.counts = counts.source;
+  desc.a_index = a_index.source, desc.a_rows = j.at("a_rows"), desc.d_index = d_index.source, desc.d_rows = j.at("d_rows");
+  desc.d_index_unique = j.at("d_index_unique").get<bool>();
+
+  const Operand a(j.at("a"), "data"), b(j.at("b"), "data"), d(j.at("d"), "before"), c = j.at("c").is_object() ? Operand(j.at("c"), "data") : Operand();
+  const Operand bias = optional(j, "bias_vector"), scale_a = optional(j, "scale_a"), scale_b = optional(j, "scale_b"), weights = optional(j, "row_weights");
+  const Operand alpha = scalar(j.at("alpha")), beta = scalar(j.at("beta"));
+  if (bias.data) desc.bias_group_stride = j.at("bias_vector").at("group_stride");
+  if (bias.data && desc.bias_group_stride == 0) desc.bias_group_stride = GGEMM_PACKED;  // one vector of all groups
+  if (scale_a.data) desc.scale_a = group_scale(j.at("scale_a"));
+  if (scale_b.data) desc.scale_b = group_scale(j.at("scale_b"));
+  desc.epilogue.scalars_on_device = alpha.data || beta.data;  // one of all groups, or one a group
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = a.data, args.b = b.data, args.c = j.at("c") == "d" ? d.data : c.data, args.d = d.data, args.bias = bias.data;
+  args.scale_a = scale_a.data, args.scale_b = scale_b.data, args.row_weights = weights.data, args.alpha = alpha.data, args.beta = beta.data;
+  const auto step = [&](const Operand& x) { return x.buffer.size() > sizeof(float) ? std::int64_t{sizeof(float)} : 0; };
+  args.alpha_byte_stride = step(alpha), args.beta_byte_stride = step(beta);
+  std::int32_t found[4];
+  args.status = found;
+  const ggemm_status status = ggemm_grouped_gemm(context, &desc, &args, nullptr);
+  INFO(ggemm_last_error());
+  REQUIRE(status == GGEMM_OK);
+  CHECK(found[0] == GGEMM_FAULT_NONE);
+  check_bytes(d, j);
 }
 
 json read_vectors() {
@@ -227,7 +300,7 @@ json read_vectors() {
 
 TEST_CASE("the host device gives the bits of the shared vectors", "[vectors]") {
   const json vectors = read_vectors();
-  REQUIRE(vectors.at("format") == 1);
+  REQUIRE(vectors.at("format") == 2);
   REQUIRE(vectors.at("cases").size() > 100);
   ggemm_context_options options = GGEMM_CONTEXT_OPTIONS_INIT;
   options.device = GGEMM_DEVICE_HOST;
@@ -237,7 +310,9 @@ TEST_CASE("the host device gives the bits of the shared vectors", "[vectors]") {
   const Context context(created);
   for (const json& j : vectors.at("cases")) {
     CAPTURE(j.at("name").get<std::string>());
-    if (number(j.at("form"), {"plain", "pointers"}) == 0) run_plain(context.get(), j);
-    else run_grouped(context.get(), j);
+    const int form = number(j.at("form"), {"pointers", "ragged_m", "ragged_k", "masked", "batch", "plain"}, GGEMM_GROUPS_POINTERS);
+    if (form > GGEMM_GROUPS_BATCH) run_plain(context.get(), j);
+    else if (form == GGEMM_GROUPS_POINTERS) run_grouped(context.get(), j);
+    else run_form(context.get(), j, static_cast<ggemm_grouped_form>(form));
   }
 }

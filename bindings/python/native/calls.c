@@ -7,12 +7,13 @@
 #include "arrays.h"
 #include "callbacks.h"
 
-enum { OPERANDS = 5, OUT = 4 };
+/* The operands of a call, in this order; a plain one has those up to SCALE_B. */
+enum { A, B, C, BIAS, OUT, SCALE_A, SCALE_B, ROW_WEIGHTS, STATUS, OPERANDS };
 static const char RUNNER[] = "ggemm.runner";
 
 typedef struct Runner {
   const ggemm_plan* plan;
-  int grouped;
+  int grouped, count;
   ggemm_dtype value_dtype;
   int has[OPERANDS];
   Array expected[OPERANDS];
@@ -35,7 +36,7 @@ PyObject* calls_signature(PyObject* arrays) {
   size_t length = 0;
   const Py_ssize_t count = PyTuple_Size(arrays);
   if (count < 0 || count > OPERANDS) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "at most five arrays");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "too many arrays");
     return NULL;
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -64,8 +65,9 @@ PyObject* calls_signature(PyObject* arrays) {
 static void runner_free(PyObject* capsule) { free(PyCapsule_GetPointer(capsule, RUNNER)); }
 
 PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype) {
-  if (!PyTuple_Check(arrays) || PyTuple_Size(arrays) != OPERANDS) {
-    PyErr_SetString(PyExc_TypeError, "a runner takes (a, b, c, bias, out)");
+  const Py_ssize_t count = PyTuple_Size(arrays);
+  if (count <= OUT || count > OPERANDS) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a runner takes (a, b, c, bias, out, scale_a, scale_b, row_weights, status) or the first of them");
     return NULL;
   }
   Runner* runner = calloc(1, sizeof *runner);
@@ -73,7 +75,8 @@ PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, gg
   runner->plan = plan;
   runner->grouped = grouped;
   runner->value_dtype = value_dtype;
-  for (int i = 0; i < OPERANDS; ++i) {
+  runner->count = (int)count;
+  for (int i = 0; i < runner->count; ++i) {
     PyObject* object = PyTuple_GetItem(arrays, i);
     if (object == Py_None) continue;
     Reading reading;
@@ -123,13 +126,13 @@ static int scalar(PyObject* object, ggemm_dtype dtype, Scalar* storage, const vo
 }
 
 /* The stream of the call; 0, or -1 with a Python error. */
-static int find_stream(PyObject* given, const Reading* readings, void** out) {
+static int find_stream(PyObject* given, const Reading* readings, int count, void** out) {
   *out = NULL;
   if (given != Py_None) {
     *out = PyLong_AsVoidPtr(given);
     return PyErr_Occurred() ? -1 : 0;
   }
-  for (int i = 0; i < OPERANDS; ++i) {
+  for (int i = 0; i < count; ++i) {
     if (!readings[i].object || readings[i].array.device == HOST) continue;
     const int found = arrays_stream(&readings[i], out);
     if (found) return found < 0 ? -1 : 0;
@@ -139,44 +142,50 @@ static int find_stream(PyObject* given, const Reading* readings, void** out) {
 
 static ggemm_status launch(const Runner* runner, const Reading* readings, const void* alpha, const void* beta, void* stream) {
   void* data[OPERANDS];
-  for (int i = 0; i < OPERANDS; ++i) data[i] = readings[i].array.data;
+  for (int i = 0; i < OPERANDS; ++i) data[i] = i < runner->count ? readings[i].array.data : NULL;
   ggemm_status status;
   PyThreadState* thread = PyEval_SaveThread();
   if (runner->grouped) {
     ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
-    args.a = data[0], args.b = data[1], args.c = data[2], args.bias = data[3], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
+    args.a = data[A], args.b = data[B], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
+    args.scale_a = data[SCALE_A], args.scale_b = data[SCALE_B], args.row_weights = data[ROW_WEIGHTS], args.status = data[STATUS];
     status = ggemm_plan_run_grouped(runner->plan, &args, stream);
   } else {
     ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
-    args.a = data[0], args.b = data[1], args.c = data[2], args.bias = data[3], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
+    args.a = data[A], args.b = data[B], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
+    args.scale_a = data[SCALE_A], args.scale_b = data[SCALE_B];
     status = ggemm_plan_run(runner->plan, &args, stream);
   }
   PyEval_RestoreThread(thread);
   return status;
 }
 
-PyObject* calls_run(PyObject* capsule, PyObject* a, PyObject* b, PyObject* c, PyObject* bias, PyObject* out, PyObject* alpha, PyObject* beta,
-                    PyObject* stream_object, int watch_grad) {
+PyObject* calls_run(PyObject* capsule, PyObject* arrays, PyObject* alpha, PyObject* beta, PyObject* stream_object, int watch_grad) {
   const Runner* runner = PyCapsule_GetPointer(capsule, RUNNER);
   if (!runner) return NULL;
-  PyObject* const objects[OPERANDS] = {a, b, c, bias, out};
+  if (PyTuple_Size(arrays) != runner->count) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "not as many arrays as the runner was made for");
+    return NULL;
+  }
+  const int refused_in = watch_grad ? ~FLAG_READ_ONLY : ~(FLAG_READ_ONLY | FLAG_NEEDS_GRAD);
   Reading readings[OPERANDS];
-  memset(readings, 0, sizeof readings);
+  memset(readings, 0, (size_t)runner->count * sizeof *readings);
   PyObject* result = NULL;
   int fits = 1;
-  for (int i = 0; i < OPERANDS && fits; ++i) {
-    const int given = objects[i] != Py_None;
-    if (given && arrays_read(objects[i], &readings[i])) goto done;
+  for (int i = 0; i < runner->count && fits; ++i) {
+    PyObject* object = PyTuple_GetItem(arrays, i);
+    const int given = object != Py_None;
+    if (given && arrays_read(object, &readings[i])) goto done;
     const Array* array = &readings[i].array;
     if (given != runner->has[i] || (given && !alike(array, &runner->expected[i]))) fits = 0;
-    if (array->flags & (i == OUT ? ~0 : watch_grad ? ~FLAG_READ_ONLY : ~(FLAG_READ_ONLY | FLAG_NEEDS_GRAD))) fits = 0;
+    if (array->flags & (i == OUT || i == STATUS ? ~0 : refused_in)) fits = 0;
   }
   if (fits) {
     Scalar storage[2];
     const void *alpha_at, *beta_at;
     void* stream;
     if (scalar(alpha, runner->value_dtype, &storage[0], &alpha_at) || scalar(beta, runner->value_dtype, &storage[1], &beta_at) ||
-        find_stream(stream_object, readings, &stream))
+        find_stream(stream_object, readings, runner->count, &stream))
       goto done;
     const ggemm_status status = launch(runner, readings, alpha_at, beta_at, stream);
     if (status != GGEMM_OK) {
@@ -186,7 +195,7 @@ PyObject* calls_run(PyObject* capsule, PyObject* a, PyObject* b, PyObject* c, Py
   }
   result = PyBool_FromLong(fits);
 done:
-  for (int i = 0; i < OPERANDS; ++i) arrays_release(&readings[i]);
+  for (int i = 0; i < runner->count; ++i) arrays_release(&readings[i]);
   return result;
 }
 

@@ -16,13 +16,13 @@ PyObject* calls_raise(ggemm_status status);
 /* Everything of a tuple of arrays (or None) that a description depends on, as bytes: type, dtype, device, shape, strides, flags. */
 PyObject* calls_signature(PyObject* arrays);
 
-/* A plan made ready: `arrays` is (a, b, c, bias, out) as the plan takes them, None for what it has not. value_dtype is that of alpha and beta. */
+/* A plan made ready: `arrays` is (a, b, c, bias, out, scale_a, scale_b), of groups also row_weights and status, as the plan takes them, None for what
+ * it has not. value_dtype is that of alpha and beta. */
 PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype);
-/* Runs it on arrays that are alike in everything but their memory, on `stream` (an address, or None for the current stream of the first operand whose
+/* Runs it on as many arrays, alike in everything but their memory, on `stream` (an address, or None for the current stream of the first operand whose
  * framework has one). alpha, beta: numbers or None. True when done; False if an operand differs from the plan's, or one needs grad and `watch_grad` is
  * set: then nothing has happened. */
-PyObject* calls_run(PyObject* runner, PyObject* a, PyObject* b, PyObject* c, PyObject* bias, PyObject* out, PyObject* alpha, PyObject* beta,
-                    PyObject* stream, int watch_grad);
+PyObject* calls_run(PyObject* runner, PyObject* arrays, PyObject* alpha, PyObject* beta, PyObject* stream, int watch_grad);
 /* The current stream of the first of the arrays whose framework has one, as an address; 0 if none has. */
 PyObject* calls_stream(PyObject* arrays);
 

@@ -166,6 +166,8 @@ WITH_DEFAULTS(ggemm_tile, GGEMM_TILE_INIT)
 %ignore GGEMM_EPILOGUE_INIT_;
 %ignore GGEMM_SOURCE_INIT_;
 %ignore GGEMM_GROUPED_MATRIX_INIT_;
+%ignore GGEMM_SCALE_INIT_;
+%ignore GGEMM_GROUPED_SCALE_INIT_;
 
 %nothread;
 %thread ggemm_context_create;
@@ -271,8 +273,7 @@ static PyObject* read_capsule(PyObject* capsule) {
 
 PyObject* calls_signature(PyObject* arrays);
 PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype);
-PyObject* calls_run(PyObject* runner, PyObject* a, PyObject* b, PyObject* c, PyObject* bias, PyObject* out, PyObject* alpha, PyObject* beta,
-                    PyObject* stream, int watch_grad);
+PyObject* calls_run(PyObject* runner, PyObject* arrays, PyObject* alpha, PyObject* beta, PyObject* stream, int watch_grad);
 PyObject* calls_stream(PyObject* arrays);
 %constant int FLAG_READ_ONLY = FLAG_READ_ONLY;
 %constant int FLAG_NEEDS_GRAD = FLAG_NEEDS_GRAD;

@@ -24,7 +24,7 @@ class Launch(ctypes.Structure):
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t))
 def parameter_sizes(_, kernel, sizes):
     """At least so many bytes, GemmParams or GroupedParams of kernels/params.cuh, are the one parameter of these kernels."""
-    sizes[0] = 544 if b"_grouped" in kernel else 184
+    sizes[0] = 864 if b"_grouped" in kernel else 232
     return 1
 
 
@@ -89,6 +89,7 @@ class ndarray:
         self.host = host
         self.shape, self.strides, self.dtype = host.shape, host.strides, host.dtype
         self.data = types.SimpleNamespace(ptr=host.ctypes.data, device_id=ordinal)
+        self.tolist = host.tolist
 
 
 ndarray.__module__ = "cupy"
@@ -156,6 +157,41 @@ grouped = ggemm.grouped_plan(operands[0], operands[1], out=operands[2], sizes=(s
 current.ptr = stream
 assert launches(lambda: grouped(operands[0], operands[1], out=operands[2])) == [stream]
 assert launches(lambda: grouped(operands[0], operands[1], out=operands[2], stream=0)) == [0]
+
+# Every form hands the arrays over as they are, on the current stream.
+current.ptr = stream
+device = lambda *shape, dtype=np.float32: ndarray(np.ones(shape, dtype))
+ends, index, weights = device(4, dtype=np.int32), device(16, dtype=np.int64), device(16)
+for p, q, out, options in [
+    (device(16, 32), device(4, 32, 48), device(16, 48), dict(ends=ends)),
+    (device(16, 32), device(4, 32, 48), device(9, 48), dict(ends=ends, a_index=index, d_index=index, d_index_unique=True, row_weights=weights)),
+    (device(4, 16, 32), device(32, 48), device(16, 48), dict(ends=ends)),
+    (device(16, 32), device(32, 48), device(4, 16, 48), dict(ends=ends)),
+    (device(4, 16, 32), device(4, 32, 48), device(4, 16, 48), dict()),
+    (device(4, 16, 32), device(4, 32, 48), device(4, 16, 48), dict(counts=ends)),
+    (device(4, 16, 32), device(4, 32, 48), device(4, 16, 24), dict(gate="halves", scale_a=device(4, 16, 1), scale_b=device(4))),
+    (device(4, 16, 32), device(4, 32, 48), device(4, 16, 48), dict(alpha=device(4), beta=device(1), c=device(4, 16, 48))),
+]:
+    arrays = [value for value in (p, q, out, *options.values()) if isinstance(value, ndarray)]
+    run = lambda: ggemm.grouped_matmul(p, q, out=out, **options)
+    check_no_copies(run, *(array.host for array in arrays))
+    assert launches(run) == [current.ptr], options
+    assert len(launches(lambda: ggemm.grouped_matmul(p, q, out=out, checked=device(4, dtype=np.int32), **options))) == 2, "a launch that looks at the numbers"
+    scalars = {name: options.pop(name) for name in ("alpha", "beta") if name in options}
+    form = ggemm.grouped_plan(p, q, out=out, device_scalars=bool(scalars), **options)
+    given = {name: options[name] for name in ("c", "scale_a", "scale_b", "row_weights") if name in options}
+    check_no_copies(lambda: form(p, q, out=out, **given, **scalars), *(array.host for array in arrays))
+# What the check finds is raised; kernels do nothing here, so it is what lies there already.
+rows, experts = device(16, 32), device(4, 32, 48)
+for found, message in (((0, 0, 0, 0), None), ((2, 1, 1, 0), "m of group 1: it ends before it begins"), ((7, 3, 4, 9), r"a_index[9], group 3: an index")):
+    cupy.empty = lambda shape, dtype: ndarray(np.resize(np.array(found), shape).astype(dtype))
+    try:
+        ggemm.grouped_matmul(rows, experts, ends=ends, checked=True)
+    except ggemm.ArgumentError as error:
+        assert message and str(error).startswith(message), error
+    else:
+        assert message is None
+current.ptr = 0
 
 # ------------------------------------------------------------------------------------------------------------- several devices
 for call, message in [

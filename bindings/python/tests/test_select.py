@@ -21,9 +21,9 @@ def test_configs():
         ggemm.Config.parse("sm80_oops")
     parsed = ggemm.Config.parse("sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8")
     assert (parsed.family, parsed.tile, parsed.warps, parsed.stages, parsed.raster) == ("sm80", (128, 256, 64), (2, 4), 3, 8)
-    assert (parsed.cluster, parsed.swapped) == ((0, 0), False)
+    assert (parsed.cluster, parsed.swapped) == ((0, 0, 0), False)
     parsed = ggemm.Config.parse("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r1")
-    assert (parsed.cluster, parsed.swapped) == ((1, 2), True)
+    assert (parsed.cluster, parsed.swapped) == ((1, 2, 1), True)
 
 
 def test_prepare():

@@ -66,6 +66,52 @@ def test_a_gradient_is_never_lost_silently():
     assert torch.equal(ggemm.matmul(a.detach(), b), a @ b)
 
 
+@device
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_forms_of_tensors(device, dtype):
+    x, w = integers(12, 16, dtype=dtype, device=device), integers(4, 16, 8, dtype=dtype, device=device)
+    ends = torch.tensor([3, 3, 10, 12], dtype=torch.int32, device=device)
+    owners = torch.tensor([0] * 3 + [2] * 7 + [3] * 2, device=device)
+    rows = torch.einsum("ik,ikn->in", x.double(), w.double()[owners])
+    assert torch.equal(ggemm.grouped_matmul(x, w, ends=ends).double(), rows)
+    index = torch.arange(11, -1, -1, device=device)
+    assert torch.equal(ggemm.grouped_matmul(x.flip(0).contiguous(), w, ends=ends, a_index=index).double(), rows)
+    back = torch.full((13, 8), 7, dtype=dtype, device=device)
+    ggemm.grouped_matmul(x, w, ends=ends, d_index=index, d_index_unique=True, row_weights=torch.full((12,), 2.0, device=device), out=back)
+    assert torch.equal(back[:12].double(), 2 * rows.flip(0)) and (back[12] == 7).all()
+    a, counts = integers(4, 6, 16, dtype=dtype, device=device), torch.tensor([6, 0, 2, 1], device=device)
+    out = torch.full((4, 6, 8), 7, dtype=dtype, device=device)
+    ggemm.grouped_matmul(a, w, counts=counts, out=out)
+    full = (a.double() @ w.double()).to(dtype)
+    for g, count in enumerate(counts.tolist()):
+        assert torch.equal(out[g, :count], full[g, :count]) and (out[g, count:] == 7).all()
+    scale_a, scale_b = torch.tensor([[[0.5]], [[1.0]], [[2.0]], [[4.0]]], device=device), torch.tensor(0.5, device=device)
+    assert torch.equal(ggemm.grouped_matmul(a, w, scale_a=scale_a, scale_b=scale_b).double(), full.double() * scale_a * scale_b)
+    pairs = ggemm.grouped_matmul(a, w, gate="halves", activation="relu")
+    assert torch.equal(pairs, (full[..., :4].relu().double() * full[..., 4:].double()).to(dtype))
+
+
+@device
+def test_checked_mode_of_tensors(device):
+    x, w, out = integers(12, 16, device=device), integers(4, 16, 8, device=device), torch.full((12, 8), 7.0, device=device)
+    ends = torch.tensor([3, 2, 10, 12], dtype=torch.int32, device=device)
+    with pytest.raises(ggemm.ArgumentError, match=r"ends\[1\] = 2|m of group 1: it ends before it begins"):
+        ggemm.grouped_matmul(x, w, ends=ends, out=out, checked=True)
+    assert (out == 7).all()
+    ends[1] = 3
+    plan = ggemm.grouped_plan(x, w, ends=ends, checked=True)
+    assert torch.equal(plan(x, w), ggemm.grouped_matmul(x, w, ends=ends, checked=True))
+    status = torch.full((4,), 9, dtype=torch.int32, device=device)
+    plan(x, w, out=out, status=status)
+    assert ggemm.Fault.read(status) is None and torch.equal(out, plan(x, w))
+    ends[3] = 13
+    if device == "cuda":
+        plan(x, w, out=out, status=status)  # nothing is waited for, and nothing is raised
+        assert ggemm.Fault.read(status) == ("end", 3, "m", 0)
+    with pytest.raises(ggemm.ArgumentError):
+        plan(x, w)
+
+
 def test_tensors_without_plain_memory_are_refused():
     a = torch.ones(3, 4)
     for b in (torch.empty(4, 5, device="meta"), torch.ones(4, 5).to_sparse()):
@@ -185,7 +231,7 @@ class TestCuda:
     def test_mixed_devices(self):
         with pytest.raises(ggemm.ArgumentError, match="b is on the CPU, a is on cuda:0"):
             ggemm.matmul(integers(3, 4, device="cuda"), integers(4, 5))
-        with pytest.raises(ggemm.ArgumentError, match="ends is on the CPU, a is on cuda:0"):
+        with pytest.raises(ggemm.ArgumentError, match="ends is on the CPU, the products are on cuda:0"):
             ggemm.grouped_matmul(integers(3, 4, device="cuda"), integers(1, 4, 5, device="cuda"), ends=torch.tensor([3]))
 
     def test_the_current_stream_is_taken(self):
@@ -212,7 +258,7 @@ class TestCuda:
             run()
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=stream):  # grouped calls need one on their stream before
             run()
         for ends in ([10, 20, 30, 64], [0, 1, 63, 64], [64, 64, 64, 64]):
             offs.copy_(torch.tensor(ends))

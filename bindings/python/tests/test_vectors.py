@@ -18,9 +18,9 @@ def vectors_file():
 
 
 VECTORS = json.loads(vectors_file().read_text())
-assert VECTORS["format"] == 1 and len(VECTORS["cases"]) > 100
+assert VECTORS["format"] == 2 and len(VECTORS["cases"]) > 100
 CONTEXT = ggemm.Context("cpu", cblas_path="", cache_dir="")
-FORMS = ("plain", "pointers")
+FORMS = ("plain", "pointers", "ragged_m", "ragged_k", "masked", "batch")
 ACTIVATIONS = {name: name for name in ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh")}
 
 
@@ -43,7 +43,7 @@ class Operand:
 
 def group(j):
     m, n, k = j["m"], j["n"], j["k"]
-    d = Operand(j["d"], m, n, "before")
+    d = Operand(j["d"], m, n if j.get("gate", "none") == "none" else n // 2, "before")
     c = d if j["c"] == "d" else Operand(j["c"], m, n) if j["c"] else None
     bias = np.frombuffer(bytes.fromhex(j["bias_vector"]["data"]), numpy_dtype(j["bias_vector"]["dtype"])) if j["bias_vector"] else None
     return Operand(j["a"], m, k), Operand(j["b"], k, n), c, bias, d
@@ -58,7 +58,24 @@ def settings(case):
     for field in ("alpha", "beta"):
         if case[field]:
             scalars[field] = np.frombuffer(bytes.fromhex(case[field]["data"]), numpy_dtype(case[field]["dtype"]))[0].item()
-    return dict(activation=activation, compute=case["compute"], context=CONTEXT, **scalars)
+    assert case["gate"] in ("none", "halves", "interleaved")
+    gate = None if case["gate"] == "none" else case["gate"]
+    return dict(activation=activation, compute=case["compute"], gate=gate, context=CONTEXT, **scalars)
+
+
+def scales(case, along):
+    """The scales of a plain case: (name, Scale)."""
+    found = {}
+    for name in ("scale_a", "scale_b"):
+        if name not in case:
+            continue
+        j = case[name]
+        deep = 1 if j["kind"] in ("tensor", "vector") else -(-case["k"] // 128)
+        size = {"tensor": 1, "128x128": -(-along[name] // 128)}.get(j["kind"], along[name])
+        found[name] = ggemm.Scale(Operand(j, *((size, deep) if name == "scale_a" else (deep, size))).view, j["kind"])
+    return found
+
+
 
 
 def same_bytes(d, j):
@@ -80,14 +97,15 @@ def test_plain(case):
     if bias is not None and case["bias"] == "row":
         bias = bias.reshape(-1, 1)
     options = {**settings(case), **beta_of(case, c)}
-    got = ggemm.matmul(a.view, b.view, c=c and c.view, bias=bias, out=d.view, **options)
+    scaled = scales(case, {"scale_a": case["m"], "scale_b": case["n"]})
+    got = ggemm.matmul(a.view, b.view, c=c and c.view, bias=bias, out=d.view, **scaled, **options)
     assert got is d.view
     same_bytes(d, case)
     # The same through a plan.
     a, b, c, _, d = group(case)
     scalars = {name: options.pop(name) for name in ("alpha", "beta") if name in options}
-    plan = ggemm.plan(a.view, b.view, c=c and c.view, bias=bias, out=d.view, **options)
-    plan(a.view, b.view, c=c and c.view, bias=bias, out=d.view, **scalars)
+    plan = ggemm.plan(a.view, b.view, c=c and c.view, bias=bias, out=d.view, **scaled, **options)
+    plan(a.view, b.view, c=c and c.view, bias=bias, out=d.view, **scaled, **scalars)
     same_bytes(d, case)
 
 
@@ -152,3 +170,88 @@ def test_lists(case):
     assert got is out
     for g, x in zip(groups, j):
         same_bytes(g[4], x)
+
+
+# --------------------------------------------------------------------------------------------------- one matrix, or many at a distance
+class InNumpy:
+    """Makes a case's operands; test_vectors_torch.py has the same for torch's memory."""
+
+    @staticmethod
+    def of_groups(j, groups, rows, cols, field="data"):
+        """(buffer, view): [rows, cols], or [groups, rows, cols]."""
+        dtype = numpy_dtype(j["dtype"])
+        buffer = np.frombuffer(bytearray.fromhex(j[field]), dtype)
+        shape, strides = (rows, cols), (j["row_stride"], j["col_stride"])
+        if j["group_stride"]:
+            shape, strides = (groups, *shape), (j["group_stride"], *strides)
+        if 0 in shape:
+            return buffer, np.empty(shape, dtype)
+        return buffer, np.ndarray(shape, dtype, buffer, j["offset"] * dtype.itemsize, [stride * dtype.itemsize for stride in strides])
+
+    @staticmethod
+    def vector(j):
+        return np.frombuffer(bytes.fromhex(j["data"]), {"i64": np.dtype(np.int64)}.get(j["dtype"]) or numpy_dtype(j["dtype"]))
+
+    @staticmethod
+    def bytes_of(buffer):
+        return buffer.view(np.uint8)
+
+    @staticmethod
+    def reset(buffer, digits):
+        buffer.view(np.uint8)[:] = np.frombuffer(bytes.fromhex(digits), np.uint8)
+
+
+def form_scales(case, make):
+    """As `scales`, of all groups; along what is ragged there is room for a partial block of each group."""
+    found, groups, form = {}, case["groups"], case["form"]
+    for name, along in (("scale_a", case["m"]), ("scale_b", case["n"])):
+        if name not in case:
+            continue
+        j = case[name]
+        if j["kind"] == "tensor":
+            found[name] = make.vector(j)
+            continue
+        room = lambda size, ragged: size // 128 + groups if ragged else -(-size // 128)
+        size = room(along, form == "ragged_m" and name == "scale_a") if j["kind"] == "128x128" else along
+        deep = 1 if j["kind"] == "vector" else room(case["k"], form == "ragged_k")
+        found[name] = ggemm.Scale(make.of_groups(j, groups, *((size, deep) if name == "scale_a" else (deep, size)))[1], j["kind"])
+    return found
+
+
+def run_form(case, make, context):
+    """Computes a case by the one-call form and by a plan, and compares all of D's buffer."""
+    groups, m, n, k = (case[name] for name in ("groups", "m", "n", "k"))
+    width = n if case["gate"] == "none" else n // 2
+    a, b = make.of_groups(case["a"], groups, case["a_rows"] or m, k)[1], make.of_groups(case["b"], groups, k, n)[1]
+    buffer, out = make.of_groups(case["d"], groups, case["d_rows"] or m, width, "before")
+    numbers = ("ends", "counts", "a_index", "d_index", "row_weights", "alpha", "beta")
+    options = {name: make.vector(case[name]) for name in numbers if case[name]}
+    options |= {**form_scales(case, make), "d_index_unique": case["d_index_unique"]}
+    if case["c"]:
+        options["c"] = out if case["c"] == "d" else make.of_groups(case["c"], groups, m, width)[1]
+    if case["bias_vector"]:
+        bias, rows = make.vector(case["bias_vector"]), (groups, -1) if case["bias_vector"]["group_stride"] else (-1,)
+        options["bias"] = bias.reshape(*rows, 1) if case["bias"] == "row" else bias.reshape(rows)
+    product = {name: value for name, value in settings(case).items() if name not in ("alpha", "beta")} | {"context": context}
+    wanted = np.frombuffer(bytes.fromhex(case["d"]["data"]), np.uint8)
+
+    def same():
+        wrong = np.flatnonzero(make.bytes_of(buffer) != wanted)
+        assert not wrong.size, f"{wrong.size} bytes differ, the first at {wrong[0]}"
+
+    assert ggemm.grouped_matmul(a, b, out=out, **options, **product) is out
+    same()
+    make.reset(buffer, case["d"]["before"])
+    scalars = {name: options.pop(name) for name in ("alpha", "beta") if name in options}
+    plan = ggemm.grouped_plan(a, b, out=out, device_scalars=bool(scalars), **options, **product)
+    given = {name: options[name] for name in ("c", "bias", "scale_a", "scale_b", "row_weights") if name in options}
+    assert plan(a, b, out=out, **given, **scalars) is out
+    same()
+
+
+WHOLE = [case for case in VECTORS["cases"] if case["form"] not in ("plain", "pointers")]
+
+
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: case["name"])
+def test_forms(case):
+    run_form(case, InNumpy, CONTEXT)

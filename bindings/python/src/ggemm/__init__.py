@@ -21,10 +21,12 @@ from ._arrays import read as _read
 from ._context import CacheEntry, Context, DeviceInfo, Finding, context, diagnose
 from ._errors import (ArgumentError, CancelledError, CompileError, DeviceError, Error, InternalError, LaunchError, NotPreparedError, OutOfMemoryError,
                       UnsupportedError, VersionError)
+from ._faults import Fault
 from ._grouped import GroupedPlan, grouped_matmul, grouped_plan, grouped_problem
 from ._groups import Pointers
 from ._plan import Plan, matmul, plan
 from ._problem import Problem, problem
+from ._scales import Scale
 from ._select import Config, TuneResult, TuneRow, configs, prepare, tune
 from ._tiles import Tile, Tiles, tiles
 
@@ -50,7 +52,7 @@ def convert(array: Any, dtype: Any) -> _np.ndarray[Any, Any]:
     return out
 
 
-__all__ = ["ArgumentError", "CacheEntry", "CancelledError", "CompileError", "Config", "Context", "DeviceError", "DeviceInfo", "Error", "Finding",
-           "GroupedPlan", "InternalError", "LaunchError", "Matrix", "NotPreparedError", "OutOfMemoryError", "Plan", "Pointers", "Problem", "Tile", "Tiles",
+__all__ = ["ArgumentError", "CacheEntry", "CancelledError", "CompileError", "Config", "Context", "DeviceError", "DeviceInfo", "Error", "Fault", "Finding",
+           "GroupedPlan", "InternalError", "LaunchError", "Matrix", "NotPreparedError", "OutOfMemoryError", "Plan", "Pointers", "Problem", "Scale", "Tile", "Tiles",
            "TuneResult", "TuneRow", "UnsupportedError", "VersionError", "configs", "context", "convert", "diagnose", "grouped_matmul", "grouped_plan",
            "grouped_problem", "has_feature", "matmul", "plan", "prepare", "problem", "tiles", "tune"]

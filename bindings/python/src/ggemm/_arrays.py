@@ -230,18 +230,19 @@ def framework(array: Any) -> str:
     return "other"
 
 
-def allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int) -> Callable[[], Any]:
-    """Makes new packed arrays of the library that `like` is of."""
+def allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int, zero: bool = False) -> Callable[[], Any]:
+    """Makes new packed arrays of the library that `like` is of; of zeros, or of anything."""
     kind = framework(like)
+    maker = "zeros" if zero else "empty"
     if kind == "torch":
         import torch
 
-        return functools.partial(torch.empty, shape, dtype=getattr(torch, LONG_NAMES[dtype]), device="cpu" if device == HOST else f"cuda:{device}")
+        return functools.partial(getattr(torch, maker), shape, dtype=getattr(torch, LONG_NAMES[dtype]), device="cpu" if device == HOST else f"cuda:{device}")
     if kind == "jax":
         import jax
 
         where = next(iter(like.devices()))
-        return lambda: JaxBuffer(jax.device_put(jax.numpy.empty(shape, NUMPY_DTYPES[dtype]), where))
+        return lambda: JaxBuffer(jax.device_put(getattr(jax.numpy, maker)(shape, NUMPY_DTYPES[dtype]), where))
     if device != HOST and kind != "cupy":
         raise ArgumentError(f"a new {type(like).__name__} cannot be made on {device_name(device)}: give out=")
     if dtype not in NUMPY_DTYPES:
@@ -251,10 +252,10 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int) -> Cal
 
         def empty() -> Any:
             with cupy.cuda.Device(device):
-                return cupy.empty(shape, NUMPY_DTYPES[dtype])
+                return getattr(cupy, maker)(shape, NUMPY_DTYPES[dtype])
 
         return empty
-    return functools.partial(np.empty, shape, NUMPY_DTYPES[dtype])
+    return functools.partial(getattr(np, maker), shape, NUMPY_DTYPES[dtype])
 
 
 def finished(out: Any) -> Any:
@@ -281,22 +282,6 @@ def integers(like: Any, values: list[int], device: int) -> Any:
         with cupy.cuda.Device(device):
             return cupy.array(values, np.int64)
     raise UnsupportedError(f"grouped products of {type(like).__name__} on {device_name(device)}: use torch or cupy arrays, or Pointers to device arrays")
-
-
-def indices(like: Any, count: int, device: int) -> Any:
-    """0, 1, ... count - 1 as int64 beside `like`, made where they are needed: no copy, so it may be captured."""
-    if device == HOST:
-        return np.arange(count, dtype=np.int64)
-    if framework(like) == "torch":
-        import torch
-
-        return torch.arange(count, dtype=torch.int64, device=f"cuda:{device}")
-    if framework(like) == "cupy":
-        import cupy
-
-        with cupy.cuda.Device(device):
-            return cupy.arange(count, dtype=np.int64)
-    return integers(like, [], device)  # says why not
 
 
 def stream_address(stream: Any) -> int | None:

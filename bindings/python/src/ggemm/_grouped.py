@@ -2,70 +2,104 @@
 """Grouped products: one call, and plans."""
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+
+import numpy as np
 
 from . import _native, native
-from ._arrays import HOST, I64, NAMES, NO_DATA, READ_ONLY, Matrix, finished, read, stream_address
+from ._arrays import HOST, I32, NAMES, NO_DATA, READ_ONLY, Array, allocator, finished, read, stream_address
 from ._context import Context
 from ._errors import ArgumentError
-from ._groups import Call, Pointers, describe
-from ._plan import _NUMBERS, PlanBase, number, scalar_address, watched
-from ._problem import Activation, Problem, Settings, scalar_dtype
+from ._faults import found_fault
+from ._forms import from_arrays
+from ._groups import Call, Operands, Pointers
+from ._lists import from_lists, from_pointers
+from ._plan import _NUMBERS, OPERANDS, PlanBase, like, number, scalar_address, watched
+from ._problem import Activation, Compute, Gate, Problem, Settings, scalar_dtype
+from ._scales import Scale, Scales, unwrapped
+
+_RUNNER = (*OPERANDS, "row_weights", "status")  # as calls_run takes them
 
 
-def grouped_problem(a: Any, b: Any, *, ends: Any = None, sizes: Any = None, c: Any = None, bias: Any = None, out: Any = None,
-                    activation: Activation = None, dtype: Any = None, compute: str | None = None, config: Any = None, tune_key: str | None = None,
-                    expected: tuple[int, int, int] | None = None, context: Context | None = None) -> Problem:
+def describe(o: Operands, settings: Settings, allocate: bool = True) -> tuple[Call, Problem]:
+    if isinstance(o.a, Pointers) and o.a.shape is None:
+        call = from_pointers(o, settings, allocate)
+    elif isinstance(o.a, (list, tuple)):
+        call = from_lists(o, settings, allocate)
+    else:
+        call = from_arrays(o, settings, allocate)
+    if o.expected is not None:
+        m, n, k = o.expected
+        call.desc.expected_m, call.desc.expected_n, call.desc.expected_k = (n, m, k) if call.flipped else (m, n, k)
+    return call, call.problem(settings)
+
+
+def grouped_problem(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
+                    d_index_unique: bool = False, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
+                    scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
+                    tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool | None = None,
+                    context: Context | None = None) -> Problem:
     """Describes a grouped product without computing it, for `prepare`, `configs` and `tune`. Arguments as of `grouped_matmul`. Raises ArgumentError."""
-    settings = Settings(activation, dtype, compute, config, tune_key, False, context)
-    return describe(a, b, c, bias, out, ends, sizes, expected, settings, allocate=False)[1]
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context)
+    operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, None, expected, checked)
+    return describe(operands, settings, allocate=False)[1]
 
 
-def grouped_matmul(a: Any, b: Any, *, ends: Any = None, sizes: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
-                   alpha: Any = None, beta: Any = None, out: Any = None, dtype: Any = None, compute: str | None = None, config: Any = None,
-                   tune_key: str | None = None, expected: tuple[int, int, int] | None = None, stream: Any = None, context: Context | None = None) -> Any:
-    """For every group D_g = act(alpha A_g B_g + beta C_g + bias_g), in one launch.
+def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
+                   d_index_unique: bool = False, row_weights: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
+                   gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None,
+                   dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
+                   expected: tuple[int, int, int] | None = None, checked: Any = None, stream: Any = None, context: Context | None = None) -> Any:
+    """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; what is not said here is as in `matmul`.
 
-    The groups are given in one of these ways; what is not m, n or k of a group is as in `matmul`.
+    The groups are given in one of these ways. All numbers of groups are arrays on the device, int32 or int64, which the host does not wait for.
 
-    - Lists: a[g] [m_g, k_g], b[g] [k_g, n_g], and lists of c, bias and out. Returns a list.
     - Rows by group, `ends` given: a [rows, k], b [groups, k, n]; group g is the rows from ends[g-1] to ends[g]. Returns [rows, n], where rows past
-      the last end are not written. `ends` is int32 or int64 [groups], on the device: the host does not wait for it. Equal ends are an empty group.
+      the last end are not written. Equal ends are an empty group.
     - Columns by group: a [groups, m, k], b [k, columns], `ends` along the columns. Returns [m, columns].
     - Parts of k by group: a [m, k], b [k, n], `ends` along k. Returns [groups, m, n]; D of an empty group is act(beta C + bias).
-    - A batch: a [groups, m, k], b [groups, k, n]. Returns [groups, m, n].
-    - Pointers: a, b, c, bias and out are `Pointers`; `sizes` is an int32 or int64 array [groups, 3] of m, n, k, or (m, n, k), each a number or an
-      array [groups]. All arrays are on the device and read when the product runs. Returns out.
+    - A batch: a [groups, m, k], b [groups, k, n]. Returns [groups, m, n]. With `counts`, of group g the first counts[g] rows only: masked.
+    - Lists: a[g] [m_g, k_g], b[g] [k_g, n_g], and lists of c, bias, scales and out. Returns a list.
+    - Pointers: a, b, c, bias and out are `Pointers`; `sizes` is an array [groups, 3] of m, n, k, or (m, n, k), each a number or an array [groups].
+      Returns out. Among arrays, operands with a dimension of groups may be Pointers with a shape.
 
-    bias of arrays: [n] for all groups, [groups, n], or [groups, m, 1] for one a row.
+    a_index, d_index (rows by group): row i of the groups' order is row a_index[i] of a; its result goes to row d_index[i] of the result, times
+      row_weights[i] (f32). Indices below 0 stand for a row of zeros, and for none. Rows that go to one row are added up (on the CPU only, so far, unless
+      d_index_unique says that there are none); a new result begins with zeros, and has as many rows as a.
+    bias: [n] for all groups, [groups, n], or one a row: [groups, m, 1], or [rows, 1] where rows go by group.
+    scale_a, scale_b: as in `matmul`, with the groups first where the operand has them; or [groups], one number a group. Along what is ragged there is one
+      matrix: a row of it (a column) for each of the operand's; blocks of group g begin at ends[g-1] // 128 + g, so it has size // 128 + groups of them. `Scale`
+      says the kind and, with aligned, that blocks lie as in one matrix.
+    alpha, beta: numbers; arrays of one element, or of one a group, on the device.
     expected: mean m, n and k of a group, which help the choice of a configuration and never change a result beyond rounding.
-    stream: as in `matmul`; but pointers to parts of arrays are computed on the framework's current stream, so only Pointers may go elsewhere.
+    checked: True: sizes, ends, counts, indices and pointers on the device are looked at before anything is computed; what is wrong raises ArgumentError,
+      and nothing is written. It waits for the device. On the CPU that is the default, and False does without. An int32 array [4] on the device receives what is
+      found instead (`Fault.read`), and nothing is waited for.
+    stream: as in `matmul`; but lists go to the device on the framework's current stream, so with them it must be that one.
 
-    Raises ArgumentError, UnsupportedError, CompileError, LaunchError, NotPreparedError. What lies in arrays on a GPU is not checked.
+    Raises ArgumentError, UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
-    return grouped_matmul_watched(a, b, ends=ends, sizes=sizes, c=c, bias=bias, activation=activation, alpha=alpha, beta=beta, out=out, dtype=dtype,
-                                  compute=compute, config=config, tune_key=tune_key, expected=expected, stream=stream, context=context, watch=True)
+    operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
+    return grouped_matmul_watched(operands, alpha, beta, Settings(activation, gate, dtype, compute, config, tune_key, False, context), stream, True)
 
 
-def grouped_matmul_watched(a: Any, b: Any, *, ends: Any = None, sizes: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
-                           alpha: Any = None, beta: Any = None, out: Any = None, dtype: Any = None, compute: str | None = None, config: Any = None,
-                           tune_key: str | None = None, expected: tuple[int, int, int] | None = None, stream: Any = None, context: Context | None = None,
-                           watch: bool) -> Any:
+def grouped_matmul_watched(o: Operands, alpha: Any, beta: Any, settings: Settings, stream: Any, watch: bool) -> Any:
     """grouped_matmul; watch=False for callers that record gradients themselves."""
     alpha, beta = number(alpha), number(beta)
     device_scalars = type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS
-    settings = Settings(activation, dtype, compute, config, tune_key, device_scalars, context)
-    call, problem = describe(a, b, c, bias, out, ends, sizes, expected, settings)
-    _run(call, problem, (a, b, c, bias, out), alpha, beta, stream, watch)
-    if isinstance(call.out, list) and out is None:
+    call, problem = describe(o, Settings(**{**vars(settings), "device_scalars": device_scalars}))
+    _run(call, problem, o, alpha, beta, stream, watch)
+    if isinstance(call.out, list) and o.out is None:
         return [finished(array) for array in call.out]
     return finished(call.out)
 
 
-def _each(operands: Sequence[Any]) -> list[tuple[str, Any]]:
+def _each(o: Operands, out: Any) -> list[tuple[str, Any]]:
     """All arrays of the call, with their names."""
     named: list[tuple[str, Any]] = []
-    for name, operand in zip(("a", "b", "c", "bias", "out"), operands):
+    operands = {"a": o.a, "b": o.b, "c": o.c, "bias": o.bias, "scale_a": unwrapped(o.scale_a), "scale_b": unwrapped(o.scale_b),
+                "row_weights": o.row_weights, "out": out}
+    for name, operand in operands.items():
         if isinstance(operand, (list, tuple)):
             named += [(f"{name}[{g}]", array) for g, array in enumerate(operand)]
         elif operand is not None and not isinstance(operand, Pointers):
@@ -73,66 +107,160 @@ def _each(operands: Sequence[Any]) -> list[tuple[str, Any]]:
     return named
 
 
-def _run(call: Call, problem: Problem, operands: Sequence[Any], alpha: Any, beta: Any, stream: Any, watch: bool) -> None:
-    for name, array in _each(operands):
+def _check_memory(o: Operands, out: Any, watch: bool) -> None:
+    for name, array in _each(o, out):
         parts = read(name, array)
         if parts.flags & NO_DATA:
             raise ArgumentError(f"{name} is a Matrix without memory")
         if name.startswith("out") and parts.flags & READ_ONLY:
             raise ArgumentError(f"{name} is read-only")
         watched({name: parts}, watch)
-    value_dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
+
+
+def _scalars(call: Call, args: Any, alpha: Any, beta: Any) -> list[Any]:
+    """Alpha and beta into the arguments; returns what keeps them."""
     if beta is None and "c" in call.dtypes:
         beta = 1
+    dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
     on_device = bool(call.desc.epilogue.scalars_on_device)
-    call.args.alpha, keep_alpha = scalar_address("alpha", alpha, value_dtype, on_device, call.device)
-    call.args.beta, keep_beta = scalar_address("beta", beta, value_dtype, on_device, call.device)
+    args.alpha, args.alpha_byte_stride, keep_alpha = scalar_address("alpha", alpha, dtype, on_device, call.device, call.groups)
+    args.beta, args.beta_byte_stride, keep_beta = scalar_address("beta", beta, dtype, on_device, call.device, call.groups)
+    return [keep_alpha, keep_beta]
+
+
+def _raise_fault(status: Any, call: Call) -> None:
+    """What checked mode found on a GPU; on the CPU the library has said it."""
+    if status is None or call.device == HOST:
+        return
+    fault = found_fault(finished(status), call.flipped)
+    if fault is not None:
+        raise ArgumentError(str(fault))
+
+
+def _run(call: Call, problem: Problem, o: Operands, alpha: Any, beta: Any, stream: Any, watch: bool) -> None:
+    _check_memory(o, call.out, watch)
+    keep = _scalars(call, call.args, alpha, beta)
     address = stream_address(stream)
     if call.device != HOST:
         current = _native.calls_stream((call.like,))
-        if address is not None and address != current and not isinstance(operands[0], Pointers):
-            raise ArgumentError("stream is not the current one: pointers are computed on the framework's current stream, so enter the stream instead")
+        if address is not None and address != current and isinstance(o.a, (list, tuple)):
+            raise ArgumentError("stream is not the current one: lists go to the device on the framework's current stream, so enter the stream instead")
         address = current if address is None else address
     native.grouped_gemm(problem.context._handle.pointer, call.desc, call.args, address)
-    del keep_alpha, keep_beta
+    del keep
+    _raise_fault(call.status, call)
 
 
 class GroupedPlan(PlanBase):
-    """A grouped product of `Pointers` bound to a configuration and its kernel: `plan(a, b, out=d)`. Made by `grouped_plan`."""
+    """A grouped product bound to a configuration and its kernel: `plan(a, b, out=d)`. Immutable and thread-safe. Made by `grouped_plan`."""
 
     def __init__(self, call: Call, problem: Problem) -> None:
         super().__init__(problem)
-        device = "cpu" if call.device == HOST else f"cuda:{call.device}"
-        addresses = Matrix((call.groups,), NAMES[I64], (1,), device)
-        expected = [addresses if name in call.dtypes else None for name in ("a", "b", "c", "bias", "out")]
         self._beta = 1 if "c" in call.dtypes else None
+        self._call = call
+        self._status = call.desc.checked == 1
+        expected = dict(call.arrays)
+        if self._status:
+            expected["status"] = Array(0, I32, call.device, 0, 1, (4,), (1,))
+        self._expected = expected
+        names = self._order()
         value_dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
-        self._runner = _native.calls_runner(self._handle, tuple(expected), 1, value_dtype)
-        self._groups = call.groups
+        self._runner = _native.calls_runner(self._handle, tuple(like(expected.get(name)) for name in names), 1, value_dtype)
 
-    def __call__(self, a: Any, b: Any, *, out: Any, c: Any = None, bias: Any = None, alpha: float | None = None, beta: float | None = None,
-                 stream: Any = None) -> Any:
-        """Runs the products on arrays of addresses, int64 [groups] on the device, or `Pointers`, of which only the addresses count. Returns out.
+    def _order(self) -> tuple[str, ...]:
+        """The operands in the order of the C interface."""
+        if not self._call.flipped:
+            return _RUNNER
+        return tuple({"a": "b", "b": "a", "scale_a": "scale_b", "scale_b": "scale_a"}.get(name, name) for name in _RUNNER)
 
-        Sizes and strides are read from the arrays that the plan was made with. Never compiles. Raises ArgumentError.
+    def __call__(self, a: Any, b: Any, *, out: Any = None, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, row_weights: Any = None,
+                 alpha: Any = None, beta: Any = None, status: Any = None, stream: Any = None) -> Any:
+        """Runs the products on arrays like those that the plan was made for; of `Pointers` only the addresses count. Returns out, or a new array.
+
+        Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan with checked=True, an int32
+        array [4] on the device that receives what is found, and nothing is raised; else as `checked=True` of `grouped_matmul`. Never compiles.
+        Raises ArgumentError.
         """
-        at_a, at_b, at_c, at_bias, at_out = (x.addresses if isinstance(x, Pointers) else x for x in (a, b, c, bias, out))
         beta = self._beta if beta is None else beta
-        if not _native.calls_run(self._runner, at_a, at_b, at_c, at_bias, at_out, number(alpha), number(beta), stream_address(stream), 1):
-            raise ArgumentError(f"a, b{', c' if self._beta else ''} and out must be int64 arrays of {self._groups} addresses on the plan's device, "
-                                "with bias as in the plan")
-        return out
+        target = self._new_out(a) if out is None else out
+        given = {"a": a, "b": b, "c": c, "bias": bias, "out": target, "scale_a": scale_a, "scale_b": scale_b, "row_weights": row_weights, "status": status}
+        arrays = {name: _memory(value) for name, value in given.items()}
+        own = None
+        if self._status and status is None:
+            own = arrays["status"] = self._new_status(arrays["a"])
+        alpha, beta = number(alpha), number(beta)
+        if self._call.desc.epilogue.scalars_on_device:
+            self._run_with_scalars(arrays, alpha, beta, stream)
+        elif type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
+            raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: grouped_plan(..., device_scalars=True)")
+        elif not _native.calls_run(self._runner, tuple(arrays[name] for name in self._order()), alpha, beta, stream_address(stream), 1):
+            self._explain_misfit(arrays)
+        _raise_fault(own, self._call)
+        return target if out is not None else finished(target)
+
+    def _new_out(self, a: Any) -> Any:
+        call, planned = self._call, self._expected["out"]
+        if isinstance(a, Pointers) or call.desc.d.pointers:
+            raise ArgumentError("out is missing: of Pointers there is no new one")
+        return allocator(a, planned.shape, planned.dtype, call.device, zero=call.desc.d_rows != 0)()
+
+    def _new_status(self, a: Any) -> Any:
+        return np.empty(4, np.int32) if self._call.device == HOST else allocator(a, (4,), I32, self._call.device)()
+
+    def _run_with_scalars(self, arrays: dict[str, Any], alpha: Any, beta: Any, stream: Any) -> None:
+        parts = self._explain_misfit(arrays, False)
+        args = native.grouped_args()
+        for name, array in parts.items():
+            setattr(args, self._call.field(name), array.data or None)
+        keep = _scalars(self._call, args, alpha, beta)
+        address = stream_address(stream)
+        if address is None:
+            address = _native.calls_stream(tuple(arrays.values()))
+        native.plan_run_grouped(self._handle, args, address)
+        del keep
+
+    def _explain_misfit(self, arrays: dict[str, Any], must: bool = True) -> dict[str, Array]:
+        """What of the arrays is not as the plan takes it; else what they are made of."""
+        parts = {name: read(name, array) for name, array in arrays.items() if array is not None}
+        watched(parts)
+        for name in parts.keys() ^ self._expected.keys():
+            raise ArgumentError(f"{name} is missing, but the plan was made with it" if name in self._expected else
+                                f"{name} is given, but the plan was made without it")
+        for name, array in parts.items():
+            plans = self._expected[name]
+            if array.flags & NO_DATA:
+                raise ArgumentError(f"{name} is a Matrix without memory")
+            if name in ("out", "status") and array.flags & READ_ONLY:
+                raise ArgumentError(f"{name} is read-only")
+            for what, has, wants in (("is", NAMES[array.dtype], NAMES[plans.dtype]), ("has shape", list(array.shape), list(plans.shape)),
+                                     ("has strides", list(array.strides), list(plans.strides)), ("is on device", array.device, plans.device)):
+                if has != wants:
+                    raise ArgumentError(f"{name} {what} {has}, the plan was made for {wants}")
+        if must:
+            raise ArgumentError("the arrays are not as the plan takes them")
+        return parts
 
 
-def grouped_plan(a: Pointers, b: Pointers, *, sizes: Any, out: Pointers, c: Pointers | None = None, bias: Pointers | None = None,
-                 activation: Activation = None, compute: str | None = None, config: Any = None, tune_key: str | None = None,
-                 expected: tuple[int, int, int] | None = None, context: Context | None = None) -> GroupedPlan:
-    """Binds a grouped product of `Pointers` to a configuration and its compiled kernel. Arguments as of `grouped_matmul`.
+def _memory(value: Any) -> Any:
+    """The array that is handed over: of Pointers their addresses."""
+    value = unwrapped(value) if isinstance(value, Scale) else value
+    return value.addresses if isinstance(value, Pointers) else value
 
-    The arrays of sizes and strides are looked at by every run, and the plan keeps them; addresses are given anew with each call. Capture a call in a
-    CUDA graph and change the arrays in place: a replay takes the new sizes. Raises ArgumentError, UnsupportedError, CompileError.
+
+def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
+                 d_index_unique: bool = False, row_weights: Any = None, out: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
+                 gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
+                 tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool = False, device_scalars: bool = False,
+                 context: Context | None = None) -> GroupedPlan:
+    """Binds a grouped product to a configuration and its compiled kernel: `p = grouped_plan(x, w, ends=ends); p(x, w, out=d)`.
+
+    Arguments as of `grouped_matmul`, but no lists; the arrays say how those of the calls will look. Numbers of groups (ends, counts, sizes, indices,
+    strides) are looked at by every run, and the plan keeps them; memory is given anew with each call. Capture a call in a CUDA graph and change the
+    arrays in place: a replay takes the new ones. device_scalars: alpha and beta of the calls are arrays on the device.
+    Raises ArgumentError, UnsupportedError, CompileError.
     """
-    if not isinstance(a, Pointers):
-        raise ArgumentError(f"a is a {type(a).__name__}: a grouped plan takes Pointers")
-    call, problem = describe(a, b, c, bias, out, None, sizes, expected, Settings(activation, None, compute, config, tune_key, False, context))
-    return GroupedPlan(call, problem)
+    if isinstance(a, (list, tuple)):
+        raise ArgumentError("a is a list: a grouped plan takes arrays, or Pointers")
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+    operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
+    return GroupedPlan(*describe(operands, settings, allocate=False))

@@ -14,7 +14,8 @@ from ._arrays import (HOST, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY,
                       packed_strides, read, read_all, stream_address)
 from ._context import Context, Handle
 from ._errors import ArgumentError
-from ._problem import Activation, PlainProblem, Problem, Settings, check_shape, same_device, sizes_of, strides_of
+from ._problem import Activation, Compute, Gate, PlainProblem, Problem, Settings, check_shape, output_columns, same_device, sizes_of, strides_of
+from ._scales import Scale, Scales, plain_scale, unwrapped
 
 _run = _native.calls_run
 _signature = _native.calls_signature
@@ -67,20 +68,32 @@ def watched(arrays: dict[str, Array], watch: bool = True) -> None:
             raise ArgumentError(f"{name} requires grad, which ggemm.matmul does not record: use ggemm.torch, torch.no_grad() or detach()")
 
 
-def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: int) -> tuple[int | None, Any]:
-    """The address of alpha or beta, and what keeps it."""
+def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: int, groups: int = 1) -> tuple[int | None, int, Any]:
+    """The address of alpha or beta, the bytes from one group's to the next one's (0: one for all), and what keeps it."""
     if value is None:
-        return None, None
+        return None, 0, None
     if on_device and type(value) in _NUMBERS:
         raise ArgumentError(f"{name} is a number, but the other of alpha and beta is an array: give both as arrays on {device_name(device)}")
     if not on_device:
         held = np.array([value], NUMPY_DTYPES[dtype])
-        return int(held.ctypes.data), held
+        return int(held.ctypes.data), 0, held
     array = read(name, value)
-    if array.device != device or array.dtype != dtype or any(size != 1 for size in array.shape):
+    one, each = all(size == 1 for size in array.shape), array.shape == (groups,)
+    if array.device != device or array.dtype != dtype or not (one or each):
+        wanted = "one element" if groups == 1 else f"one element, or {groups} (one a group),"
         raise ArgumentError(f"{name} is an array of {'x'.join(map(str, array.shape)) or 'one element'} on {device_name(array.device)}: it must have "
-                            f"one element of {NUMPY_DTYPES[dtype]} on {device_name(device)}")
-    return array.data, value
+                            f"{wanted} of {NUMPY_DTYPES[dtype]} on {device_name(device)}")
+    return array.data or None, 0 if one else array.strides[0] * NUMPY_DTYPES[dtype].itemsize, value
+
+
+OPERANDS = ("a", "b", "c", "bias", "out", "scale_a", "scale_b")  # as calls_run takes them
+
+
+def like(array: Array | None) -> Matrix | None:
+    """What calls_runner takes to know the arrays of its calls by."""
+    if array is None:
+        return None
+    return Matrix(array.shape, NAMES[array.dtype], array.strides, "cpu" if array.device == HOST else f"cuda:{array.device}")
 
 
 class Plan(PlanBase):
@@ -91,26 +104,20 @@ class Plan(PlanBase):
         p = self._plain = problem
         self._beta = 1 if "c" in p.operands else None
         self._scalar_arrays = p.settings.device_scalars
-        arrays = [self._expected(p.operands.get(name)) for name in ("a", "b", "c", "bias")]
         out = p.operands.get("out") or Array(0, p.dtype, p.device, 0, 2, p.shape, packed_strides(p.shape))
-        self._runner = _native.calls_runner(self._handle, (*arrays, self._expected(out)), 0, p.value_dtype)
+        expected = {**p.operands, "out": out}
+        self._runner = _native.calls_runner(self._handle, tuple(like(expected.get(name)) for name in OPERANDS), 0, p.value_dtype)
 
-    @staticmethod
-    def _expected(array: Array | None) -> Matrix | None:
-        if array is None:
-            return None
-        return Matrix(array.shape, NAMES[array.dtype], array.strides, "cpu" if array.device == HOST else f"cuda:{array.device}")
-
-    def __call__(self, a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, alpha: Any = None, beta: Any = None,
-                 stream: Any = None) -> Any:
-        """D = act(alpha A B + beta C + bias), as `matmul` would. Never compiles.
+    def __call__(self, a: Any, b: Any, *, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, out: Any = None, alpha: Any = None,
+                 beta: Any = None, stream: Any = None) -> Any:
+        """D = act(alpha scale A B + beta C + bias), as `matmul` would. Never compiles.
 
         Shapes: those of the plan; or, where all operands are packed row-major as the plan's are, any others that fit each other.
         Returns `out`, or a new array. Raises ArgumentError if an array is not as the plan takes it.
         """
-        return self._call(a, b, c, bias, out, alpha, beta, stream, 1)
+        return self._call(a, b, c, bias, out, unwrapped(scale_a), unwrapped(scale_b), alpha, beta, stream, 1)
 
-    def _call(self, a: Any, b: Any, c: Any, bias: Any, out: Any, alpha: Any, beta: Any, stream: Any, watch: int) -> Any:
+    def _call(self, a: Any, b: Any, c: Any, bias: Any, out: Any, scale_a: Any, scale_b: Any, alpha: Any, beta: Any, stream: Any, watch: int) -> Any:
         if beta is None:
             beta = self._beta
         if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
@@ -121,12 +128,13 @@ class Plan(PlanBase):
         if target is None:
             target = (self._plain.empty or allocator(a, self._plain.shape, self._plain.dtype, self._plain.device))()
         try:
-            done = not self._scalar_arrays and _run(self._runner, a, b, c, bias, target, alpha, beta, stream, watch)
+            done = not self._scalar_arrays and _run(self._runner, (a, b, c, bias, target, scale_a, scale_b), alpha, beta, stream, watch)
         except (ArgumentError, *UNREADABLE):
-            read_all(a=a, b=b, c=c, bias=bias, out=out)  # says which one it is, if it is one of them
+            read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=scale_a, scale_b=scale_b)  # says which one it is, if it is one of them
             raise
         if not done:
-            target = self._general(a, b, c, bias, out, target, alpha, beta, stream, watch)
+            arrays = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
+            target = self._general(arrays, target, alpha, beta, stream, watch)
         return target if out is not None else finished(target)
 
     def _numbers(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
@@ -135,35 +143,36 @@ class Plan(PlanBase):
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: plan(..., device_scalars=True)")
         return alpha, beta
 
-    def _general(self, a: Any, b: Any, c: Any, bias: Any, out: Any, target: Any, alpha: Any, beta: Any, stream: int | None, watch: int) -> Any:
+    def _general(self, arrays: dict[str, Any], target: Any, alpha: Any, beta: Any, stream: int | None, watch: int) -> Any:
         """A call that is not just like the plan: says what is wrong with it, or does it with its own sizes."""
         p = self._plain
-        given = read_all(a=a, b=b, c=c, bias=bias, out=out)
+        given = read_all(**arrays)
         watched(given, bool(watch))
         if same_device(given) != p.device:
             raise ArgumentError(f"a is on {device_name(given['a'].device)}, the plan is for {device_name(p.device)}")
         m, n, k = sizes_of(given["a"], given["b"])
-        if out is None:
-            if p.shape != (m, n):
-                target = allocator(a, (m, n), p.dtype, p.device)()
+        shape = (m, output_columns(n, p.settings.gate))
+        if arrays["out"] is None:
+            if p.shape != shape:
+                target = allocator(arrays["a"], shape, p.dtype, p.device)()
             given["out"] = read("out", target)
         for name in ("c", "out"):
             if name in given:
-                check_shape(name, given[name], (m, n), "D")
-        self._check_alike(given, m, n)
-        alpha_at, keep_alpha = scalar_address("alpha", alpha, p.value_dtype, self._scalar_arrays, p.device)
-        beta_at, keep_beta = scalar_address("beta", beta, p.value_dtype, self._scalar_arrays, p.device)
+                check_shape(name, given[name], shape, "D")
+        self._check_alike(given, m, n, k)
+        alpha_at, _, keep_alpha = scalar_address("alpha", alpha, p.value_dtype, self._scalar_arrays, p.device)
+        beta_at, _, keep_beta = scalar_address("beta", beta, p.value_dtype, self._scalar_arrays, p.device)
         args = native.gemm_args()
-        for field, name in (("a", "a"), ("b", "b"), ("c", "c"), ("d", "out"), ("bias", "bias")):
-            setattr(args, field, given[name].data if name in given else None)
+        for name in OPERANDS:
+            setattr(args, {"out": "d"}.get(name, name), given[name].data if name in given else None)
         args.alpha, args.beta, args.m, args.n, args.k = alpha_at, beta_at, m, n, k
         if stream is None:
-            stream = _native.calls_stream((a, b, c, bias, target))
+            stream = _native.calls_stream(tuple({**arrays, "out": target}.values()))
         native.plan_run(self._handle, args, stream)
         del keep_alpha, keep_beta
         return target
 
-    def _check_alike(self, given: dict[str, Array], m: int, n: int) -> None:
+    def _check_alike(self, given: dict[str, Array], m: int, n: int, k: int) -> None:
         """The arrays against what the plan was made for."""
         p = self._plain
         expected = {name: array for name, array in p.operands.items() if name != "out"}
@@ -184,6 +193,12 @@ class Plan(PlanBase):
                 if array.shape not in ((length,), (1, length), (length, 1)):
                     raise ArgumentError(f"bias is {'x'.join(map(str, array.shape))}, the plan needs {length} elements")
                 continue
+            if name in ("scale_a", "scale_b"):
+                planned = getattr(p._desc, name)
+                found = plain_scale(name, array, p.scale_kinds[name], m if name == "scale_a" else n, k)
+                if found != (planned.kind, planned.row_stride, planned.col_stride):
+                    raise ArgumentError(f"{name} has strides {array.strides} at {'x'.join(map(str, array.shape))}, or is of another kind than the plan's")
+                continue
             matrix = getattr(p._desc, {"out": "d"}.get(name, name))
             strides = strides_of(array.shape, array.strides)
             if strides != (matrix.row_stride, matrix.col_stride) and 0 not in array.shape:
@@ -191,23 +206,25 @@ class Plan(PlanBase):
                                     f"{plans.strides if plans else 'packed rows'} at {'x'.join(map(str, plans.shape if plans else p.shape))}")
 
 
-def plan(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, dtype: Any = None,
-         compute: str | None = None, config: Any = None, tune_key: str | None = None, device_scalars: bool = False,
-         context: Context | None = None) -> Plan:
-    """Binds D = act(alpha A B + beta C + bias) to a configuration and its compiled kernel: `p = plan(a, b); p(a, b, out=d)`.
+def plan(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None, scale_a: Scales = None,
+         scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
+         device_scalars: bool = False, context: Context | None = None) -> Plan:
+    """Binds D = act(alpha scale A B + beta C + bias) to a configuration and its compiled kernel: `p = plan(a, b); p(a, b, out=d)`.
 
     Arguments as of `matmul`; the arrays say how those of the calls will look, and may be `Matrix`, which has no memory.
     device_scalars: alpha and beta of the calls are arrays of one element on the device. Raises ArgumentError, UnsupportedError, CompileError.
     """
-    return Plan(PlainProblem(a, b, c, bias, out, Settings(activation, dtype, compute, config, tune_key, device_scalars, context)))
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+    return Plan(PlainProblem(a, b, c, bias, out, scale_a, scale_b, settings))
 
 
 _default_plans: dict[Any, Plan] = {}  # of all default contexts
 _PLANS_KEPT = 4096
 
 
-def _plan_for(key: Any, a: Any, b: Any, c: Any, bias: Any, out: Any, settings: Settings) -> Plan:
-    made = Plan(PlainProblem(a, b, c, bias, out, settings))
+def _plan_for(key: Any, problem: PlainProblem) -> Plan:
+    made = Plan(problem)
+    settings = problem.settings
     plans = _default_plans if settings.context is None else settings.context._plans
     if len(plans) >= _PLANS_KEPT:  # sizes that never repeat must not fill memory
         plans.clear()
@@ -215,38 +232,47 @@ def _plan_for(key: Any, a: Any, b: Any, c: Any, bias: Any, out: Any, settings: S
     return made
 
 
-def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activation = None, alpha: Any = None, beta: Any = None, out: Any = None,
-           dtype: Any = None, compute: str | None = None, config: Any = None, tune_key: str | None = None, stream: Any = None,
-           context: Context | None = None) -> Any:
-    """D = act(alpha A B + beta C + bias).
+def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activation = None, gate: Gate = None, scale_a: Scales = None,
+           scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None, dtype: Any = None, compute: Compute = None, config: Any = None,
+           tune_key: str | None = None, stream: Any = None, context: Context | None = None) -> Any:
+    """D = act(alpha scale A B + beta C + bias); with a gate D = act(x_gate) x_up, of pairs of columns of x = alpha scale A B + bias.
 
     a, b: [m, k] and [k, n], of any strides: numpy arrays run on the CPU, torch, cupy and jax arrays where they lie; nothing is copied.
     c: [m, n], added with the factor beta (1 if c is given). bias: [n] or [1, n], one a column, or [m, 1], one a row.
     activation: "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", or ("leaky_relu", slope), ("clamp", low, high).
+    gate: "halves" (columns j and j + n/2, gate first) or "interleaved" (2j and 2j + 1): D is [m, n/2]. No c then.
+    scale_a: f32, one number, [m] or [m, 1] (one a row), [m, ceil(k/128)] (one for each 128 of k of a row) or [ceil(m/128), ceil(k/128)] (one a square
+      block). scale_b: likewise one number, [n] or [1, n], [ceil(k/128), n] or [ceil(k/128), ceil(n/128)]. Any strides. `Scale` says the kind.
     alpha, beta: numbers; or arrays of one element on the device, read when the product runs (then no number beside them).
-    out: [m, n], written and returned; may be c. Else a new array of `dtype` (of a's, if b is alike; f32 if not; i32 for i8; bf16 for fp8).
-    compute: "tf32" to round f32 operands to tf32, "f32x3" for f32 accuracy on tensor cores. config: forces a configuration by name. tune_key: uses records tuned under this name only.
+    out: [m, n], written and returned; may be c. Else a new array of `dtype` (of a's, if b is alike; f32 if not; i32 for i8, f32 if scaled; bf16 for fp8).
+    compute: "tf32" to round f32 operands to tf32; "f32x3" for f32 accuracy on tensor cores; "fp8_fast" to sum fp8
+      products as fast as the GPU can, in fewer bits.
+    config: forces a configuration by name. tune_key: uses records tuned under this name only.
     stream: an address or a stream object; None: the current stream of torch or cupy, else the default stream.
     context: another than the device's default one.
 
     Raises ArgumentError for shapes, dtypes, devices and strides that do not fit; UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
-    return matmul_watched(a, b, c, bias, activation, alpha, beta, out, dtype, compute, config, tune_key, stream, context, 1)
+    return matmul_watched(a, b, c, bias, activation, gate, scale_a, scale_b, alpha, beta, out, dtype, compute, config, tune_key, stream, context, 1)
 
 
-def matmul_watched(a: Any, b: Any, c: Any, bias: Any, activation: Activation, alpha: Any, beta: Any, out: Any, dtype: Any, compute: str | None, config: Any,
-                   tune_key: str | None, stream: Any, context: Context | None, watch: int) -> Any:
+def matmul_watched(a: Any, b: Any, c: Any, bias: Any, activation: Activation, gate: Gate, scale_a: Scales, scale_b: Scales, alpha: Any, beta: Any, out: Any,
+                   dtype: Any, compute: Compute, config: Any, tune_key: str | None, stream: Any, context: Context | None, watch: int) -> Any:
     """matmul; watch=0 for callers that record gradients themselves."""
     device_scalars = False
     if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
         alpha, beta = number(alpha), number(beta)
         device_scalars = type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS
+    values_a, kind_a = (scale_a.values, scale_a.kind) if isinstance(scale_a, Scale) else (scale_a, None)
+    values_b, kind_b = (scale_b.values, scale_b.kind) if isinstance(scale_b, Scale) else (scale_b, None)
     try:
-        key = (_signature((a, b, c, bias, out)), activation, dtype, compute, config, tune_key, device_scalars)
+        signature = _signature((a, b, c, bias, out, values_a, values_b))
     except (ArgumentError, *UNREADABLE):
-        read_all(a=a, b=b, c=c, bias=bias, out=out)  # says which one it is
+        read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=values_a, scale_b=values_b)  # says which one it is
         raise
+    key = (signature, activation, gate, kind_a, kind_b, dtype, compute, config, tune_key, device_scalars)
     found = (_default_plans if context is None else context._plans).get(key)
     if found is None:
-        found = _plan_for(key, a, b, c, bias, out, Settings(activation, dtype, compute, config, tune_key, device_scalars, context))
-    return found._call(a, b, c, bias, out, alpha, beta, stream, watch)
+        settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+        found = _plan_for(key, PlainProblem(a, b, c, bias, out, scale_a, scale_b, settings))
+    return found._call(a, b, c, bias, out, values_a, values_b, alpha, beta, stream, watch)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 from . import native
 from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, allocator, device_name, dtype_number, packed_strides, read_all
 from ._context import Context, context_for
 from ._errors import ArgumentError
+from ._scales import Scale, Scales, plain_scale, unwrapped
 
 Activation = Union[str, "tuple[str, float]", "tuple[str, float, float]", None]
 PACKED = native.packed_stride()
@@ -25,7 +26,11 @@ _ACTIVATIONS: dict[str, tuple[int, int, tuple[float, ...]]] = {
     "tanh": (native.ACTIVATION_TANH, 0, ()),
     "clamp": (native.ACTIVATION_CLAMP, 2, ()),
 }
-_COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf32": native.COMPUTE_TF32, "f32x3": native.COMPUTE_F32_ACCURATE}
+Gate = Union[Literal["halves", "interleaved"], None]
+Compute = Union[Literal["default", "tf32", "f32x3", "fp8_fast"], None]
+_COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf32": native.COMPUTE_TF32,
+            "f32x3": native.COMPUTE_F32_ACCURATE, "fp8_fast": native.COMPUTE_FP8_FAST}
+_GATES = {None: native.GATE_NONE, "halves": native.GATE_HALVES, "interleaved": native.GATE_INTERLEAVED}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +38,9 @@ class Settings:
     """What a product has besides its arrays; hashable, so that it is a part of cache keys."""
 
     activation: Activation = None
+    gate: Gate = None
     dtype: Any = None
-    compute: str | None = None
+    compute: Compute = None
     config: Any = None
     tune_key: str | None = None
     device_scalars: bool = False
@@ -56,8 +62,11 @@ def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> N
         setattr(epilogue, field, float(value))
     epilogue.bias, epilogue.bias_dtype = bias_kind, bias_dtype
     epilogue.scalars_on_device = int(s.device_scalars)
+    if s.gate not in _GATES:
+        raise ArgumentError(f"gate={s.gate!r} is none of 'halves', 'interleaved'")
+    epilogue.gate = _GATES[s.gate]
     if s.compute not in _COMPUTE:
-        raise ArgumentError(f"compute={s.compute!r} is none of 'default', 'tf32'")
+        raise ArgumentError(f"compute={s.compute!r} is none of 'default', 'tf32', 'fp8_fast'")
     desc.compute = _COMPUTE[s.compute]
     if s.config is not None:
         desc.config = str(s.config)
@@ -65,8 +74,9 @@ def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> N
         desc.tune_key = str(s.tune_key)
 
 
-def output_dtype(a: int, b: int, given: Any, out: Array | None = None) -> int:
-    """D's dtype: out's or the one given, else that of the operands; f32 where they differ, i32 for i8, bf16 for fp8."""
+def output_dtype(a: int, b: int, given: Any, out: Array | None = None, in_f32: bool = False) -> int:
+    """D's dtype: out's or the one given, else that of the operands; f32 where they differ, i32 for i8 (f32 if `in_f32`: with scales or a gate), bf16 for
+    fp8."""
     if given is not None and out is not None and dtype_number(given) != out.dtype:
         raise ArgumentError(f"dtype={NAMES[dtype_number(given)]}, but out is {NAMES[out.dtype]}")
     if out is not None:
@@ -78,8 +88,13 @@ def output_dtype(a: int, b: int, given: Any, out: Array | None = None) -> int:
     if a in (E4M3, E5M2) and b in (E4M3, E5M2):
         return BF16
     if a == b:
-        return I32 if a == I8 else a
+        return a if a != I8 else F32 if in_f32 else I32
     return F32
+
+
+def output_columns(n: int, gate: Gate) -> int:
+    """D's columns, of B's."""
+    return n // 2 if gate else n
 
 
 def scalar_dtype(a: int, b: int, d: int) -> int:
@@ -165,15 +180,18 @@ class Problem:
 class PlainProblem(Problem):
     """A plain problem with what a plan needs to know: how the arrays look, and what a new D is."""
 
-    def __init__(self, a: Any, b: Any, c: Any, bias: Any, out: Any, settings: Settings) -> None:
-        given = read_all(a=a, b=b, c=c, bias=bias, out=out)
+    def __init__(self, a: Any, b: Any, c: Any, bias: Any, out: Any, scale_a: Scales, scale_b: Scales, settings: Settings) -> None:
+        scales = {"scale_a": unwrapped(scale_a), "scale_b": unwrapped(scale_b)}
+        given = read_all(a=a, b=b, c=c, bias=bias, out=out, **scales)
         device = same_device(given)
         check_element_types(given)
         m, n, k = sizes_of(given["a"], given["b"])
-        dtype = output_dtype(given["a"].dtype, given["b"].dtype, settings.dtype, given.get("out"))
+        scaled = scale_a is not None or scale_b is not None
+        dtype = output_dtype(given["a"].dtype, given["b"].dtype, settings.dtype, given.get("out"), scaled or settings.gate is not None)
+        shape = (m, output_columns(n, settings.gate))
         for name in ("c", "out"):
             if name in given:
-                check_shape(name, given[name], (m, n), "D")
+                check_shape(name, given[name], shape, "D")
         desc = native.gemm_desc()
         desc.m, desc.n, desc.k = m, n, k
         for name, field in (("a", desc.a), ("b", desc.b), ("c", desc.c), ("out", desc.d)):
@@ -182,21 +200,27 @@ class PlainProblem(Problem):
         desc.d.dtype = dtype
         biased = given.get("bias")
         apply_settings(desc, settings, biased.dtype if biased else 0, bias_kind([(biased, m, n)]) if biased else native.BIAS_NONE)
+        kinds = self.scale_kinds = {name: scale.kind if isinstance(scale, Scale) else None for name, scale in (("scale_a", scale_a), ("scale_b", scale_b))}
+        for name, size in (("scale_a", m), ("scale_b", n)):
+            if name in given:
+                field = getattr(desc, name)
+                field.kind, field.row_stride, field.col_stride = plain_scale(name, given[name], kinds[name], size, k)
         super().__init__(settings.context or context_for(device), desc, False, None)
         self.settings = settings
         self.device = device
-        self.shape = (m, n)
+        self.shape = shape
         self.dtype = dtype
         self.value_dtype = scalar_dtype(given["a"].dtype, given["b"].dtype, dtype)
         self.operands = given
         self.empty = allocator(a, self.shape, dtype, device) if out is None and not isinstance(a, Matrix) else None
 
 
-def problem(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, dtype: Any = None,
-            compute: str | None = None, config: Any = None, tune_key: str | None = None, context: Context | None = None) -> Problem:
-    """Describes D = act(alpha A B + beta C + bias) without computing it, for `prepare`, `configs` and `tune`.
+def problem(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
+            scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
+            context: Context | None = None) -> Problem:
+    """Describes D = act(alpha scale A B + beta C + bias) without computing it, for `prepare`, `configs` and `tune`.
 
     Arguments as of `matmul`; any array may be a `Matrix`, which has no memory. Raises ArgumentError.
     """
-    return PlainProblem(a, b, c, bias, out, Settings(activation, dtype, compute, config, tune_key, False, context))
+    return PlainProblem(a, b, c, bias, out, scale_a, scale_b, Settings(activation, gate, dtype, compute, config, tune_key, False, context))
 

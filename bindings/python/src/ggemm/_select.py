@@ -17,7 +17,7 @@ class Config(NamedTuple):
     warps: tuple[int, int]
     stages: int  #: slots of the shared-memory ring
     raster: int  #: rows of tiles that are walked together (Triton's GROUP_SIZE_M)
-    cluster: tuple[int, int]  #: CTAs of a cluster, down and across; (0, 0) in the families that form none
+    cluster: tuple[int, int, int]  #: CTAs of a cluster, down, across and along k (1 where none share a tile); zeros in the families that form none
     swapped: bool  #: the product is computed transposed
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Config(NamedTuple):
 
 
 def _config(c: Any) -> Config:
-    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n), bool(c.swapped))
+    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped))
 
 
 def configs(problem: Problem) -> list[Config]:

@@ -25,12 +25,12 @@ class Tile(NamedTuple):
 class Tiles(Sequence[Tile]):
     """The tiles of a product in the order of the programs that compute them: `tiles[pid]`, `len(tiles)`, iteration."""
 
-    def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, ...], raster: int, cluster: tuple[int, int], swapped: bool) -> None:
+    def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, ...], raster: int, cluster: tuple[int, ...], swapped: bool) -> None:
         self._grid = grid = native.tile_grid()
         self._sizes = []  # the grid points to them
         grid.tile_m, grid.tile_n = tile[:2]
         grid.raster = raster
-        grid.cluster_m, grid.cluster_n = cluster
+        grid.cluster_m, grid.cluster_n = cluster[:2]
         grid.swapped = swapped
         lengths = set()
         for name, sizes in (("m", m), ("n", n)):

@@ -15,8 +15,9 @@ from torch import Tensor
 from torch.library import custom_op
 
 from ._grouped import grouped_matmul_watched
+from ._groups import Operands
 from ._plan import matmul_watched
-from ._problem import Activation
+from ._problem import Activation, Settings
 
 _FROM_OUTPUT = ("relu", "leaky_relu", "sigmoid", "tanh", "clamp")  # whose derivative can be had from their output
 _NO_TYPE_CHANGE = (torch.int8, torch.float8_e4m3fn, torch.float8_e5m2)
@@ -40,7 +41,7 @@ def _output_dtype(a: Tensor, b: Tensor, dtype: torch.dtype | None) -> torch.dtyp
 def _matmul(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: str, p0: float, p1: float, alpha: float, compute: str,
             dtype: Optional[torch.dtype]) -> Tensor:
     name: Activation = (activation, p0) if activation == "leaky_relu" else (activation, p0, p1) if activation == "clamp" else activation
-    return matmul_watched(a, b, None, bias, name, alpha, None, None, dtype, compute, None, None, None, None, 0)
+    return matmul_watched(a, b, None, bias, name, None, None, None, alpha, None, None, dtype, compute, None, None, None, None, 0)
 
 
 @_matmul.register_fake
@@ -112,7 +113,7 @@ def _grouped_mm(a: Tensor, b: Tensor, offs: Optional[Tensor], bias: Optional[Ten
     out = None
     if zero_rest:  # what no group covers
         out = torch.zeros(_grouped_shape(a, b, offs), dtype=_output_dtype(a, b, dtype), device=a.device)
-    return grouped_matmul_watched(a, b, ends=offs, bias=bias, out=out, dtype=dtype, watch=False)
+    return grouped_matmul_watched(Operands(a, b, bias=bias, out=out, ends=offs), None, None, Settings(dtype=dtype), None, False)
 
 
 def _grouped_shape(a: Tensor, b: Tensor, offs: Tensor | None) -> tuple[int, ...]:

@@ -136,7 +136,7 @@ fn main() -> ExitCode {
                 DeviceSlice::from_raw_parts(b_at.as_ptr(), GROUPS),
             );
             let d = DeviceSlice::from_raw_parts(d_at.as_ptr(), GROUPS);
-            context.pointer_groups(black_box(&problem), a, b, d).launch().expect("products");
+            context.device_groups(black_box(&problem), a, b, d).launch().expect("products");
         }
     });
 

@@ -55,13 +55,13 @@ impl<M> Bias<'_, M> {
 }
 
 impl RawBias {
-    /// Refuses a vector that does not fit D.
-    pub(crate) fn check(&self, d: &RawMat) -> Result<()> {
+    /// Refuses a vector that does not fit the product of A and B.
+    pub(crate) fn check(&self, a: &RawMat, b: &RawMat) -> Result<()> {
         let (name, needed) =
-            if self.kind == sys::GGEMM_BIAS_PER_COLUMN { ("columns", d.cols) } else { ("rows", d.rows) };
+            if self.kind == sys::GGEMM_BIAS_PER_COLUMN { ("columns", b.cols) } else { ("rows", a.rows) };
         if self.len == needed {
             return Ok(());
         }
-        Err(Error::argument(format!("bias has {} elements, D has {needed} {name}", self.len)))
+        Err(Error::argument(format!("bias has {} elements, A B has {needed} {name}", self.len)))
     }
 }

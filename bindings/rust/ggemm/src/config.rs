@@ -37,8 +37,8 @@ pub struct Config {
     pub stages: i32,
     /// Rows of tiles that are walked together, for L2.
     pub raster: i32,
-    /// CTAs of a cluster, down and across; 0 in the families that form none.
-    pub cluster: (i32, i32),
+    /// CTAs of a cluster, down, across, and along k (1 where none share a tile); 0 in the families that form none.
+    pub cluster: (i32, i32, i32),
     /// Whether the product is computed transposed.
     pub swapped: bool,
 }
@@ -66,7 +66,7 @@ impl Config {
             warps: (raw.warps_m, raw.warps_n),
             stages: raw.stages,
             raster: raw.raster,
-            cluster: (raw.cluster_m, raw.cluster_n),
+            cluster: (raw.cluster_m, raw.cluster_n, raw.cluster_k),
             swapped: raw.swapped != 0,
         })
     }

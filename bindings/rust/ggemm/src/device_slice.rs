@@ -18,8 +18,8 @@ pub struct DeviceSlice<'a, T> {
 /// Device memory to write: an address and a length, for a time.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'a, T> {
-    data: *mut T,
-    len: usize,
+    pub(crate) data: *mut T,
+    pub(crate) len: usize,
     marker: PhantomData<&'a mut T>,
 }
 
@@ -92,6 +92,14 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     #[must_use]
     pub unsafe fn from_raw_parts(data: *mut T, len: usize) -> Self {
         Self { data, len, marker: PhantomData }
+    }
+}
+
+impl<'a, T> DeviceSliceMut<'a, T> {
+    /// The same memory for a grouped launch, which takes all its operands so and writes those that it says it does.
+    #[must_use]
+    pub fn as_const(self) -> DeviceSlice<'a, T> {
+        DeviceSlice { data: self.data, len: self.len, marker: PhantomData }
     }
 }
 

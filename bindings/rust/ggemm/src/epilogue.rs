@@ -72,6 +72,8 @@ pub enum Compute {
     Default,
     /// `f32` inputs rounded to tf32 (10 explicit mantissa bits), sums in `f32`, on tensor cores.
     Tf32,
+    /// fp8 products summed as fast as tensor cores can, which keep about 14 bits of a sum on compute capability 9.0.
+    Fp8Fast,
 }
 
 impl Compute {
@@ -80,7 +82,43 @@ impl Compute {
         match self {
             Self::Default => sys::GGEMM_COMPUTE_DEFAULT,
             Self::Tf32 => sys::GGEMM_COMPUTE_TF32,
+            Self::Fp8Fast => sys::GGEMM_COMPUTE_FP8_FAST,
         }
+    }
+}
+
+/// Gated pairs, as in SwiGLU (`Silu`) and GeGLU (`Gelu`): columns of the product come in pairs, and
+/// D = act(x_gate) x_up has half as many, where x = alpha scale A B + bias. There is no C then.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Gate {
+    /// No pairs.
+    #[default]
+    None,
+    /// D's column j is of columns j (gate) and j + n/2 (up).
+    Halves,
+    /// D's column j is of columns 2j (gate) and 2j + 1 (up).
+    Interleaved,
+}
+
+impl Gate {
+    #[inline]
+    pub(crate) fn raw(self) -> sys::ggemm_gate {
+        match self {
+            Self::None => sys::GGEMM_GATE_NONE,
+            Self::Halves => sys::GGEMM_GATE_HALVES,
+            Self::Interleaved => sys::GGEMM_GATE_INTERLEAVED,
+        }
+    }
+}
+
+/// D's columns, of B's.
+#[inline]
+pub(crate) fn output_cols(gate: sys::ggemm_gate, cols: usize) -> usize {
+    if gate == sys::GGEMM_GATE_NONE {
+        cols
+    } else {
+        cols / 2
     }
 }
 
@@ -90,6 +128,8 @@ pub(crate) enum Scalar {
     Value(f64),
     /// NULL for an empty slice.
     OnDevice(*const u8, DType),
+    /// One a group, and how many there are.
+    OfGroups(*const u8, DType, usize),
 }
 
 /// Alpha and beta of a call, to be handed over in the type that the problem computes its epilogue in.
@@ -113,6 +153,21 @@ impl Scalar {
     pub(crate) fn at<T: Element>(slice: DeviceSlice<'_, T>) -> Self {
         Self::OnDevice(if slice.len == 0 { ptr::null() } else { slice.data.cast() }, T::DTYPE)
     }
+
+    pub(crate) fn of_groups<T: Element>(slice: DeviceSlice<'_, T>) -> Self {
+        Self::OfGroups(slice.data.cast(), T::DTYPE, slice.len)
+    }
+
+    /// Bytes from one group's to the next one's; fewer than there are groups is an error.
+    pub(crate) fn byte_stride(self, name: &str, groups: usize) -> Result<i64> {
+        match self {
+            Self::OfGroups(_, _, len) if len < groups => {
+                Err(Error::argument(format!("{name} has {len} numbers, the problem {groups} groups")))
+            }
+            Self::OfGroups(_, dtype, _) => Ok(dtype.size() as i64),
+            _ => Ok(0),
+        }
+    }
 }
 
 impl Scalars {
@@ -127,7 +182,7 @@ impl Scalars {
     /// True if one is in device memory, where then both must be.
     #[inline]
     pub(crate) fn on_device(&self) -> bool {
-        matches!((self.alpha, self.beta), (Scalar::OnDevice(..), _) | (_, Scalar::OnDevice(..)))
+        !matches!((self.alpha, self.beta), (Scalar::Value(_), Scalar::Value(_)))
     }
 
     #[inline]
@@ -187,8 +242,8 @@ fn bind_one(
         Scalar::OnDevice(data, _) if data.is_null() => {
             Err(Error::argument(format!("{name} is an empty slice of device memory")))
         }
-        Scalar::OnDevice(data, given) if given == dtype => Ok(data.cast()),
-        Scalar::OnDevice(_, given) => {
+        Scalar::OnDevice(data, given) | Scalar::OfGroups(data, given, _) if given == dtype => Ok(data.cast()),
+        Scalar::OnDevice(_, given) | Scalar::OfGroups(_, given, _) => {
             Err(Error::argument(format!("{name} is {given} in device memory, this problem takes {dtype}")))
         }
     }

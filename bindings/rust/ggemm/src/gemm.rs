@@ -8,12 +8,13 @@ use ggemm_sys as sys;
 use crate::{
     bias::RawBias,
     config::Config,
-    epilogue::{Scalar, Scalars, Storage},
+    epilogue::{output_cols, Scalar, Scalars, Storage},
     error::check,
     matrix::RawMat,
     problem::{size, text_pointer, GemmProblem, Texts},
-    Activation, Bias, Compute, Context, DType, Device, DeviceSlice, Element, Error, Host, Mat, MatMut, Plan, Result,
-    Stream,
+    scale::{RawScale, Side},
+    Activation, Bias, Compute, Context, DType, Device, DeviceSlice, Element, Error, Gate, Host, Mat, MatMut, Plan,
+    Result, Scale, Stream,
 };
 
 /// The operands of one product.
@@ -24,12 +25,14 @@ pub(crate) struct Operands {
     pub(crate) c: Option<RawMat>,
     pub(crate) d: RawMat,
     pub(crate) bias: Option<RawBias>,
+    pub(crate) scale_a: Option<RawScale>,
+    pub(crate) scale_b: Option<RawScale>,
     pub(crate) scalars: Scalars,
 }
 
 impl Operands {
     pub(crate) fn new(a: RawMat, b: RawMat, d: RawMat) -> Self {
-        Self { a, b, c: None, d, bias: None, scalars: Scalars::DEFAULT }
+        Self { a, b, c: None, d, bias: None, scale_a: None, scale_b: None, scalars: Scalars::DEFAULT }
     }
 
     fn dtypes(&self) -> [DType; 3] {
@@ -38,9 +41,9 @@ impl Operands {
 
     /// Refuses operands that do not fit each other or their slices.
     #[inline]
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self, gate: sys::ggemm_gate) -> Result<()> {
         let Self { a, b, d, .. } = self;
-        if let Some(error) = shapes_differ(a, b, d) {
+        if let Some(error) = shapes_differ(a, b, d, gate) {
             return Err(Error::argument(error));
         }
         a.check("A")?;
@@ -51,7 +54,12 @@ impl Operands {
             c.check("C")?;
         }
         if let Some(bias) = &self.bias {
-            bias.check(d)?;
+            bias.check(a, b)?;
+        }
+        for (scale, side) in [(&self.scale_a, Side::A), (&self.scale_b, Side::B)] {
+            if let Some(scale) = scale {
+                scale.check(side, a, b)?;
+            }
         }
         Ok(())
     }
@@ -75,8 +83,10 @@ impl Operands {
             alpha: scalars.alpha,
             beta: scalars.beta,
             m: size(self.d.rows),
-            n: size(self.d.cols),
+            n: size(self.b.cols),
             k: size(self.a.cols),
+            scale_a: self.scale_a.map_or(ptr::null(), |scale| scale.values.base().cast()),
+            scale_b: self.scale_b.map_or(ptr::null(), |scale| scale.values.base().cast()),
             ..sys::GGEMM_GEMM_ARGS_INIT
         };
         Ok((args, scalars.on_device))
@@ -85,16 +95,19 @@ impl Operands {
 
 /// A sentence about sizes that do not agree.
 #[inline]
-pub(crate) fn shapes_differ(a: &RawMat, b: &RawMat, d: &RawMat) -> Option<String> {
-    if a.cols == b.rows && a.rows == d.rows && b.cols == d.cols {
+pub(crate) fn shapes_differ(a: &RawMat, b: &RawMat, d: &RawMat, gate: sys::ggemm_gate) -> Option<String> {
+    let cols = output_cols(gate, b.cols);
+    if a.cols == b.rows && a.rows == d.rows && cols == d.cols {
         return None;
     }
     Some(if a.cols != b.rows {
         format!("k differs: A is {a} (k={}), B is {b} (k={})", a.cols, b.rows)
     } else if a.rows != d.rows {
         format!("m differs: A is {a} (m={}), D is {d} (m={})", a.rows, d.rows)
-    } else {
+    } else if gate == sys::GGEMM_GATE_NONE {
         format!("n differs: B is {b} (n={}), D is {d} (n={})", b.cols, d.cols)
+    } else {
+        format!("n differs: B is {b} (n={}, so {cols} pairs), D is {d}", b.cols)
     })
 }
 
@@ -135,6 +148,20 @@ macro_rules! operand_setters {
             self.operands.bias = Some(bias.raw);
             self
         }
+
+        /// What A is scaled by.
+        #[inline]
+        pub fn scale_a(mut self, scale: Scale<'a, M>) -> Self {
+            self.operands.scale_a = Some(scale.raw());
+            self
+        }
+
+        /// What B is scaled by.
+        #[inline]
+        pub fn scale_b(mut self, scale: Scale<'a, M>) -> Self {
+            self.operands.scale_b = Some(scale.raw());
+            self
+        }
     };
 }
 pub(crate) use operand_setters;
@@ -172,6 +199,7 @@ pub struct Gemm<'a, M = Host> {
     context: &'a Context,
     operands: Operands,
     activation: Activation,
+    gate: Gate,
     compute: Compute,
     config: Option<&'a CStr>,
     tune_key: Option<&'a CStr>,
@@ -207,6 +235,7 @@ impl Context {
             context: self,
             operands: Operands::new(a.raw, b.raw, d.raw),
             activation: Activation::None,
+            gate: Gate::None,
             compute: Compute::Default,
             config: None,
             tune_key: None,
@@ -223,6 +252,13 @@ impl<'a, M> Gemm<'a, M> {
     #[inline]
     pub fn activation(mut self, activation: Activation) -> Self {
         self.activation = activation;
+        self
+    }
+
+    /// Gated pairs: D has half as many columns as B.
+    #[inline]
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.gate = gate;
         self
     }
 
@@ -260,13 +296,13 @@ impl<'a, M> Gemm<'a, M> {
     /// # Errors
     /// As [`Context::plan`].
     pub fn plan(&self) -> Result<Plan> {
-        self.operands.check()?;
+        self.operands.check(self.gate.raw())?;
         self.context.plan(&self.problem())
     }
 
     #[inline]
     fn desc(&self, scalars_on_device: u32) -> sys::ggemm_gemm_desc {
-        let Operands { a, b, c, d, bias, .. } = &self.operands;
+        let Operands { a, b, c, d, bias, scale_a, scale_b, .. } = &self.operands;
         let c = match c {
             Some(c) => c.matrix(),
             None if self.operands.scalars.uses_c() => d.matrix(),
@@ -274,7 +310,7 @@ impl<'a, M> Gemm<'a, M> {
         };
         let mut desc = sys::ggemm_gemm_desc {
             m: size(d.rows),
-            n: size(d.cols),
+            n: size(b.cols),
             k: size(a.cols),
             a: a.matrix(),
             b: b.matrix(),
@@ -289,6 +325,13 @@ impl<'a, M> Gemm<'a, M> {
         if let Some(bias) = bias {
             (desc.epilogue.bias, desc.epilogue.bias_dtype) = (bias.kind, bias.dtype.raw());
         }
+        if let Some(scale) = scale_a {
+            desc.scale_a = scale.scale();
+        }
+        if let Some(scale) = scale_b {
+            desc.scale_b = scale.scale();
+        }
+        desc.epilogue.gate = self.gate.raw();
         desc.epilogue.scalars_on_device = scalars_on_device;
         desc
     }
@@ -297,7 +340,7 @@ impl<'a, M> Gemm<'a, M> {
     /// The operands are memory of the context's device, which other work leaves alone until this is done with it.
     #[inline]
     unsafe fn call(&self) -> Result<()> {
-        self.operands.check()?;
+        self.operands.check(self.gate.raw())?;
         let mut storage = [0; 2];
         let (args, on_device) = self.operands.args(&mut storage)?;
         let desc = self.desc(on_device);

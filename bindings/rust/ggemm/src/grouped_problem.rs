@@ -7,7 +7,7 @@ use ggemm_sys as sys;
 
 use crate::{
     problem::{common_setters, size, text_pointer, BiasKind, Texts},
-    Activation, Compute, Config, DType, Element,
+    Activation, Compute, Config, DType, Element, Gate, ScaleKind,
 };
 
 /// Where a number of each group comes from: a size or a stride, in elements.
@@ -57,6 +57,62 @@ impl Source {
     }
 }
 
+/// Where a group's matrix (its bias, its scales) is, counted from the group before.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum GroupStride {
+    /// One behind the other without gaps. Also what one matrix of all groups is, as a ragged form has them.
+    #[default]
+    Packed,
+    /// So many elements on; 0: all groups share it.
+    Elements(isize),
+    /// Anywhere: the operand is an array of one address a group, whatever the form.
+    Pointers,
+}
+
+impl GroupStride {
+    fn raw(self) -> (u32, i64) {
+        match self {
+            Self::Packed => (0, sys::GGEMM_PACKED),
+            Self::Elements(distance) => (0, distance as i64),
+            Self::Pointers => (1, sys::GGEMM_PACKED),
+        }
+    }
+}
+
+/// The scales of each group's A or B. Along what is ragged they are one matrix, in which each group has its own rows, or its
+/// own blocks: group g's first is `start / 128 + g` blocks on, so that there is room for a partial block of each.
+#[derive(Debug, Copy, Clone)]
+pub struct GroupScale(sys::ggemm_grouped_scale);
+
+// SAFETY: addresses, which only unsafe launches use.
+unsafe impl Send for GroupScale {}
+// SAFETY: as above.
+unsafe impl Sync for GroupScale {}
+
+impl GroupScale {
+    /// Packed row-major, one group's behind the other's.
+    #[must_use]
+    pub fn new(kind: ScaleKind) -> Self {
+        Self(sys::ggemm_grouped_scale { kind: kind.raw(), ..sys::GGEMM_GROUPED_DESC_INIT.scale_a })
+    }
+
+    /// Row and column stride, in elements. Fast: contiguous along A's rows, or B's columns.
+    #[must_use]
+    pub fn strides(mut self, row: Source, col: Source) -> Self {
+        (self.0.row_stride, self.0.col_stride) = (row.raw, col.raw);
+        self
+    }
+
+    /// Where each group's are. Of blocks along what is ragged, `Elements(0)` stands for groups that all begin at multiples
+    /// of 128, with no room between them.
+    #[must_use]
+    pub fn groups(mut self, stride: GroupStride) -> Self {
+        (self.0.pointers, self.0.group_stride) = stride.raw();
+        self
+    }
+}
+
 /// A grouped problem: for each group g, D_g = act(alpha A_g B_g + beta C_g + bias_g), in one launch that reads sizes,
 /// strides and addresses on the device.
 ///
@@ -86,7 +142,7 @@ unsafe impl Send for GroupedProblem {}
 // SAFETY: as above.
 unsafe impl Sync for GroupedProblem {}
 
-/// Setters of one source, or of a matrix's two strides.
+/// Setters of one source, of a matrix's two strides, or of where the groups' matrices are.
 macro_rules! source_setters {
     ($($name:ident: $doc:literal),*) => {$(
         #[doc = $doc]
@@ -101,6 +157,14 @@ macro_rules! source_setters {
         #[must_use]
         pub fn $name(mut self, row: Source, col: Source) -> Self {
             (self.desc.$matrix.row_stride, self.desc.$matrix.col_stride) = (row.raw, col.raw);
+            self
+        }
+    )*};
+    (groups $($name:ident = $matrix:ident: $doc:literal),*) => {$(
+        #[doc = $doc]
+        #[must_use]
+        pub fn $name(mut self, stride: GroupStride) -> Self {
+            (self.desc.$matrix.pointers, self.desc.$matrix.group_stride) = stride.raw();
             self
         }
     )*};
@@ -127,10 +191,121 @@ impl GroupedProblem {
         n: "Columns of B and D.",
         k: "Columns of A, rows of B."
     }
+    source_setters! { groups
+        a_groups = a: "Where each group's A is.",
+        b_groups = b: "Where each group's B is.",
+        c_groups = c: "Where each group's C is, after [`c`](GroupedProblem::c).",
+        d_groups = d: "Where each group's D is."
+    }
     source_setters! { strides
         a_strides = a: "Row and column stride of A. Unit strides as constants are fast: a kernel is compiled for them.",
         b_strides = b: "Row and column stride of B.",
         d_strides = d: "Row and column stride of D."
+    }
+
+    /// Rows sorted by group: A, C and D are one matrix each, of `m` rows in all, of which group g has those from the end of
+    /// group g - 1 (the first: 0) to `ends[g]`. m, n and k are constants.
+    ///
+    /// ```
+    /// use ggemm::{Context, DeviceSlice, GroupedProblem, Source};
+    ///
+    /// let (x, w, mut y) = ([1.0_f32, 2.0, 3.0], [10.0_f32, 100.0], [0.0_f32; 3]); // one column each, two groups
+    /// let ends = [1_i32, 3]; // on a GPU all of them are in its memory
+    /// let problem = GroupedProblem::new::<f32, f32, f32>(2)
+    ///     .ragged_m(Source::i32_at(ends.as_ptr(), 4))
+    ///     .m(Source::constant(3))
+    ///     .n(Source::constant(1))
+    ///     .k(Source::constant(1));
+    /// let context = Context::host()?;
+    /// // SAFETY: matrices of those sizes.
+    /// unsafe {
+    ///     let at = |data: *const f32, len| DeviceSlice::from_raw_parts(data, len);
+    ///     context.device_groups(&problem, at(x.as_ptr(), 3), at(w.as_ptr(), 2), at(y.as_mut_ptr(), 3)).launch()?;
+    /// }
+    /// assert_eq!(y, [10.0, 200.0, 300.0]);
+    /// # Ok::<(), ggemm::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ragged_m(self, ends: Source) -> Self {
+        self.ragged(sys::GGEMM_GROUPS_RAGGED_M, ends)
+    }
+
+    /// Weight gradients: A is one matrix `[m, k]` and B one `[k, n]`, of which group g has the columns and rows from the end of
+    /// group g - 1 to `ends[g]`; each group has a D. m, n and k are constants.
+    #[must_use]
+    pub fn ragged_k(self, ends: Source) -> Self {
+        self.ragged(sys::GGEMM_GROUPS_RAGGED_K, ends)
+    }
+
+    fn ragged(mut self, form: sys::ggemm_grouped_form, ends: Source) -> Self {
+        (self.desc.form, self.desc.ends) = (form, ends.raw);
+        self
+    }
+
+    /// Room for `m` rows in each group, of which `counts[g]` count. n and k are constants.
+    #[must_use]
+    pub fn masked(mut self, counts: Source) -> Self {
+        (self.desc.form, self.desc.counts) = (sys::GGEMM_GROUPS_MASKED, counts.raw);
+        self
+    }
+
+    /// Every matrix at a distance from the one before.
+    #[must_use]
+    pub fn batch(mut self) -> Self {
+        self.desc.form = sys::GGEMM_GROUPS_BATCH;
+        self
+    }
+
+    /// Where the groups' biases are; of a bias per row in a ragged m nothing but `Packed` makes sense.
+    #[must_use]
+    pub fn bias_groups(mut self, stride: GroupStride) -> Self {
+        (self.desc.bias_pointers, self.desc.bias_group_stride) = stride.raw();
+        self
+    }
+
+    /// In a ragged m: row i of the groups' order is row `index[i]` of A, which has so many rows. An index below 0 stands for a
+    /// row of zeros.
+    #[must_use]
+    pub fn a_index(mut self, index: Source, rows: usize) -> Self {
+        (self.desc.a_index, self.desc.a_rows) = (index.raw, size(rows));
+        self
+    }
+
+    /// In a ragged m: row i of the groups' order goes to row `index[i]` of D, which has so many rows, or nowhere if that is
+    /// below 0. Rows that go to one row are added up, on the host device only so far.
+    #[must_use]
+    pub fn d_index(mut self, index: Source, rows: usize) -> Self {
+        (self.desc.d_index, self.desc.d_rows) = (index.raw, size(rows));
+        self
+    }
+
+    /// No two rows go to one row of D, which is then stored at once.
+    #[must_use]
+    pub fn d_index_unique(mut self) -> Self {
+        self.desc.d_index_unique = 1;
+        self
+    }
+
+    /// How A is scaled.
+    #[must_use]
+    pub fn scale_a(mut self, scale: GroupScale) -> Self {
+        self.desc.scale_a = scale.0;
+        self
+    }
+
+    /// How B is scaled.
+    #[must_use]
+    pub fn scale_b(mut self, scale: GroupScale) -> Self {
+        self.desc.scale_b = scale.0;
+        self
+    }
+
+    /// Checked mode: the numbers and pointers of all groups are looked at before anything is computed; what is wrong is told by
+    /// the launch's [`status`](crate::DeviceGroups::status), and nothing is written then.
+    #[must_use]
+    pub fn checked(mut self) -> Self {
+        self.desc.checked = 1;
+        self
     }
 
     /// A C of its own. Without this C is D itself, should a call give a beta.
@@ -163,8 +338,8 @@ impl GroupedProblem {
         self.has_c
     }
 
-    pub(crate) fn has_bias(&self) -> bool {
-        self.desc.epilogue.bias != sys::GGEMM_BIAS_NONE
+    pub(crate) fn desc(&self) -> &sys::ggemm_grouped_desc {
+        &self.desc
     }
 
     /// The description with its texts, good as long as `self`.
@@ -172,7 +347,7 @@ impl GroupedProblem {
         let mut desc = self.desc;
         desc.config = text_pointer(self.texts.config.as_deref());
         desc.tune_key = text_pointer(self.texts.tune_key.as_deref());
-        if !self.has_c {
+        if !self.has_c && desc.epilogue.gate == sys::GGEMM_GATE_NONE {
             desc.c = desc.d;
         }
         desc

@@ -12,18 +12,20 @@ mod context;
 #[cfg(feature = "cudarc")]
 pub mod cudarc;
 mod device;
+mod device_groups;
 mod device_slice;
 mod element;
 mod epilogue;
 mod error;
+mod fault;
 mod gemm;
 mod grouped;
 mod grouped_problem;
 mod log;
 mod matrix;
 mod plan;
-mod pointer_groups;
 mod problem;
+mod scale;
 mod stream;
 mod tile;
 mod tune;
@@ -36,19 +38,21 @@ pub use cache::CacheEntry;
 pub use config::Config;
 pub use context::Context;
 pub use device::{DeviceAllocator, DeviceInfo, DeviceKind};
+pub use device_groups::{DeviceGroups, GroupItem, GroupMemory, GroupedPlan};
 pub use device_slice::{DeviceSlice, DeviceSliceMut};
 pub use element::{convert, DType, Element, E4M3, E5M2};
-pub use epilogue::{Activation, Compute};
+pub use epilogue::{Activation, Compute, Gate};
 pub use error::{Error, ErrorKind, Result};
+pub use fault::{Fault, FaultKind};
 pub use gemm::Gemm;
 pub use ggemm_sys as sys;
 pub use grouped::{Group, Grouped};
-pub use grouped_problem::{GroupedProblem, Source};
+pub use grouped_problem::{GroupScale, GroupStride, GroupedProblem, Source};
 pub use log::LogLevel;
 pub use matrix::{Device, Host, Mat, MatMut, Untyped};
 pub use plan::{Plan, PlanRun};
-pub use pointer_groups::{Address, GroupedPlan, PointerGroups};
 pub use problem::{BiasKind, GemmProblem, Layout, Problem};
+pub use scale::{Scale, ScaleKind};
 pub use stream::Stream;
 pub use tile::{Tile, TileGrid};
 pub use tune::{Prepare, Progress, Tune, TuneRow, Tuned};
@@ -60,8 +64,9 @@ pub fn version() -> &'static str {
     unsafe { CStr::from_ptr(sys::ggemm_version_string()) }.to_str().unwrap_or_default()
 }
 
-/// Whether this build of the library has a feature: `"host"`, `"cuda"`, `"plain"`, `"grouped"`, `"tune"`, `"prepare"`,
-/// `"tile-order"`, `"disk-cache"`, `"activations"`, `"bias"` so far.
+/// Whether this build of the library has a feature: `"host"`, `"cuda"`, `"plain"`, `"grouped"`, `"grouped-forms"`,
+/// `"row-index"`, `"checked"`, `"tune"`, `"prepare"`, `"tile-order"`, `"disk-cache"`, `"activations"`, `"bias"`, `"scales"`,
+/// `"gated-pairs"` so far.
 #[must_use]
 pub fn has_feature(name: &str) -> bool {
     let Ok(name) = CString::new(name) else { return false };

@@ -16,7 +16,8 @@ use crate::{
     error::check,
     gemm::{device_setters, operand_setters, Operands},
     problem::GemmProblem,
-    Bias, Context, Device, DeviceSlice, Element, Error, Host, Mat, MatMut, Result, Stream,
+    scale::{RawScale, Side},
+    Bias, Context, Device, DeviceSlice, Element, Error, Host, Mat, MatMut, Result, Scale, Stream,
 };
 
 /// A class of plain problems bound to a kernel: running it looks nothing up and never compiles. May be run from many
@@ -128,7 +129,7 @@ impl<'a, M> PlanRun<'a, M> {
     /// Refuses operands that the plan's kernel would read otherwise than they lie.
     #[inline]
     fn check_planned(&self) -> Result<()> {
-        let Operands { a, b, c, d, bias, .. } = &self.operands;
+        let Operands { a, b, c, d, bias, scale_a, scale_b, .. } = &self.operands;
         let desc = &self.plan.desc;
         a.check_planned(&desc.a, "A")?;
         b.check_planned(&desc.b, "B")?;
@@ -143,14 +144,15 @@ impl<'a, M> PlanRun<'a, M> {
         if planned != given {
             return Err(bias_differs(planned, given));
         }
-        Ok(())
+        RawScale::check_planned(scale_a.as_ref(), &desc.scale_a, Side::A)?;
+        RawScale::check_planned(scale_b.as_ref(), &desc.scale_b, Side::B)
     }
 
     /// # Safety
     /// As `Gemm::call`.
     #[inline]
     unsafe fn call(&self) -> Result<()> {
-        self.operands.check()?;
+        self.operands.check(self.plan.desc.epilogue.gate)?;
         self.check_planned()?;
         let mut storage = [0; 2];
         let (args, on_device) = self.operands.args(&mut storage)?;

@@ -8,7 +8,7 @@ use std::{
 
 use ggemm_sys as sys;
 
-use crate::{Activation, Compute, Config, DType, Element, GroupedProblem};
+use crate::{Activation, Compute, Config, DType, Element, Gate, GroupedProblem, ScaleKind};
 
 /// How a matrix of a [`GemmProblem`] lies in memory.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Default)]
@@ -35,6 +35,11 @@ impl Layout {
             Self::Strided { row, col } => (row as i64, col as i64),
         };
         sys::ggemm_matrix { dtype: dtype.raw(), reserved0: 0, row_stride, col_stride, reserved1: 0 }
+    }
+
+    fn scale(self, kind: ScaleKind, rows: usize) -> sys::ggemm_scale {
+        let sys::ggemm_matrix { row_stride, col_stride, .. } = self.matrix(DType::F32, rows);
+        sys::ggemm_scale { kind: kind.raw(), reserved0: 0, row_stride, col_stride }
     }
 }
 
@@ -79,6 +84,13 @@ macro_rules! common_setters {
         #[must_use]
         pub fn activation(mut self, activation: Activation) -> Self {
             activation.write_to(&mut self.desc.epilogue);
+            self
+        }
+
+        /// Gated pairs: D has half as many columns as B.
+        #[must_use]
+        pub fn gate(mut self, gate: Gate) -> Self {
+            self.desc.epilogue.gate = gate.raw();
             self
         }
 
@@ -208,6 +220,22 @@ impl GemmProblem {
         self
     }
 
+    /// How A is scaled, and how the scales lie in memory.
+    #[must_use]
+    pub fn scale_a(mut self, kind: ScaleKind, layout: Layout) -> Self {
+        let (rows, _) = kind.counts(self.desc.m as usize, self.desc.k as usize);
+        self.desc.scale_a = layout.scale(kind, rows);
+        self
+    }
+
+    /// How B is scaled, and how the scales lie in memory.
+    #[must_use]
+    pub fn scale_b(mut self, kind: ScaleKind, layout: Layout) -> Self {
+        let (_, rows) = kind.counts(self.desc.n as usize, self.desc.k as usize);
+        self.desc.scale_b = layout.scale(kind, rows);
+        self
+    }
+
     common_setters!();
 
     /// The description with its texts, good as long as `self`.
@@ -215,7 +243,7 @@ impl GemmProblem {
         let mut desc = self.desc;
         desc.config = text_pointer(self.texts.config.as_deref());
         desc.tune_key = text_pointer(self.texts.tune_key.as_deref());
-        if !self.has_c {
+        if !self.has_c && desc.epilogue.gate == sys::GGEMM_GATE_NONE {
             desc.c = desc.d;
         }
         desc

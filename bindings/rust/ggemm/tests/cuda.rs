@@ -16,7 +16,8 @@ use std::{
 use cudarc::driver::{result, sys::CUstream, CudaContext};
 use ggemm::{
     cudarc::{read, write},
-    Activation, Context, DeviceAllocator, DeviceKind, ErrorKind, GemmProblem, GroupedProblem, Mat, MatMut, Source,
+    Activation, Context, DeviceAllocator, DeviceKind, ErrorKind, Fault, FaultKind, GemmProblem, GroupScale,
+    GroupStride, GroupedProblem, Mat, MatMut, ScaleKind, Source,
 };
 use half::bf16;
 
@@ -116,12 +117,55 @@ fn groups_by_addresses() -> Outcome {
             .k(Source::i32_at(first.wrapping_add(2), 12))
             .b_strides(Source::constant(1), Source::constant(K as i64));
         let (a_at, b_at, d_at) = (read(&a_at, &stream), read(&b_at, &stream), read(&d_at, &stream));
-        let launch = context.pointer_groups(&problem, a_at.slice(), b_at.slice(), d_at.slice());
+        let launch = context.device_groups(&problem, a_at.slice(), b_at.slice(), d_at.slice());
         // SAFETY: addresses of rows of these matrices; the stream is waited for before anything goes.
         unsafe { launch.on(&stream).launch()? };
         stream.synchronize()?;
     }
     assert_eq!(stream.clone_dtoh(&d)?, expected(&host_a, &host_b, Activation::None));
+    Ok(())
+}
+
+/// The rows of one product, cut in three groups, of which one is empty; then ends that fall, in checked mode.
+#[test]
+fn rows_sorted_by_group() -> Outcome {
+    let Some(cuda) = gpu() else { return Ok(()) };
+    let stream = cuda.default_stream();
+    let (host_a, host_b) = (integers(M * K, 3), integers(N * K, 7));
+    let (a, b) = (stream.clone_htod(&host_a)?, stream.clone_htod(&host_b)?);
+    let mut d = stream.alloc_zeros::<f32>(M * N)?;
+    let (mut status, scale) = (stream.clone_htod(&[7_i32; 4])?, stream.clone_htod(&[0.5_f32])?);
+    let context = Context::builder().cudarc(&cuda).build()?;
+    for (ends, fault) in [([64_i32, 64, M as i32], None), ([64, 63, M as i32], Some(FaultKind::End))] {
+        let ends = stream.clone_htod(&ends)?;
+        {
+            let first = {
+                use cudarc::driver::DevicePtr;
+                ends.device_ptr(&stream).0 as *const i32
+            };
+            let problem = GroupedProblem::new::<bf16, bf16, f32>(3)
+                .ragged_m(Source::i32_at(first, 4))
+                .m(Source::constant(M as i64))
+                .n(Source::constant(N as i64))
+                .k(Source::constant(K as i64))
+                .b_strides(Source::constant(1), Source::constant(K as i64))
+                .b_groups(GroupStride::Elements(0))
+                .scale_a(GroupScale::new(ScaleKind::Tensor).groups(GroupStride::Elements(0)))
+                .activation(Activation::Relu)
+                .checked();
+            let (a, b, scale) = (read(&a, &stream), read(&b, &stream), read(&scale, &stream));
+            let (mut d, mut status) = (write(&mut d, &stream), write(&mut status, &stream));
+            let plan = context.plan_grouped(&problem)?;
+            let launch = plan.device_groups(a.slice(), b.slice(), d.slice().as_const());
+            // SAFETY: matrices of these sizes; the stream is waited for before anything goes.
+            unsafe { launch.alpha(2).scale_a(scale.slice()).status(status.slice()).on(&stream).launch()? };
+            stream.synchronize()?;
+        }
+        let found: [i32; 4] = stream.clone_dtoh(&status)?.try_into().expect("four numbers");
+        assert_eq!(Fault::read(found).map(|fault| fault.kind), fault);
+        // What was wrong has written nothing.
+        assert_eq!(stream.clone_dtoh(&d)?, expected(&host_a, &host_b, Activation::Relu));
+    }
     Ok(())
 }
 

@@ -125,10 +125,10 @@ fn groups_are_read_from_device_memory() {
         let problem = GroupedProblem::new::<f32, f32, f32>(3).m(size(0)).n(size(4)).k(size(8));
         let array = |address: usize| at::<u64>(address, 3);
         // SAFETY: arrays that nothing reads.
-        unsafe { context.pointer_groups(&problem, array(0x2000), array(0x2100), array(0x2200)).launch().unwrap() };
+        unsafe { context.device_groups(&problem, array(0x2000), array(0x2100), array(0x2200)).launch().unwrap() };
         let plan = context.plan_grouped(&problem).unwrap();
         // SAFETY: as above.
-        unsafe { plan.pointer_groups(array(0x2000), array(0x2100), array(0x2200)).alpha(2).launch().unwrap() };
+        unsafe { plan.device_groups(array(0x2000), array(0x2100), array(0x2200)).alpha(2).launch().unwrap() };
     });
 }
 

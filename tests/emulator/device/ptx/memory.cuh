@@ -48,6 +48,9 @@ GG_DEVICE void store_vector(void* p, Vector16 v) {
 
 GG_DEVICE int renewed(int x) { return x; }
 GG_DEVICE i64 renewed(i64 x) { return x; }
+template <class T>
+GG_DEVICE const T* renewed(const T* x) { return x; }
+GG_DEVICE void keep_order() {}
 
 GG_DEVICE u32 cluster_address(u32 shared, u32 cta) { return emulator::machine().map_to(shared, cta); }
 GG_DEVICE Vector16 load_cluster(u32 address) { return *static_cast<const Vector16*>(emulator::machine().shared_pointer(address, 16, 16, "ld.shared::cluster.v4")); }

@@ -2,6 +2,7 @@
 //! The whole interface on the host device: what it computes, refuses, reports and keeps alive.
 
 mod contexts;
+mod forms;
 mod products;
 
 use std::path::PathBuf;

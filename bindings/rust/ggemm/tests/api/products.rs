@@ -76,7 +76,7 @@ fn shapes_and_bounds_are_refused() {
     let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).c(Mat::row_major(&c, 1, 4)).beta(1).run());
     assert_eq!(text, "the shapes of C and D differ: C is 1x4, D is 2x2");
     let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).bias(Bias::per_row(&A)).run());
-    assert_eq!(text, "bias has 6 elements, D has 2 rows");
+    assert_eq!(text, "bias has 6 elements, A B has 2 rows");
     let text = refused(context.gemm(a, b, MatMut::strided(&mut d, 2, 2, 1, 1)).run());
     assert!(text.contains("d.row_stride=1"), "the library's own sentence: {text}");
     assert_eq!(d, [7.0; 4]);
@@ -187,7 +187,8 @@ fn groups_say_which_is_wrong() {
     );
     assert_eq!(
         text,
-        "group 1: the types of A, B, C, D and bias are f32 f64 f32 f32 none, in group 0 f32 f32 f32 f32 none"
+        "group 1: the types of A, B, C, D, bias and scales are f32 f64 f32 f32 none none none, in group 0 f32 f32 f32 f32 \
+         none none none"
     );
     context
         .grouped([
@@ -209,16 +210,16 @@ fn arrays_of_addresses_are_counted() {
     unsafe {
         let array = DeviceSlice::from_raw_parts(addresses.as_ptr(), 2);
         assert_eq!(
-            refused(context.pointer_groups(&problem, array, array, array).launch()),
-            "A has 2 addresses, the problem 3 groups"
+            refused(context.device_groups(&problem, array, array, array).launch()),
+            "A has 2 addresses, 3 are needed"
         );
         let problem = GroupedProblem::new::<f32, f32, f32>(2).bias(BiasKind::PerRow);
         assert_eq!(
-            refused(context.pointer_groups(&problem, array, array, array).launch()),
-            "no bias is given, the problem has a bias"
+            refused(context.device_groups(&problem, array, array, array).launch()),
+            "bias is missing, the problem has one"
         );
         let problem = GroupedProblem::new::<f32, f32, f32>(2).c(DType::F32, Source::PACKED, Source::PACKED);
-        let text = refused(context.pointer_groups(&problem, array, array, array).beta(1).launch());
+        let text = refused(context.device_groups(&problem, array, array, array).beta(1).launch());
         assert_eq!(text, "beta is given, and no C, of which the problem has its own");
     }
 }

@@ -4,16 +4,18 @@
 use std::{fmt::Debug, slice};
 
 use ggemm::{
-    Activation, Bias, Compute, DType, Device, DeviceSlice, DeviceSliceMut, Element, Mat, MatMut, Untyped, E4M3, E5M2,
+    Activation, Bias, Compute, DType, Device, DeviceSlice, DeviceSliceMut, Element, Gate, Mat, MatMut, Scale,
+    ScaleKind, Untyped, E4M3, E5M2,
 };
 use half::{bf16, f16};
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     pub format: u32,
-    pub cases: Vec<Case>,
+    pub cases: Vec<Value>,
 }
 
 #[derive(Deserialize, Clone)]
@@ -25,13 +27,17 @@ pub struct Case {
     pub p0: f64,
     pub p1: f64,
     pub bias: String,
+    pub gate: String,
     pub alpha: Option<Vector>,
     pub beta: Option<Vector>,
     pub sizes: Option<String>,
     pub strides: Option<String>,
-    pub groups: Option<Vec<Product>>,
-    #[serde(flatten)]
-    pub product: Option<Product>,
+}
+
+#[derive(Deserialize, Clone)]
+pub struct Scales {
+    pub scale_a: Option<Matrix>,
+    pub scale_b: Option<Matrix>,
 }
 
 #[derive(Deserialize, Clone)]
@@ -44,6 +50,8 @@ pub struct Product {
     pub c: Addend,
     pub d: Matrix,
     pub bias_vector: Option<Vector>,
+    #[serde(flatten)]
+    pub scales: Scales,
 }
 
 #[derive(Deserialize, Clone)]
@@ -57,10 +65,14 @@ pub enum Addend {
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
+    /// Of scales.
+    pub kind: Option<String>,
     pub dtype: String,
     pub offset: usize,
     pub row_stride: isize,
     pub col_stride: isize,
+    #[serde(default)]
+    pub group_stride: isize,
     pub data: String,
     pub before: Option<String>,
 }
@@ -70,6 +82,8 @@ pub struct Matrix {
 pub struct Vector {
     pub dtype: String,
     pub data: String,
+    #[serde(default)]
+    pub group_stride: isize,
 }
 
 /// Runs the expression with `$type` standing for the type of that name.
@@ -111,6 +125,58 @@ macro_rules! with_type {
             other => panic!("an unknown dtype: {other}"),
         }
     };
+}
+
+pub(crate) use with_type;
+
+pub fn gate(name: &str) -> Gate {
+    match name {
+        "none" => Gate::None,
+        "halves" => Gate::Halves,
+        "interleaved" => Gate::Interleaved,
+        other => panic!("an unknown gate: {other}"),
+    }
+}
+
+pub fn scale_kind(name: &str) -> ScaleKind {
+    match name {
+        "tensor" => ScaleKind::Tensor,
+        "vector" => ScaleKind::Vector,
+        "1x128" => ScaleKind::Block1x128,
+        "128x128" => ScaleKind::Block128x128,
+        other => panic!("an unknown kind of scale: {other}"),
+    }
+}
+
+/// Rows and columns of a matrix of scales, of A (B) with so many rows (columns).
+fn scale_shape(matrix: &Matrix, along: usize, k: usize, of_a: bool) -> (ScaleKind, usize, usize) {
+    let kind = scale_kind(matrix.kind.as_deref().expect("scales have a kind"));
+    let deep = k.div_ceil(128);
+    let (along, deep) = match kind {
+        ScaleKind::Tensor => (1, 1),
+        ScaleKind::Vector => (along, 1),
+        ScaleKind::Block1x128 => (along, deep),
+        _ => (along.div_ceil(128), deep),
+    };
+    if of_a {
+        (kind, along, deep)
+    } else {
+        (kind, deep, along)
+    }
+}
+
+pub fn host_scale<'a>(matrix: &Matrix, buffer: &'a Buffer, along: usize, k: usize, of_a: bool) -> Scale<'a> {
+    let (kind, rows, cols) = scale_shape(matrix, along, k, of_a);
+    let values = &buffer.elements::<f32>()[matrix.lowest(rows, cols)..];
+    Scale::new(kind, Mat::strided(values, rows, cols, matrix.row_stride, matrix.col_stride))
+}
+
+pub fn device_scale<'a>(matrix: &Matrix, buffer: &'a Buffer, along: usize, k: usize, of_a: bool) -> Scale<'a, Device> {
+    let (kind, rows, cols) = scale_shape(matrix, along, k, of_a);
+    let values = &buffer.elements::<f32>()[matrix.lowest(rows, cols)..];
+    // SAFETY: a slice; the host device's memory is this program's.
+    let values = unsafe { DeviceSlice::from_raw_parts(values.as_ptr(), values.len()) };
+    Scale::new(kind, values.strided(rows, cols, matrix.row_stride, matrix.col_stride))
 }
 
 pub fn dtype(name: &str) -> DType {
@@ -249,6 +315,7 @@ impl Case {
         match self.compute.as_str() {
             "default" => Compute::Default,
             "tf32" => Compute::Tf32,
+            "fp8_fast" => Compute::Fp8Fast,
             other => panic!("an unknown compute mode: {other}"),
         }
     }
@@ -266,6 +333,7 @@ pub struct Buffers {
     pub c: Option<Buffer>,
     pub d: Buffer,
     pub bias: Option<Buffer>,
+    pub scales: [Option<Buffer>; 2],
 }
 
 impl Product {
@@ -276,6 +344,7 @@ impl Product {
             c: self.c().map(|c| Buffer::new(&c.data)),
             d: Buffer::new(self.d.before.as_ref().expect("d has a before")),
             bias: self.bias_vector.as_ref().map(|bias| Buffer::new(&bias.data)),
+            scales: [&self.scales.scale_a, &self.scales.scale_b].map(|s| s.as_ref().map(|s| Buffer::new(&s.data))),
         }
     }
 
@@ -291,8 +360,19 @@ impl Product {
         }
     }
 
+    /// D's columns.
+    pub fn cols(&self, case: &Case) -> usize {
+        if case.gate == "none" {
+            self.n
+        } else {
+            self.n / 2
+        }
+    }
+}
+
+impl Matrix {
     pub fn check(&self, name: &str, way: impl Debug, d: &Buffer) {
-        let expected = Buffer::new(&self.d.data);
+        let expected = Buffer::new(&self.data);
         assert_eq!(d.len, expected.len, "{name}");
         let differs = d.bytes().iter().zip(expected.bytes()).position(|(given, expected)| given != expected);
         if let Some(byte) = differs {

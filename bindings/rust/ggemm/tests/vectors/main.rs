@@ -3,11 +3,13 @@
 #![cfg(feature = "half")]
 
 mod case;
+mod forms;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use case::{dtype, Buffers, Case, File, Matrix, Product};
-use ggemm::{BiasKind, Context, DeviceSlice, Gemm, Group, GroupedProblem, PlanRun, Source};
+use case::{device_scale, dtype, gate, host_scale, Buffers, Case, File, Matrix, Product};
+use forms::Form;
+use ggemm::{BiasKind, Context, DeviceSlice, Gemm, Group, GroupMemory, GroupedProblem, PlanRun, Source};
 
 #[derive(Debug, Copy, Clone)]
 enum Way {
@@ -19,7 +21,10 @@ enum Way {
 
 /// What calls and runs of plans take alike, in either memory.
 macro_rules! operands {
-    ($call:expr, $case:expr, $c:expr, $bias:expr) => {{
+    ($call:expr, $case:expr, $c:expr, $bias:expr) => {
+        operands!($call, $case, $c, $bias, None::<GroupMemory<'_>>, None::<GroupMemory<'_>>)
+    };
+    ($call:expr, $case:expr, $c:expr, $bias:expr, $scale_a:expr, $scale_b:expr) => {{
         let (alpha, beta) = $case.scalars();
         let mut call = $call.alpha(alpha).beta(beta);
         if let Some(c) = $c {
@@ -28,55 +33,77 @@ macro_rules! operands {
         if let Some(bias) = $bias {
             call = call.bias(bias);
         }
+        if let Some(scale) = $scale_a {
+            call = call.scale_a(scale);
+        }
+        if let Some(scale) = $scale_b {
+            call = call.scale_b(scale);
+        }
         call
     }};
 }
 
-fn run_plain(context: &Context, case: &Case, way: Way) -> ggemm::Result<()> {
-    let product = case.product.as_ref().expect("a plain case has a product");
+fn run_plain(context: &Context, case: &Case, product: &Product, way: Way) -> ggemm::Result<()> {
     let Product { m, n, k, .. } = *product;
-    let Buffers { a, b, c, mut d, bias } = product.buffers();
+    let cols = product.cols(case);
+    let Buffers { a, b, c, mut d, bias, scales: [scale_a, scale_b] } = product.buffers();
     let kind = case.bias.as_str();
     match way {
         Way::Run | Way::PlanRun => {
             let (a, b) = (product.a.host(&a, m, k), product.b.host(&b, k, n));
             let c = c.as_ref().map(|c| product.c().unwrap().host(c, m, n));
             let bias = bias.as_ref().map(|buffer| product.bias_vector.as_ref().unwrap().host(buffer, kind));
+            let scale_a = scale_a.as_ref().map(|s| host_scale(product.scales.scale_a.as_ref().unwrap(), s, m, k, true));
+            let scale_b =
+                scale_b.as_ref().map(|s| host_scale(product.scales.scale_b.as_ref().unwrap(), s, n, k, false));
             let plan = {
-                let call: Gemm<'_> = operands!(context.gemm(a, b, product.d.host_mut(&mut d, m, n)), case, c, bias);
-                let call = call.activation(case.activation()).compute(case.compute());
+                let call: Gemm<'_> =
+                    operands!(context.gemm(a, b, product.d.host_mut(&mut d, m, cols)), case, c, bias, scale_a, scale_b);
+                let call = call.activation(case.activation()).gate(gate(&case.gate)).compute(case.compute());
                 match way {
-                    Way::Run => return call.run().map(|()| product.check(&case.name, way, &d)),
+                    Way::Run => return call.run().map(|()| product.d.check(&case.name, way, &d)),
                     _ => call.plan()?,
                 }
             };
-            let run: PlanRun<'_> = operands!(plan.gemm(a, b, product.d.host_mut(&mut d, m, n)), case, c, bias);
+            let run: PlanRun<'_> =
+                operands!(plan.gemm(a, b, product.d.host_mut(&mut d, m, cols)), case, c, bias, scale_a, scale_b);
             run.run()?;
         }
         Way::Launch | Way::PlanLaunch => {
             let (a, b) = (product.a.device(&a, m, k), product.b.device(&b, k, n));
             let c = c.as_ref().map(|c| product.c().unwrap().device(c, m, n));
             let bias = bias.as_ref().map(|buffer| product.bias_vector.as_ref().unwrap().device(buffer, kind));
+            let scale_a =
+                scale_a.as_ref().map(|s| device_scale(product.scales.scale_a.as_ref().unwrap(), s, m, k, true));
+            let scale_b =
+                scale_b.as_ref().map(|s| device_scale(product.scales.scale_b.as_ref().unwrap(), s, n, k, false));
             let plan = {
-                let call = operands!(context.gemm(a, b, product.d.device_mut(&mut d, m, n)), case, c, bias);
-                let call = call.activation(case.activation()).compute(case.compute());
+                let call = operands!(
+                    context.gemm(a, b, product.d.device_mut(&mut d, m, cols)),
+                    case,
+                    c,
+                    bias,
+                    scale_a,
+                    scale_b
+                );
+                let call = call.activation(case.activation()).gate(gate(&case.gate)).compute(case.compute());
                 match way {
                     // SAFETY: the host device is done on return.
-                    Way::Launch => return unsafe { call.launch() }.map(|()| product.check(&case.name, way, &d)),
+                    Way::Launch => return unsafe { call.launch() }.map(|()| product.d.check(&case.name, way, &d)),
                     _ => call.plan()?,
                 }
             };
-            let run = operands!(plan.gemm(a, b, product.d.device_mut(&mut d, m, n)), case, c, bias);
+            let run =
+                operands!(plan.gemm(a, b, product.d.device_mut(&mut d, m, cols)), case, c, bias, scale_a, scale_b);
             // SAFETY: as above.
             unsafe { run.launch()? };
         }
     }
-    product.check(&case.name, way, &d);
+    product.d.check(&case.name, way, &d);
     Ok(())
 }
 
-fn run_list(context: &Context, case: &Case) -> ggemm::Result<()> {
-    let products = case.groups.as_ref().expect("a grouped case has groups");
+fn run_list(context: &Context, case: &Case, products: &[Product]) -> ggemm::Result<()> {
     let mut buffers: Vec<_> = products.iter().map(Product::buffers).collect();
     let groups = products.iter().zip(&mut buffers).map(|(product, buffers)| {
         let Product { m, n, k, .. } = *product;
@@ -94,7 +121,7 @@ fn run_list(context: &Context, case: &Case) -> ggemm::Result<()> {
     let call = context.grouped(groups).alpha(alpha).beta(beta);
     call.activation(case.activation()).compute(case.compute()).run()?;
     for (product, buffers) in products.iter().zip(&buffers) {
-        product.check(&case.name, "a list", &buffers.d);
+        product.d.check(&case.name, "a list", &buffers.d);
     }
     Ok(())
 }
@@ -116,14 +143,13 @@ fn sources<const N: usize>(how: &str, rows: &[[i64; N]], narrow: &mut Vec<[i32; 
     }
 }
 
-fn run_pointers(context: &Context, case: &Case, by_plan: bool) -> ggemm::Result<()> {
-    let products = case.groups.as_ref().expect("a grouped case has groups");
+fn run_pointers(context: &Context, case: &Case, products: &[Product], by_plan: bool) -> ggemm::Result<()> {
     let Some(first) = products.first() else {
         let problem = GroupedProblem::new::<f32, f32, f32>(0);
         // SAFETY: arrays of nothing.
         unsafe {
             let none = DeviceSlice::<u64>::from_raw_parts(std::ptr::null(), 0);
-            return context.pointer_groups(&problem, none, none, none).launch();
+            return context.device_groups(&problem, none, none, none).launch();
         }
     };
     let mut buffers: Vec<_> = products.iter().map(Product::buffers).collect();
@@ -178,42 +204,52 @@ fn run_pointers(context: &Context, case: &Case, by_plan: bool) -> ggemm::Result<
     let plan;
     let call = if by_plan {
         plan = context.plan_grouped(&problem)?;
-        plan.pointer_groups(array(&a), array(&b), array(&d))
+        plan.device_groups(array(&a), array(&b), array(&d))
     } else {
-        context.pointer_groups(&problem, array(&a), array(&b), array(&d))
+        context.device_groups(&problem, array(&a), array(&b), array(&d))
     };
     let call = operands!(call, case, c.as_deref().map(array), bias.as_deref().map(array));
     // SAFETY: addresses, sizes and strides are the case's; the host device is done on return.
     unsafe { call.launch()? };
     for (product, buffers) in products.iter().zip(&buffers) {
-        product.check(&case.name, if by_plan { "a plan of addresses" } else { "addresses" }, &buffers.d);
+        product.d.check(&case.name, if by_plan { "a plan of addresses" } else { "addresses" }, &buffers.d);
     }
     Ok(())
 }
 
 #[test]
 fn every_case_by_every_way() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/vectors/vectors.json");
+    let path = std::env::var_os("GGEMM_VECTORS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/vectors/vectors.json"),
+        PathBuf::from,
+    );
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file: File = serde_json::from_str(&text).unwrap();
-    assert_eq!(file.format, 1, "this reader knows format 1");
+    assert_eq!(file.format, 2, "this reader knows format 2");
     assert!(file.cases.len() > 50, "only {} cases", file.cases.len());
     // No CBLAS: its sums may be rounded otherwise.
     let context = Context::builder().host().cblas_path("").cache_dir("").build().unwrap();
-    for case in &file.cases {
+    for value in &file.cases {
+        let case: Case = serde_json::from_value(value.clone()).unwrap();
         let failed = |error| panic!("{}: {error}", case.name);
         match case.form.as_str() {
             "plain" => {
+                let product: Product = serde_json::from_value(value.clone()).unwrap();
                 for way in [Way::Run, Way::Launch, Way::PlanRun, Way::PlanLaunch] {
-                    run_plain(&context, case, way).unwrap_or_else(failed);
+                    run_plain(&context, &case, &product, way).unwrap_or_else(failed);
                 }
             }
             "pointers" => {
-                run_list(&context, case).unwrap_or_else(failed);
-                run_pointers(&context, case, false).unwrap_or_else(failed);
-                run_pointers(&context, case, true).unwrap_or_else(failed);
+                let products: Vec<Product> = serde_json::from_value(value["groups"].clone()).unwrap();
+                run_list(&context, &case, &products).unwrap_or_else(failed);
+                run_pointers(&context, &case, &products, false).unwrap_or_else(failed);
+                run_pointers(&context, &case, &products, true).unwrap_or_else(failed);
             }
-            other => panic!("{}: an unknown form: {other}", case.name),
+            _ => {
+                let form: Form = serde_json::from_value(value.clone()).unwrap();
+                form.run(&context, &case, false).unwrap_or_else(failed);
+                form.run(&context, &case, true).unwrap_or_else(failed);
+            }
         }
     }
 }
