@@ -65,6 +65,8 @@ ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
+ggemm_add_emulated_mutant("copied words are not moved into place" ${small} repack.cu "static_cast<u32>(8 * shift)" "0u")
+ggemm_add_emulated_mutant("terms are paired wrongly" sm90_f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 tile/terms.cuh "0x001102 >> 4 * product & 15" "0")
 ggemm_add_emulated_mutant("a slice's sums are added twice" ${sliced} epilogue/slices.cuh "u32 slice = 1" "u32 slice = 0")
 ggemm_add_emulated_mutant("the counter of slices is not 0 again" ${sliced} epilogue/slices.cuh "p.arrivals + cell, slices - 1" "p.arrivals + cell, slices")
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
