@@ -41,8 +41,8 @@ GG_DEVICE void copy_straight(const CopyParams& p, i64 line0, i64 byte0) {
       const i64 at = first_byte(w) - shift_of(l);
       const bool on = line0 + l < p.lines;
       const u32* const from = reinterpret_cast<const u32*>(line_at(l) + at);
-      low[l][w] = ptx::load_constant(from, on && at >= 0 && at + 4 <= bytes);
-      high[l][w] = ptx::load_constant(from + 1, on && shift_of(l) != 0 && at + 8 <= bytes);
+      low[l][w] = ptx::load_constant(from, on & (at >= 0) & (at + 4 <= bytes));  // && would be branches between the loads
+      high[l][w] = ptx::load_constant(from + 1, on & (shift_of(l) != 0) & (at + 8 <= bytes));
     }
 #pragma unroll
   for (int l = 0; l < LINES; ++l) {
@@ -65,19 +65,12 @@ union Chunk {
   Word elements[CHUNK];
 };
 
-// What may lie side by side in the source: of CHUNK lines the element at one place. Zeros where there is none.
-GG_DEVICE Chunk load_across(const CopyParams& p, i64 line, i64 at, bool aligned) {
-  Chunk out{};
-  if (at >= p.length || line >= p.lines) return out;
+// Of CHUNK lines from `line` on the element at one place, one by one.
+GG_DEVICE void load_across(const CopyParams& p, i64 line, i64 at, Chunk& out) {
   const Word* const from = static_cast<const Word*>(p.from) + at * p.element_stride + line * p.line_stride;
-  if (aligned && line + CHUNK <= p.lines) {
-    out.vector = ptx::load_vector(from);
-  } else {
 #pragma unroll
-    for (int e = 0; e < CHUNK; ++e)
-      if (line + e < p.lines) out.elements[e] = from[e * p.line_stride];
-  }
-  return out;
+  for (int e = 0; e < CHUNK; ++e)
+    if (line + e < p.lines) out.elements[e] = from[e * p.line_stride];
 }
 
 // PART such chunks, at following places, as words along the lines.
@@ -114,10 +107,19 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
   Chunk in[UNITS][PART];
   const auto group_of = [&](int unit) { return (unit * WARPS + warp) % (GROUPS / 8) * 8 + lane / 4; };
   const auto word_of = [&](int unit) { return (unit * WARPS + warp) / (GROUPS / 8) * 4 + lane % 4; };
+  const auto line_of = [&](int unit) { return line0 + group_of(unit) * CHUNK; };
+  const auto place_of = [&](int unit, int part) { return byte0 / SIZE + word_of(unit) * PART + part; };
+  // Lines side by side at once, without a branch, so that all loads are under way before the first is used; then what ends within a chunk, or lies otherwise.
 #pragma unroll
   for (int u = 0; u < UNITS; ++u)
 #pragma unroll
-    for (int r = 0; r < PART; ++r) in[u][r] = load_across(p, line0 + group_of(u) * CHUNK, byte0 / SIZE + word_of(u) * PART + r, aligned);
+    for (int r = 0; r < PART; ++r)
+      in[u][r].vector = ptx::load_constant(reinterpret_cast<const ptx::Vector16*>(static_cast<const Word*>(p.from) + place_of(u, r) * p.element_stride + line_of(u)), aligned & (place_of(u, r) < p.length) & (line_of(u) + CHUNK <= p.lines));
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u)
+#pragma unroll
+    for (int r = 0; r < PART; ++r)
+      if (place_of(u, r) < p.length && line_of(u) < p.lines && (!aligned || line_of(u) + CHUNK > p.lines)) load_across(p, line_of(u), place_of(u, r), in[u][r]);
 #pragma unroll
   for (int u = 0; u < UNITS; ++u) {
     u32 words[CHUNK];

@@ -55,7 +55,7 @@ struct Consumer {
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
     } else {
-      const u32 rank = ptx::cluster_rank();
+      const u32 rank = Mainloop::part_of_k();
       across += rank * Reduction::WN;
       Reduction reduction;
       if (reduction.run(mainloop, cta.slots, rank)) finish(reduction.sums);
@@ -76,7 +76,7 @@ struct Plain {
 
   GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, Mainloop::depth(params.problem.k)} {
     if constexpr (T::CLUSTER_K > 1 || T::SLICED) {
-      const i32 rank = T::CLUSTER_K > 1 ? static_cast<i32>(ptx::cluster_rank()) : 0, slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
+      const i32 rank = static_cast<i32>(Mainloop::part_of_k()), slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
       depth = depth_part(depth.tiles, static_cast<i32>(slices()) * T::CLUSTER_K, slice * T::CLUSTER_K + rank);
     }
   }

@@ -22,6 +22,7 @@ ggemm_add_emulated_kernels("simt" 12 --family simt --per-kernel 4 --work 300000)
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
                         tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_k3_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
+                        bf16_bf16_f32_tn_64x64x64_w4x1_s4_c2x1x2_r1 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x2x4_k2_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2x2_k2_r1
                         i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1x2_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
@@ -64,6 +65,8 @@ ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
+ggemm_add_emulated_mutant("copied words are not moved into place" ${small} repack.cu "static_cast<u32>(8 * shift)" "0u")
+ggemm_add_emulated_mutant("terms are paired wrongly" sm90_f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 tile/terms.cuh "0x001102 >> 4 * product & 15" "0")
 ggemm_add_emulated_mutant("a slice's sums are added twice" ${sliced} epilogue/slices.cuh "u32 slice = 1" "u32 slice = 0")
 ggemm_add_emulated_mutant("the counter of slices is not 0 again" ${sliced} epilogue/slices.cuh "p.arrivals + cell, slices - 1" "p.arrivals + cell, slices")
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")

@@ -24,7 +24,7 @@ class ClusterReduction {
   Sum sums[BLOCKS][WN / 2];
 
   // All consumers of all CTAs of the cluster, while its other threads are at a cluster_barrier too; `shared` is free. Says whether this CTA finishes anything:
-  // the columns from rank * WN on of each warpgroup's part.
+  // the columns from rank * WN on of each warpgroup's part, rank being the number of its part of k.
   GG_DEVICE bool run(const Mainloop& part, char* shared, u32 rank) {
     const int thread = static_cast<int>(threadIdx.x) - 128;
     ptx::barrier_sync<THREADS>(1 + Mainloop::CONSUMERS);  // the other consumers too have read the ring's last slot
@@ -47,7 +47,7 @@ class ClusterReduction {
         const u32 at = first + 16 * (b * ALL + i) * THREADS;
 #pragma unroll
         for (int cta = 0; cta < T::CLUSTER_K; ++cta) {
-          const ptx::Vector16 in = ptx::load_cluster(ptx::cluster_address(at, cta));
+          const ptx::Vector16 in = ptx::load_cluster(ptx::cluster_address(at, cta * Mainloop::SHARERS + Mainloop::sharer()));
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             const Sum term = bit_cast<Sum>(in.word[e]);

@@ -64,7 +64,9 @@ class WgmmaMainloop {
   static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
   static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
-  static_assert(SHARERS == 1 || T::CLUSTER_K == 1, "a cluster shares operands or the depth of a tile");
+  // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.
+  GG_DEVICE static u32 sharer() { return SHARERS > 1 ? ptx::cluster_rank() % SHARERS : 0; }
+  GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
@@ -176,13 +178,13 @@ class WgmmaMainloop {
     u32 down, across;
     u16 mask_a, mask_b;
     GG_DEVICE Share() {
-      const u32 rank = SHARERS > 1 ? ptx::cluster_rank() : 0;
+      const u32 rank = sharer(), first = part_of_k() * SHARERS;
       down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
       u32 mask = 0;
 #pragma unroll
-      for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (down + i * T::CLUSTER_M);
+      for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (first + down + i * T::CLUSTER_M);
       mask_a = static_cast<u16>(mask);
-      mask_b = static_cast<u16>(((1u << T::CLUSTER_M) - 1) << (across * T::CLUSTER_M));
+      mask_b = static_cast<u16>(((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
     }
     GG_DEVICE void load_a(u32 slot, const TensorMap& map, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, map, barrier, row, k, across, mask_a); }
     GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const { TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b); }
@@ -307,8 +309,8 @@ class WgmmaMainloop {
     if constexpr (SHARERS == 1) {
       if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
     } else if (lane < SHARERS) {
-      const u32 rank = ptx::cluster_rank();
-      if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), lane);
+      const u32 rank = sharer();
+      if (lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M) ptx::barrier_arrive_at(ring.empty(slot), part_of_k() * SHARERS + lane);
     }
   }
 };

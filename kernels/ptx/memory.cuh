@@ -25,6 +25,13 @@ GG_DEVICE u32 load_constant(const u8* p, bool on) {
   return v;
 }
 
+GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
+  Vector16 v;
+  asm("{ .reg .pred on; setp.ne.s32 on, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; @on ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4]; }"
+      : "=&r"(v.word[0]), "=&r"(v.word[1]), "=&r"(v.word[2]), "=&r"(v.word[3]) : "l"(p), "r"(static_cast<i32>(on)));
+  return v;
+}
+
 // The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   u32 v;

@@ -22,7 +22,7 @@ struct Config {
   std::uint8_t stages;
   // Of the sm90 family; 0 elsewhere.
   std::uint8_t cluster_m = 0, cluster_n = 0;  // CTAs of a cluster down and across,
-  std::uint8_t cluster_k = 0;                 // or, if 2 or more, that share a tile along k
+  std::uint8_t cluster_k = 0;                 // times those that share a tile along k
   std::uint8_t swap = 0;                      // 1: D' = B' A' is computed, with rows and columns of the tile, the warps and the cluster changed over
   std::uint16_t slices = 0;                   // if 2 or more: of k, each of which is a cluster's; a run-time value, but for whether it is cut
   bool operator==(const Config&) const = default;

@@ -64,7 +64,8 @@ constexpr Row rows[] = {
     // Hopper, much more of k than that: it is cut into slices besides, as many as the model finds best.
     {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 1},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 4, 1},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 1},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 1},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 1},
     {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 1},
     // Large tiles, one CTA a multiprocessor.
@@ -239,16 +240,16 @@ constexpr Rule sm90_rules[] = {
      "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
     {[](const Query& q) {
        const Config c = upright(q.config);
-       return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && c.cluster_m * c.cluster_n <= 8;
+       return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && cluster(c) <= 8;
      },
-     "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all"},
+     "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all with those along k"},
     {[](const Query& q) {
        const Config& c = q.config;
-       return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && c.cluster_m * c.cluster_n == 1 && !q.type.grouped);
+       return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && !q.type.grouped);
      },
-     "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product and where they share nothing else"},
-    {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+     "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
     {[](const Query& q) { return q.config.slices <= 1 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
+    {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},

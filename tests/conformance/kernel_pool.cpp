@@ -26,9 +26,15 @@ NameParts split(const std::string& name) {
   }
   return {name, "", false};
 }
+// Nor with the number of slices of k, which the library chooses for each product.
 std::string without_raster(const std::string& name) {
   const NameParts parts = split(name);
-  return parts.head + parts.tail;
+  std::string out = parts.head + parts.tail;
+  if (const std::size_t slices = out.find("_k"); slices != std::string::npos) {
+    const std::size_t end = out.find_first_not_of("0123456789", slices + 2);
+    out.erase(slices + 2, end == std::string::npos ? end : end - slices - 2);
+  }
+  return out;
 }
 
 // What follows family, dtypes and layout: the tile and how it is worked on.
@@ -166,10 +172,13 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   Call call;
   describe(c, call);
   for (const Configuration& legal : legal_configurations(context_, call))
-    if (without_raster(legal.name) == config) return legal.name;
+    if (without_raster(legal.name) == config) return options_.config.find("_k") == std::string::npos ? legal.name : options_.config;
   // Of one that is not in the table the library says by itself for which products it is legal.
-  if (!options_.config.empty() && without_raster(options_.config) == config && !c.type.grouped) return options_.config;
-  return std::nullopt;
+  if (options_.config.empty() || without_raster(options_.config) != config || c.type.grouped) return std::nullopt;
+  ggemm_config forced = GGEMM_CONFIG_INIT;
+  if (ggemm_config_parse(options_.config.c_str(), &forced)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
+  if (c.max_ctas && (forced.cluster_k > 1 || forced.slices)) return std::nullopt;  // those need all their CTAs
+  return options_.config;
 }
 
 std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {

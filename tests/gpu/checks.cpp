@@ -101,9 +101,10 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
   for (std::size_t i = 0; i < count; ++i) {
     ggemm_config config = GGEMM_CONFIG_INIT;
     expect_ok(ggemm_config_get(context, &problem, i, &config), "ggemm_config_get");
+    const std::string kind = std::string(config.family) + (config.slices ? ", slices of k" : config.cluster_k > 1 ? ", k by clusters" : "");
     bool known = false;
-    for (const auto& [family, name] : out) known |= family == config.family;
-    if (!known) out.emplace_back(config.family, config.name);
+    for (const auto& [one, name] : out) known |= one == kind;
+    if (!known) out.emplace_back(kind, config.name);
   }
   expect(!out.empty(), "no configuration is legal for " + c.text());
   return out;

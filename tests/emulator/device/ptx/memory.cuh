@@ -18,6 +18,12 @@ GG_DEVICE u32 load_constant(const u32* p, bool on) { return load_constant_of(p, 
 GG_DEVICE u16 load_constant(const u16* p, bool on) { return load_constant_of(p, on); }
 GG_DEVICE u32 load_constant(const u8* p, bool on) { return load_constant_of(p, on); }
 
+GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
+  if (!on) return {};
+  emulator::machine().check_global(p, 16, "ld.global.nc.v4");
+  return *p;
+}
+
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   const u32 by = shift < 32 ? shift : 32;
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
