@@ -225,7 +225,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.
     if (const std::vector<Config> table = i % 8 ? std::vector<Config>() : select::table(type); !table.empty()) {
       config = table[rng.below(table.size())];
-      if (rng.below(2)) config.tile_m = static_cast<decltype(config.tile_m)>(rng.pick({32, 64, 128, 192, 256}));
+      if (rng.below(2)) config.tile_m = static_cast<decltype(config.tile_m)>(rng.pick({32, 64, 96, 128, 192, 256}));
       if (rng.below(2)) config.tile_n = static_cast<decltype(config.tile_n)>(rng.pick({16, 32, 64, 96, 128, 256}));
     }
     core::DeviceFacts facts = rng.below(16) ? device(rng.pick({70, 75, 80, 86, 89, 90, 100, 120})) : host_device();
