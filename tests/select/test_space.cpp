@@ -227,7 +227,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.
     if (const std::vector<Config> table = i % 4 ? std::vector<Config>() : select::table(type); !table.empty()) {
       config = table[rng.below(table.size())];
-      if (rng.below(2)) config.tile_m = static_cast<decltype(config.tile_m)>(rng.pick({32, 64, 128, 192, 256}));
+      if (rng.below(2)) config.tile_m = static_cast<decltype(config.tile_m)>(rng.pick({32, 64, 96, 128, 192, 256}));
       if (rng.below(2)) config.tile_n = static_cast<decltype(config.tile_n)>(rng.pick({16, 32, 64, 96, 128, 256}));
       if (rng.below(4) == 0) type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type.sum = core::Sum::f32;
     }
