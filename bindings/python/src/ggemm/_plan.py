@@ -132,6 +132,8 @@ class Plan(PlanBase):
         except (ArgumentError, *UNREADABLE):
             read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=scale_a, scale_b=scale_b)  # says which one it is, if it is one of them
             raise
+        if not done and watch and "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
+            done = not self._scalar_arrays and _run(self._runner, (a, b, c, bias, target, scale_a, scale_b), alpha, beta, stream, 0)
         if not done:
             arrays = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
             target = self._general(arrays, target, alpha, beta, stream, watch)

@@ -2,8 +2,7 @@
 """From arrays to the C description of a plain product."""
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, Literal, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from . import native
 from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, allocator, device_name, dtype_number, packed_strides, read_all
@@ -33,8 +32,7 @@ _COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf
 _GATES = {None: native.GATE_NONE, "halves": native.GATE_HALVES, "interleaved": native.GATE_INTERLEAVED}
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What a product has besides its arrays; hashable, so that it is a part of cache keys."""
 
     activation: Activation = None
