@@ -196,7 +196,9 @@ def test_calls_alike_but_for_their_memory(rng, w):
 
 def test_problems_of_each_form(x, w):
     for options in (dict(ends=ENDS), dict(ends=ENDS, a_index=np.arange(ROWS)), dict(ends=ENDS, gate="halves", activation="silu")):
-        assert ggemm.configs(ggemm.grouped_problem(x, w, **options))
+        assert ggemm.configs(ggemm.grouped_problem(x, w, max_ctas=7, **options))
+    with pytest.raises(ggemm.ArgumentError, match="max_ctas=-2"):
+        ggemm.grouped_matmul(x, w, ends=ENDS, max_ctas=-2)
     assert ggemm.configs(ggemm.grouped_problem(w, w.transpose(0, 2, 1), counts=np.zeros(GROUPS, np.int32)))
     with pytest.raises(ggemm.ArgumentError, match="counts is given: it goes with"):
         ggemm.grouped_problem(x, w, ends=ENDS, counts=ENDS)

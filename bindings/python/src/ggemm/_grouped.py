@@ -42,9 +42,9 @@ def grouped_problem(a: Any, b: Any, *, ends: Any = None, counts: Any = None, siz
                     d_index_unique: bool = False, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
                     scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
                     tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool | None = None,
-                    context: Context | None = None) -> Problem:
+                    max_ctas: int = 0, context: Context | None = None) -> Problem:
     """Describes a grouped product without computing it, for `prepare`, `configs` and `tune`. Arguments as of `grouped_matmul`. Raises ArgumentError."""
-    settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context)
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, None, expected, checked)
     return describe(operands, settings, allocate=False)[1]
 
@@ -53,7 +53,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
                    d_index_unique: bool = False, row_weights: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                    gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None,
                    dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
-                   expected: tuple[int, int, int] | None = None, checked: Any = None, stream: Any = None, context: Context | None = None) -> Any:
+                   expected: tuple[int, int, int] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
+                   context: Context | None = None) -> Any:
     """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; what is not said here is as in `matmul`.
 
     The groups are given in one of these ways. All numbers of groups are arrays on the device, int32 or int64, which the host does not wait for.
@@ -68,8 +69,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
       Returns out. Among arrays, operands with a dimension of groups may be Pointers with a shape.
 
     a_index, d_index (rows by group): row i of the groups' order is row a_index[i] of a; its result goes to row d_index[i] of the result, times
-      row_weights[i] (f32). Indices below 0 stand for a row of zeros, and for none. Rows that go to one row are added up (on the CPU only, so far, unless
-      d_index_unique says that there are none); a new result begins with zeros, and has as many rows as a.
+      row_weights[i] (f32). Indices below 0 stand for a row of zeros, and for none. Rows that go to one row are added up, in their order;
+      d_index_unique says that there are none. A new result begins with zeros, and has as many rows as a.
     bias: [n] for all groups, [groups, n], or one a row: [groups, m, 1], or [rows, 1] where rows go by group.
     scale_a, scale_b: as in `matmul`, with the groups first where the operand has them; or [groups], one number a group. Along what is ragged there is one
       matrix: a row of it (a column) for each of the operand's; blocks of group g begin at ends[g-1] // 128 + g, so it has size // 128 + groups of them. `Scale`
@@ -84,7 +85,7 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
     Raises ArgumentError, UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
-    return grouped_matmul_watched(operands, alpha, beta, Settings(activation, gate, dtype, compute, config, tune_key, False, context), stream, True)
+    return grouped_matmul_watched(operands, alpha, beta, Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas), stream, True)
 
 
 class ArrayCall:
@@ -133,7 +134,7 @@ def _array_call(o: Operands, settings: Settings) -> ArrayCall | None:
         signature = _native.calls_signature(arrays)
     except (ArgumentError, *UNREADABLE):
         return None
-    key = (signature, o.d_index_unique, o.expected, o.checked, s.activation, s.gate, s.dtype, s.compute, s.config, s.tune_key)
+    key = (signature, o.d_index_unique, o.expected, o.checked, s.activation, s.gate, s.dtype, s.compute, s.config, s.tune_key, s.max_ctas)
     calls = _default_calls if s.context is None else s.context._calls
     found = calls.get(key)
     if found is None:
@@ -325,7 +326,7 @@ def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes:
                  d_index_unique: bool = False, row_weights: Any = None, out: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                  gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
                  tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool = False, device_scalars: bool = False,
-                 context: Context | None = None) -> GroupedPlan:
+                 max_ctas: int = 0, context: Context | None = None) -> GroupedPlan:
     """Binds a grouped product to a configuration and its compiled kernel: `p = grouped_plan(x, w, ends=ends); p(x, w, out=d)`.
 
     Arguments as of `grouped_matmul`, but no lists; the arrays say how those of the calls will look. Numbers of groups (ends, counts, sizes, indices,
@@ -335,6 +336,6 @@ def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes:
     """
     if isinstance(a, (list, tuple)):
         raise ArgumentError("a is a list: a grouped plan takes arrays, or Pointers")
-    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context, max_ctas)
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
     return GroupedPlan(*describe(operands, settings, allocate=False))
