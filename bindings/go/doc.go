@@ -2,7 +2,7 @@
 
 // Package ggemm computes plain and grouped matrix products,
 //
-//	D = act(alpha A B + beta C + bias)
+//	D = act(alpha scale A B + beta C + bias)
 //
 // on CUDA GPUs and on the CPU. It is a binding of the C library libggemm, which pkg-config must find by the name ggemm.
 //
@@ -23,7 +23,8 @@
 // # Calls
 //
 // [Context.Gemm] is one product, [Context.GemmGroups] one call for a list of different ones in host memory, [Context.GroupedGemm] the form
-// for devices: sizes, strides and pointers are arrays in the device's memory, read when the launch runs. The first call of a class of
+// for devices, in every [Form]: rows sorted by group, weight gradients, batches. Sizes, ends, strides and pointers are arrays in the device's
+// memory, read when the launch runs; in checked mode they are looked at before ([ReadFault]). The first call of a class of
 // problems compiles or loads a kernel; [Context.Prepare] does so ahead of time, [Context.Plan] binds a class to a [Plan], and
 // [Context.Tune] measures what is best.
 //

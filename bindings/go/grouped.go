@@ -79,7 +79,7 @@ type Grouped struct {
 	ScaleA, ScaleB GroupedScale
 
 	// Of RaggedM: row i of the groups' order is row AIndex[i] of A, which has ARows rows; it goes to row DIndex[i] of D, which has DRows. An
-	// index below 0 stands for a row of zeros, and for nowhere. Rows that go to one row of D are added up, on the host only so far;
+	// index below 0 stands for a row of zeros, and for nowhere. Rows that go to one row of D are added up, in their order;
 	// DIndexUnique says that there are none.
 	AIndex, DIndex Source
 	ARows, DRows   int
@@ -219,7 +219,7 @@ func flag(set bool) C.uint32_t {
 // describeGroups adds what the options say.
 func (s *call) describeGroups(desc *C.ggo_grouped) {
 	desc.epilogue, desc.compute = s.desc.epilogue, s.desc.compute
-	desc.config, desc.tune_key = s.desc.config, s.desc.tune_key
+	desc.config, desc.tune_key, desc.max_ctas = s.desc.config, s.desc.tune_key, s.desc.max_ctas
 }
 
 func (g *Grouped) setOperands(s *call, o Operands, host bool) error {

@@ -47,11 +47,12 @@ const (
 	optionGate
 	optionScaleA
 	optionScaleB
+	optionMaxCTAs
 )
 
 var optionNames = [...]string{
 	"an activation", "a compute mode", "WithConfig", "WithTuneKey", "a bias", "WithAlpha", "WithBeta", "WithC", "WithDeviceScalars", "WithGroupScalars",
-	"WithStream", "WithGate", "WithScaleA", "WithScaleB",
+	"WithStream", "WithGate", "WithScaleA", "WithScaleB", "WithMaxCTAs",
 }
 
 // WithActivation applies an activation to each element.
@@ -121,6 +122,14 @@ func WithStream(stream uintptr) Option { return Option{kind: optionStream, at: s
 // WithTF32 rounds f32 inputs to tf32 (10 explicit mantissa bits), for tensor cores. The host rounds likewise.
 func WithTF32() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_TF32} }
 
+// WithF32x3 multiplies f32 inputs on tensor cores, as three bf16 terms each, with an error no larger than that of f32 products and sums.
+func WithF32x3() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_F32_ACCURATE} }
+
+// WithMaxCTAs lets so many CTAs multiply at once at most, so that other work may run beside; 0: as many as the device holds.
+func WithMaxCTAs(ctas int) Option {
+	return Option{kind: optionMaxCTAs, number: int32(max(min(ctas, math.MaxInt32), math.MinInt32))}
+}
+
 // WithFP8Fast sums products of 8-bit floats as fast as tensor cores can, which on compute capability 9.0 keep about 14 bits of a sum.
 func WithFP8Fast() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_FP8_FAST} }
 
@@ -162,7 +171,7 @@ func (s *call) add(options []Option) error {
 		o := &options[i]
 		var fixed bool
 		switch o.kind {
-		case optionActivation, optionCompute, optionConfig, optionTuneKey, optionGate:
+		case optionActivation, optionCompute, optionConfig, optionTuneKey, optionGate, optionMaxCTAs:
 			fixed = true
 		case optionScaleA:
 			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_a.kind || !o.matrix.sameStrides(&s.scaleA)
@@ -204,6 +213,8 @@ func (s *call) set(o *Option) (err error) {
 		s.args.beta = C.double(o.x)
 	case optionC:
 		s.c, s.hasC, s.args.beta = o.matrix, true, C.double(o.x)
+	case optionMaxCTAs:
+		s.desc.max_ctas = C.int32_t(o.number)
 	case optionGate:
 		epilogue.gate = C.ggemm_gate(o.number)
 	case optionScaleA:

@@ -176,6 +176,7 @@ type Config struct {
 	ClusterM, ClusterN  int  // CTAs of a cluster, down and across; 0 in the families that form none
 	ClusterK            int  // CTAs of a cluster that share a tile along k, 1 where none do; likewise
 	Swapped             bool // the product is computed transposed
+	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
 }
 
 // TileGrid returns the tiles of a product of m by n under the configuration.
@@ -189,7 +190,7 @@ func newConfig(c *C.ggemm_config) Config {
 	return Config{
 		Name: goText(c.name[:]), Family: goText(c.family[:]), TileM: int(c.tile_m), TileN: int(c.tile_n), TileK: int(c.tile_k),
 		WarpsM: int(c.warps_m), WarpsN: int(c.warps_n), Stages: int(c.stages), Raster: int(c.raster),
-		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), ClusterK: int(c.cluster_k), Swapped: c.swapped != 0,
+		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), ClusterK: int(c.cluster_k), Swapped: c.swapped != 0, Slices: int(c.slices),
 	}
 }
 

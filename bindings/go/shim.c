@@ -112,7 +112,7 @@ static ggemm_grouped_desc grouped_desc(const ggo_grouped* given) {
   set_source(&out.ends, given->ends), set_source(&out.counts, given->counts);
   set_source(&out.a_index, given->a_index), set_source(&out.d_index, given->d_index);
   out.a_rows = given->a_rows, out.d_rows = given->d_rows, out.d_index_unique = given->d_index_unique;
-  out.checked = given->checked;
+  out.checked = given->checked, out.max_ctas = given->max_ctas;
   set_distance(&out.bias_pointers, &out.bias_group_stride, given->bias);
   out.epilogue = given->epilogue;
   out.expected_m = given->expected_m, out.expected_n = given->expected_n, out.expected_k = given->expected_k;

@@ -63,7 +63,8 @@ typedef struct ggo_grouped {
   int64_t a_rows, d_rows;
   ggo_distance bias;
   ggemm_grouped_form form;
-  uint32_t d_index_unique, checked, reserved1;
+  uint32_t d_index_unique, checked;
+  int32_t max_ctas;
   ggemm_epilogue_desc epilogue;
   int64_t expected_m, expected_n, expected_k;
   const char *config, *tune_key;

@@ -182,6 +182,8 @@ func (c *vectorCase) options(t *testing.T) (options []ggemm.Option, beta float64
 	case "default":
 	case "tf32":
 		options = append(options, ggemm.WithTF32())
+	case "f32x3":
+		options = append(options, ggemm.WithF32x3())
 	case "fp8_fast":
 		options = append(options, ggemm.WithFP8Fast())
 	default:

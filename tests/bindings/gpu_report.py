@@ -88,9 +88,17 @@ def rust_overhead(timeout, results):
 
 
 def go_counts(output):
-    verdicts = re.findall(r"^ *--- (PASS|FAIL|SKIP): (\S+)", output, re.M)
-    skipped = set(re.findall(r"^ +\w+_test\.go:\d+: (.*)\n(?: {4,}.*\n)*? *--- SKIP", output, re.M)) or {name for verdict, name in verdicts if verdict == "SKIP"}
-    return [sum(verdict == wanted for verdict, _ in verdicts) for wanted in ("PASS", "FAIL")] + [skipped]
+    """Passed, failed, and why others were skipped: what such a test said last, which may stand far before its verdict."""
+    said, verdicts, current = {}, [], ""
+    for line in output.splitlines():
+        if found := re.match(r"=== (?:RUN|NAME|CONT) +(\S+)", line):
+            current = found[1]
+        elif found := re.match(r" *--- (PASS|FAIL|SKIP): (\S+)", line):
+            verdicts.append(found.groups())
+        elif found := re.match(r" +\w+_test\.go:\d+: (.*)", line):
+            said[current] = found[1]
+    count = lambda wanted: sum(verdict == wanted for verdict, _ in verdicts)
+    return count("PASS"), count("FAIL"), {f"{name}: {said.get(name, '')[:160]}" for verdict, name in verdicts if verdict == "SKIP"}
 
 
 def go_tests(timeout, results):

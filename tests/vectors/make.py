@@ -319,6 +319,8 @@ def scaled_cases():
     yield make("scales by columns, with alpha, bias and relu", (6, 5, 140), a="bf16", d="f32", low=-1, high=1, scale_a="1x128", scale_b="vector", alpha=0.5,
                bias="column", activation="relu", scale_layouts=("col+", "row+"))
     yield make("scales of i8", (6, 5, 140), a="i8", d="f32", scale_a="1x128", scale_b="vector")
+    yield make("f32 by terms", (17, 9, 40), compute="f32x3", bias="column", activation="relu")
+    yield make("f32 by terms keeps what tf32 rounds", (9, 7, 1), compute="f32x3", low=1, high=2 - 2.0**-11, step=2.0**-11)
     yield make("fast sums of fp8", (6, 5, 24), a="e4m3", d="f32", low=-1, high=1, compute="fp8_fast")
     for gate in ("halves", "interleaved"):
         yield make(f"pairs by {gate}", (5, 8, 6), gate=gate, activation="relu", layouts=("row", "row", "row", "row+"))
@@ -341,6 +343,7 @@ def form_cases():
                    beta=[0.0, 1.0, -1.0, 2.0, 0.5], with_c=True, bias="row", activation="relu")
         short = ([2, 0, 1], 3, 4, 3)
         yield make(f"{form} in pairs", short, form=form, a="bf16", gate="halves", activation="silu", low=-2, high=2, alpha=0.125)
+    yield make("ragged_m of f32 by terms", (sizes, 19, 6, 24), form="ragged_m", compute="f32x3")
     yield make("ragged_k adds to D", (sizes, 4, 5, 17), form="ragged_k", a="bf16", d="f32", beta=1.0, with_c="d")
     for a, b in [("tensor", "tensor"), ("vector", "vector"), ("1x128", "128x128"), ("128x128", "1x128")]:
         long, whole, deep = (sizes, 20, 20) if a in ("tensor", "vector") else ([20, 0, 130, 5], 160, 130)

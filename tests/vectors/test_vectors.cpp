@@ -89,7 +89,7 @@ ggemm_epilogue_desc epilogue(const json& j, const json* group) {
   return e;
 }
 
-ggemm_compute compute(const json& j) { return static_cast<ggemm_compute>(number(j.at("compute"), {"default", "tf32", "fp8_fast"})); }
+ggemm_compute compute(const json& j) { return static_cast<ggemm_compute>(number(j.at("compute"), {"default", "tf32", "fp8_fast", "f32x3"})); }
 
 ggemm_scale_kind scale_kind(const json& j) {
   return static_cast<ggemm_scale_kind>(number(j.at("kind"), {"tensor", "vector", "1x128", "128x128"}, GGEMM_SCALE_TENSOR));

@@ -7,12 +7,14 @@
 #include "arrays.h"
 #include "callbacks.h"
 
-/* The operands of a call, in this order; a plain one has those up to SCALE_B. */
-enum { A, B, C, BIAS, OUT, SCALE_A, SCALE_B, ROW_WEIGHTS, STATUS, OPERANDS };
+/* The operands of a call, in this order; a plain one has those up to SCALE_B, a grouped plan those up to STATUS. */
+enum { A, B, C, BIAS, OUT, SCALE_A, SCALE_B, ROW_WEIGHTS, STATUS, ENDS, COUNTS, A_INDEX, D_INDEX, OPERANDS };
 static const char RUNNER[] = "ggemm.runner";
 
 typedef struct Runner {
-  const ggemm_plan* plan;
+  const ggemm_plan* plan;    /* or, without one: */
+  ggemm_context* context;
+  ggemm_grouped_desc desc;   /* whose numbers of groups lie elsewhere in each call */
   int grouped, count;
   ggemm_dtype value_dtype;
   int has[OPERANDS];
@@ -64,17 +66,15 @@ PyObject* calls_signature(PyObject* arrays) {
 
 static void runner_free(PyObject* capsule) { free(PyCapsule_GetPointer(capsule, RUNNER)); }
 
-PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype) {
+static PyObject* make_runner(const Runner* made, PyObject* arrays) {
   const Py_ssize_t count = PyTuple_Size(arrays);
   if (count <= OUT || count > OPERANDS) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a runner takes (a, b, c, bias, out, scale_a, scale_b, row_weights, status) or the first of them");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a runner takes the arrays of a call in their order");
     return NULL;
   }
-  Runner* runner = calloc(1, sizeof *runner);
+  Runner* runner = malloc(sizeof *runner);
   if (!runner) return PyErr_NoMemory();
-  runner->plan = plan;
-  runner->grouped = grouped;
-  runner->value_dtype = value_dtype;
+  *runner = *made;
   runner->count = (int)count;
   for (int i = 0; i < runner->count; ++i) {
     PyObject* object = PyTuple_GetItem(arrays, i);
@@ -92,6 +92,20 @@ PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, gg
   PyObject* capsule = PyCapsule_New(runner, RUNNER, runner_free);
   if (!capsule) free(runner);
   return capsule;
+}
+
+PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype) {
+  Runner made;
+  memset(&made, 0, sizeof made);
+  made.plan = plan, made.grouped = grouped, made.value_dtype = value_dtype;
+  return make_runner(&made, arrays);
+}
+
+PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype) {
+  Runner made;
+  memset(&made, 0, sizeof made);
+  made.context = context, made.desc = *desc, made.grouped = 1, made.value_dtype = value_dtype;
+  return make_runner(&made, arrays);
 }
 
 static int alike(const Array* a, const Array* b) {
@@ -149,7 +163,16 @@ static ggemm_status launch(const Runner* runner, const Reading* readings, const 
     ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
     args.a = data[A], args.b = data[B], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
     args.scale_a = data[SCALE_A], args.scale_b = data[SCALE_B], args.row_weights = data[ROW_WEIGHTS], args.status = data[STATUS];
-    status = ggemm_plan_run_grouped(runner->plan, &args, stream);
+    if (runner->plan) {
+      status = ggemm_plan_run_grouped(runner->plan, &args, stream);
+    } else {
+      ggemm_grouped_desc desc = runner->desc;
+      if (runner->has[ENDS]) desc.ends.data = data[ENDS];
+      if (runner->has[COUNTS]) desc.counts.data = data[COUNTS];
+      if (runner->has[A_INDEX]) desc.a_index.data = data[A_INDEX];
+      if (runner->has[D_INDEX]) desc.d_index.data = data[D_INDEX];
+      status = ggemm_grouped_gemm(runner->context, &desc, &args, stream);
+    }
   } else {
     ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
     args.a = data[A], args.b = data[B], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;

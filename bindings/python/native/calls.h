@@ -19,6 +19,8 @@ PyObject* calls_signature(PyObject* arrays);
 /* A plan made ready: `arrays` is (a, b, c, bias, out, scale_a, scale_b), of groups also row_weights and status, as the plan takes them, None for what
  * it has not. value_dtype is that of alpha and beta. */
 PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype);
+/* Likewise a grouped product by the one-call form: then the numbers of groups, (ends, counts, a_index, d_index), are arrays of each call too. */
+PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype);
 /* Runs it on as many arrays, alike in everything but their memory, on `stream` (an address, or None for the current stream of the first operand whose
  * framework has one). alpha, beta: numbers or None. True when done; False if an operand differs from the plan's, or one needs grad and `watch_grad` is
  * set: then nothing has happened. */

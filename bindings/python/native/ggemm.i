@@ -241,12 +241,12 @@ static PyObject* tune(ggemm_context* context, const ggemm_problem* problem, doub
   return result;
 }
 
-/* Seconds that a run takes from C, as the mean of `count`: what the cost of a call from Python is compared with. */
-static PyObject* plan_run_seconds(const ggemm_plan* plan, const ggemm_gemm_args* args, void* stream, int count) {
+/* Seconds that a run takes from C, as the mean of `count`: what the cost of a call from Python is compared with. One of args and grouped is NULL. */
+static PyObject* plan_run_seconds(const ggemm_plan* plan, const ggemm_gemm_args* args, const ggemm_grouped_args* grouped, void* stream, int count) {
   struct timespec start, end;
   clock_gettime(CLOCK_MONOTONIC, &start);
   for (int i = 0; i < count; ++i) {
-    const ggemm_status status = ggemm_plan_run(plan, args, stream);
+    const ggemm_status status = args ? ggemm_plan_run(plan, args, stream) : ggemm_plan_run_grouped(plan, grouped, stream);
     if (status != GGEMM_OK) return calls_raise(status);
   }
   clock_gettime(CLOCK_MONOTONIC, &end);
@@ -273,6 +273,7 @@ static PyObject* read_capsule(PyObject* capsule) {
 
 PyObject* calls_signature(PyObject* arrays);
 PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype);
+PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype);
 PyObject* calls_run(PyObject* runner, PyObject* arrays, PyObject* alpha, PyObject* beta, PyObject* stream, int watch_grad);
 PyObject* calls_stream(PyObject* arrays);
 %constant int FLAG_READ_ONLY = FLAG_READ_ONLY;

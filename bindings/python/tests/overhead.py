@@ -45,8 +45,22 @@ def measure(name, a, b, wait=lambda: None, stream=None):
     plan = ggemm.plan(a, b, out=out)
     args = native.gemm_args()
     args.a, args.b, args.d = (native.read_array(x)[0] for x in (a, b, out))
-    from_c = batches(lambda: native.plan_run_seconds(plan._handle, args, stream, BATCH), wait)
-    calls = [lambda: plan(a, b, out=out), lambda: ggemm.matmul(a, b, out=out), lambda: ggemm.matmul(a, b)]
+    from_c = batches(lambda: native.plan_run_seconds(plan._handle, args, None, stream, BATCH), wait)
+    return compare(name, from_c, wait, lambda: plan(a, b, out=out), lambda: ggemm.matmul(a, b, out=out), lambda: ggemm.matmul(a, b))
+
+
+def measure_groups(name, x, w, ends, wait=lambda: None, stream=None):
+    """Rows by group."""
+    out = ggemm.grouped_matmul(x, w, ends=ends, checked=False)
+    plan = ggemm.grouped_plan(x, w, ends=ends)
+    args = native.grouped_args()
+    args.a, args.b, args.d = (native.read_array(array)[0] for array in (x, w, out))
+    from_c = batches(lambda: native.plan_run_seconds(plan._handle, None, args, stream, BATCH), wait)
+    once = lambda **more: ggemm.grouped_matmul(x, w, ends=ends, checked=False, **more)
+    return compare(name, from_c, wait, lambda: plan(x, w, out=out), lambda: once(out=out), once)
+
+
+def compare(name, from_c, wait, *calls):
     figures = [python(call, wait) - from_c for call in calls]
     print(f"| {name} | {from_c:.2f} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |", flush=True)
     return all(figure <= promise * SLACK for figure, promise in zip(figures, PROMISES))
@@ -57,6 +71,7 @@ def main():
     print("| arrays | from C, us | plan(a, b, out=d), + us | matmul(a, b, out=d), + us | matmul(a, b), + us |\n|---|---:|---:|---:|---:|")
     host = np.ones((4, 4), np.float32)
     good = measure("numpy", host, host)
+    good &= measure_groups("numpy, 2 groups", host, np.stack([host, host]), np.array([2, 4], np.int32))
     try:
         import torch
     except ImportError:
@@ -66,7 +81,10 @@ def main():
         good &= measure("torch, CPU", torch_host, torch_host)
         if torch.cuda.is_available():
             x = torch.ones(64, 64, dtype=torch.float16, device="cuda")
-            good &= measure("torch, CUDA", x, x, torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream)
+            on = (torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream)
+            good &= measure("torch, CUDA", x, x, *on)
+            ends = torch.tensor([16, 16, 40, 64], dtype=torch.int32, device="cuda")
+            good &= measure_groups("torch, CUDA, 4 groups", x, torch.stack([x] * 4), ends, *on)
     try:
         import cupy
         cupy.cuda.runtime.getDeviceCount()
@@ -74,7 +92,9 @@ def main():
         print(f"cupy is not measured: {type(error).__name__}: {error}")
     else:
         x = cupy.ones((64, 64), np.float16)
-        good &= measure("cupy", x, x, cupy.cuda.runtime.deviceSynchronize, cupy.cuda.get_current_stream().ptr)
+        on = (cupy.cuda.runtime.deviceSynchronize, cupy.cuda.get_current_stream().ptr)
+        good &= measure("cupy", x, x, *on)
+        good &= measure_groups("cupy, 4 groups", x, cupy.stack([x] * 4), cupy.array([16, 16, 40, 64], np.int32), *on)
     print("promised: +3 for a plan, +8 for the one-call form")
     return 0 if good else 1
 

@@ -178,9 +178,27 @@ def test_checked_indices(x, w):
     assert str(ggemm.Fault.read(status)) == "a_index[7], group 2: an index is not below the number of rows"
 
 
+def test_calls_alike_but_for_their_memory(rng, w):
+    """What is kept of a call is how its arrays look: numbers of groups come anew with each."""
+    for ends in (ENDS, ENDS // 2, np.array([0, 0, 0, ROWS], np.int32), ENDS[::-1].copy()[::-1]):
+        x, out = integers(rng, ROWS, K), np.full((ROWS, N), 9, np.float32)
+        owners = np.repeat(np.arange(GROUPS), np.diff(ends, prepend=0))
+        want = np.concatenate([by_rows(x[: len(owners)], w, owners), out[len(owners):]])
+        assert ggemm.grouped_matmul(x, w, ends=ends.copy(), out=out) is out and np.array_equal(out, want)
+        index = rng.permutation(ROWS)[: len(owners)]
+        assert np.array_equal(ggemm.grouped_matmul(x, w, ends=ends.copy(), a_index=np.resize(index, ROWS))[: len(owners)], by_rows(x[index], w, owners))
+    read_only = _read_only(out)
+    with pytest.raises(ggemm.ArgumentError, match="out is read-only"):
+        ggemm.grouped_matmul(x, w, ends=ends, out=read_only)
+    with pytest.raises(ggemm.ArgumentError, match="b is a Matrix without memory"):
+        ggemm.grouped_matmul(x, ggemm.Matrix(w.shape, "f32"), ends=ends)
+
+
 def test_problems_of_each_form(x, w):
     for options in (dict(ends=ENDS), dict(ends=ENDS, a_index=np.arange(ROWS)), dict(ends=ENDS, gate="halves", activation="silu")):
-        assert ggemm.configs(ggemm.grouped_problem(x, w, **options))
+        assert ggemm.configs(ggemm.grouped_problem(x, w, max_ctas=7, **options))
+    with pytest.raises(ggemm.ArgumentError, match="max_ctas=-2"):
+        ggemm.grouped_matmul(x, w, ends=ENDS, max_ctas=-2)
     assert ggemm.configs(ggemm.grouped_problem(w, w.transpose(0, 2, 1), counts=np.zeros(GROUPS, np.int32)))
     with pytest.raises(ggemm.ArgumentError, match="counts is given: it goes with"):
         ggemm.grouped_problem(x, w, ends=ENDS, counts=ENDS)

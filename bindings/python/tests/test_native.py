@@ -54,7 +54,7 @@ def test_a_product_by_hand(rng):
     plan = native.plan_create(context, desc)
     d[:] = 0
     native.plan_run(plan, args, 0)
-    assert np.array_equal(d, a @ b) and native.plan_run_seconds(plan, args, None, 3) > 0
+    assert np.array_equal(d, a @ b) and native.plan_run_seconds(plan, args, None, None, 3) > 0
     desc.d.dtype = native.DTYPE_NONE
     with pytest.raises(ggemm.ArgumentError, match="d"):
         native.gemm(context, desc, args, None)

@@ -77,6 +77,7 @@ def test_scales_refused(rng):
         (dict(gate="thirds"), "gate='thirds' is none of"),
         (dict(gate="halves", c=np.ones((M, N // 2), np.float32)), "gated pairs have no C"),
         (dict(compute="fp8_slow"), "compute='fp8_slow' is none of"),
+        (dict(max_ctas=-1), "max_ctas=-1"),
     ]:
         with pytest.raises(ggemm.ArgumentError, match=message):
             ggemm.matmul(a, b, **options)

@@ -109,6 +109,7 @@ class Context:
             options.set_allocator(self._callables[-1])
         self._handle = Handle(native.context_create(options), self._callables)
         self._plans: dict[Any, Any] = {}  # of matmul
+        self._calls: dict[Any, Any] = {}  # of grouped_matmul
         if log is not None:
             self._silence_at_exit()
 

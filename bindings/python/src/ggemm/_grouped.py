@@ -2,12 +2,13 @@
 """Grouped products: one call, and plans."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from . import _native, native
-from ._arrays import HOST, I32, NAMES, NO_DATA, READ_ONLY, Array, allocator, finished, read, stream_address
+from ._arrays import HOST, I32, NAMES, NO_DATA, READ_ONLY, UNREADABLE, Array, allocator, finished, read, read_all, stream_address
 from ._context import Context
 from ._errors import ArgumentError
 from ._faults import found_fault
@@ -18,7 +19,10 @@ from ._plan import _NUMBERS, OPERANDS, PlanBase, like, number, scalar_address, w
 from ._problem import Activation, Compute, Gate, Problem, Settings, scalar_dtype
 from ._scales import Scale, Scales, unwrapped
 
-_RUNNER = (*OPERANDS, "row_weights", "status")  # as calls_run takes them
+_RUNNER = (*OPERANDS, "row_weights", "status")  # as calls_run takes them, of a plan
+_NUMBERS_OF_GROUPS = ("ends", "counts", "a_index", "d_index")  # and by the one-call form
+_FLIPPED = {"a": "b", "b": "a", "scale_a": "scale_b", "scale_b": "scale_a"}
+_NOT_ARRAYS = {list, tuple, Pointers, Scale}
 
 
 def describe(o: Operands, settings: Settings, allocate: bool = True) -> tuple[Call, Problem]:
@@ -38,9 +42,9 @@ def grouped_problem(a: Any, b: Any, *, ends: Any = None, counts: Any = None, siz
                     d_index_unique: bool = False, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
                     scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
                     tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool | None = None,
-                    context: Context | None = None) -> Problem:
+                    max_ctas: int = 0, context: Context | None = None) -> Problem:
     """Describes a grouped product without computing it, for `prepare`, `configs` and `tune`. Arguments as of `grouped_matmul`. Raises ArgumentError."""
-    settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context)
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, None, expected, checked)
     return describe(operands, settings, allocate=False)[1]
 
@@ -49,7 +53,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
                    d_index_unique: bool = False, row_weights: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                    gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None,
                    dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
-                   expected: tuple[int, int, int] | None = None, checked: Any = None, stream: Any = None, context: Context | None = None) -> Any:
+                   expected: tuple[int, int, int] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
+                   context: Context | None = None) -> Any:
     """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; what is not said here is as in `matmul`.
 
     The groups are given in one of these ways. All numbers of groups are arrays on the device, int32 or int64, which the host does not wait for.
@@ -64,8 +69,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
       Returns out. Among arrays, operands with a dimension of groups may be Pointers with a shape.
 
     a_index, d_index (rows by group): row i of the groups' order is row a_index[i] of a; its result goes to row d_index[i] of the result, times
-      row_weights[i] (f32). Indices below 0 stand for a row of zeros, and for none. Rows that go to one row are added up (on the CPU only, so far, unless
-      d_index_unique says that there are none); a new result begins with zeros, and has as many rows as a.
+      row_weights[i] (f32). Indices below 0 stand for a row of zeros, and for none. Rows that go to one row are added up, in their order;
+      d_index_unique says that there are none. A new result begins with zeros, and has as many rows as a.
     bias: [n] for all groups, [groups, n], or one a row: [groups, m, 1], or [rows, 1] where rows go by group.
     scale_a, scale_b: as in `matmul`, with the groups first where the operand has them; or [groups], one number a group. Along what is ragged there is one
       matrix: a row of it (a column) for each of the operand's; blocks of group g begin at ends[g-1] // 128 + g, so it has size // 128 + groups of them. `Scale`
@@ -80,14 +85,77 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
     Raises ArgumentError, UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
-    return grouped_matmul_watched(operands, alpha, beta, Settings(activation, gate, dtype, compute, config, tune_key, False, context), stream, True)
+    return grouped_matmul_watched(operands, alpha, beta, Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas), stream, True)
+
+
+class ArrayCall:
+    """Products of arrays that look alike: what differs is memory, that of the numbers of groups included."""
+
+    def __init__(self, call: Call, problem: Problem, o: Operands) -> None:
+        self.call, self.context = call, problem.context
+        self.status = call.desc.checked == 1
+        self.beta = 1 if "c" in call.dtypes else None
+        self.flipped, self.on_host = call.flipped, call.device == HOST
+        out = call.arrays["out"]
+        self.empty = allocator(o.a, out.shape, out.dtype, call.device, zero=o.d_index is not None) if o.out is None else None
+        expected = {**call.arrays, **read_all(**{name: getattr(o, name) for name in _NUMBERS_OF_GROUPS})}
+        if self.status:
+            expected["status"] = Array(0, I32, call.device, 0, 1, (4,), (1,))
+        names = [_FLIPPED.get(name, name) if call.flipped else name for name in (*_RUNNER, *_NUMBERS_OF_GROUPS)]
+        value_dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
+        arrays = tuple(like(expected.get(name)) for name in names)
+        self.runner = _native.calls_group_runner(self.context._handle.pointer, call.desc, arrays, value_dtype)
+
+    def run(self, o: Operands, alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
+        """The result; None if something is not as it seemed, which the long way then says."""
+        out = self.empty() if self.empty is not None else o.out
+        status = None
+        if self.status:
+            status = np.empty(4, np.int32) if self.on_host else allocator(o.a, (4,), I32, self.call.device)()
+        a, b, scale_a, scale_b = (o.b, o.a, o.scale_b, o.scale_a) if self.flipped else (o.a, o.b, o.scale_a, o.scale_b)
+        arrays = (a, b, o.c, o.bias, out, scale_a, scale_b, o.row_weights, status, o.ends, o.counts, o.a_index, o.d_index)
+        if not _native.calls_run(self.runner, arrays, alpha, self.beta if beta is None else beta, stream_address(stream), int(watch)):
+            return None
+        _raise_fault(status, self.call)
+        return out if o.out is not None else finished(out)
+
+
+_default_calls: dict[Any, ArrayCall] = {}  # of all default contexts
+_CALLS_KEPT = 4096
+
+
+def _array_call(o: Operands, settings: Settings) -> ArrayCall | None:
+    """What is known of products like this one; None where arrays alone do not say it."""
+    arrays = (o.a, o.b, o.c, o.bias, o.out, o.scale_a, o.scale_b, o.row_weights, o.ends, o.counts, o.a_index, o.d_index)
+    if o.sizes is not None or not (o.checked is None or isinstance(o.checked, bool)) or not _NOT_ARRAYS.isdisjoint(map(type, arrays)):
+        return None
+    s = settings
+    try:
+        signature = _native.calls_signature(arrays)
+    except (ArgumentError, *UNREADABLE):
+        return None
+    key = (signature, o.d_index_unique, o.expected, o.checked, s.activation, s.gate, s.dtype, s.compute, s.config, s.tune_key, s.max_ctas)
+    calls = _default_calls if s.context is None else s.context._calls
+    found = calls.get(key)
+    if found is None:
+        call, problem = describe(o, s, allocate=False)
+        if len(calls) >= _CALLS_KEPT:  # sizes that never repeat must not fill memory
+            calls.clear()
+        found = calls[key] = ArrayCall(call, problem, o)
+    return found
 
 
 def grouped_matmul_watched(o: Operands, alpha: Any, beta: Any, settings: Settings, stream: Any, watch: bool) -> Any:
     """grouped_matmul; watch=False for callers that record gradients themselves."""
-    alpha, beta = number(alpha), number(beta)
+    if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
+        alpha, beta = number(alpha), number(beta)
     device_scalars = type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS
-    call, problem = describe(o, Settings(**{**vars(settings), "device_scalars": device_scalars}))
+    known = None if device_scalars else _array_call(o, settings)
+    watch = watch and ("torch" not in sys.modules or sys.modules["torch"].is_grad_enabled())
+    result = known.run(o, alpha, beta, stream, watch) if known is not None else None
+    if result is not None:
+        return result
+    call, problem = describe(o, settings._replace(device_scalars=device_scalars))
     _run(call, problem, o, alpha, beta, stream, watch)
     if isinstance(call.out, list) and o.out is None:
         return [finished(array) for array in call.out]
@@ -163,15 +231,18 @@ class GroupedPlan(PlanBase):
         if self._status:
             expected["status"] = Array(0, I32, call.device, 0, 1, (4,), (1,))
         self._expected = expected
-        names = self._order()
+        self._scalar_arrays = bool(call.desc.epilogue.scalars_on_device)
+        self._flipped = call.flipped
         value_dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
-        self._runner = _native.calls_runner(self._handle, tuple(like(expected.get(name)) for name in names), 1, value_dtype)
+        arrays = self._ordered(tuple(like(expected.get(name)) for name in _RUNNER))
+        self._runner = _native.calls_runner(self._handle, arrays, 1, value_dtype)
 
-    def _order(self) -> tuple[str, ...]:
+    def _ordered(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operands in the order of the C interface."""
-        if not self._call.flipped:
-            return _RUNNER
-        return tuple({"a": "b", "b": "a", "scale_a": "scale_b", "scale_b": "scale_a"}.get(name, name) for name in _RUNNER)
+        if not self._flipped:
+            return arrays
+        a, b, c, bias, out, scale_a, scale_b, *rest = arrays
+        return (b, a, c, bias, out, scale_b, scale_a, *rest)
 
     def __call__(self, a: Any, b: Any, *, out: Any = None, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, row_weights: Any = None,
                  alpha: Any = None, beta: Any = None, status: Any = None, stream: Any = None) -> Any:
@@ -183,19 +254,23 @@ class GroupedPlan(PlanBase):
         """
         beta = self._beta if beta is None else beta
         target = self._new_out(a) if out is None else out
-        given = {"a": a, "b": b, "c": c, "bias": bias, "out": target, "scale_a": scale_a, "scale_b": scale_b, "row_weights": row_weights, "status": status}
-        arrays = {name: _memory(value) for name, value in given.items()}
+        given = (a, b, c, bias, target, scale_a, scale_b, row_weights, status)
+        if not _NOT_ARRAYS.isdisjoint(map(type, given)):
+            given = tuple(map(_memory, given))
         own = None
         if self._status and status is None:
-            own = arrays["status"] = self._new_status(arrays["a"])
-        alpha, beta = number(alpha), number(beta)
-        if self._call.desc.epilogue.scalars_on_device:
-            self._run_with_scalars(arrays, alpha, beta, stream)
+            own = self._new_status(given[0])
+            given = (*given[:-1], own)
+        if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
+            alpha, beta = number(alpha), number(beta)
+        if self._scalar_arrays:
+            self._run_with_scalars(dict(zip(_RUNNER, given)), alpha, beta, stream)
         elif type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: grouped_plan(..., device_scalars=True)")
-        elif not _native.calls_run(self._runner, tuple(arrays[name] for name in self._order()), alpha, beta, stream_address(stream), 1):
-            self._explain_misfit(arrays)
-        _raise_fault(own, self._call)
+        elif not _native.calls_run(self._runner, self._ordered(given), alpha, beta, stream_address(stream), 1):
+            self._explain_misfit(dict(zip(_RUNNER, given)))
+        if own is not None:
+            _raise_fault(own, self._call)
         return target if out is not None else finished(target)
 
     def _new_out(self, a: Any) -> Any:
@@ -251,7 +326,7 @@ def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes:
                  d_index_unique: bool = False, row_weights: Any = None, out: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                  gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
                  tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool = False, device_scalars: bool = False,
-                 context: Context | None = None) -> GroupedPlan:
+                 max_ctas: int = 0, context: Context | None = None) -> GroupedPlan:
     """Binds a grouped product to a configuration and its compiled kernel: `p = grouped_plan(x, w, ends=ends); p(x, w, out=d)`.
 
     Arguments as of `grouped_matmul`, but no lists; the arrays say how those of the calls will look. Numbers of groups (ends, counts, sizes, indices,
@@ -261,6 +336,6 @@ def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes:
     """
     if isinstance(a, (list, tuple)):
         raise ArgumentError("a is a list: a grouped plan takes arrays, or Pointers")
-    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context, max_ctas)
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
     return GroupedPlan(*describe(operands, settings, allocate=False))

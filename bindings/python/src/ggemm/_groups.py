@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ class Pointers:
         return (PACKED if self.row_stride is None else self.row_stride, PACKED if self.col_stride is None else self.col_stride)
 
 
-@dataclasses.dataclass(frozen=True)
-class Operands:
+class Operands(NamedTuple):
     """The arrays of a grouped product, as the caller gives them."""
 
     a: Any

@@ -132,6 +132,8 @@ class Plan(PlanBase):
         except (ArgumentError, *UNREADABLE):
             read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=scale_a, scale_b=scale_b)  # says which one it is, if it is one of them
             raise
+        if not done and watch and "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
+            done = not self._scalar_arrays and _run(self._runner, (a, b, c, bias, target, scale_a, scale_b), alpha, beta, stream, 0)
         if not done:
             arrays = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
             target = self._general(arrays, target, alpha, beta, stream, watch)
@@ -208,13 +210,13 @@ class Plan(PlanBase):
 
 def plan(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None, scale_a: Scales = None,
          scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
-         device_scalars: bool = False, context: Context | None = None) -> Plan:
+         device_scalars: bool = False, max_ctas: int = 0, context: Context | None = None) -> Plan:
     """Binds D = act(alpha scale A B + beta C + bias) to a configuration and its compiled kernel: `p = plan(a, b); p(a, b, out=d)`.
 
     Arguments as of `matmul`; the arrays say how those of the calls will look, and may be `Matrix`, which has no memory.
     device_scalars: alpha and beta of the calls are arrays of one element on the device. Raises ArgumentError, UnsupportedError, CompileError.
     """
-    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context, max_ctas)
     return Plan(PlainProblem(a, b, c, bias, out, scale_a, scale_b, settings))
 
 
@@ -234,7 +236,7 @@ def _plan_for(key: Any, problem: PlainProblem) -> Plan:
 
 def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activation = None, gate: Gate = None, scale_a: Scales = None,
            scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None, dtype: Any = None, compute: Compute = None, config: Any = None,
-           tune_key: str | None = None, stream: Any = None, context: Context | None = None) -> Any:
+           tune_key: str | None = None, max_ctas: int = 0, stream: Any = None, context: Context | None = None) -> Any:
     """D = act(alpha scale A B + beta C + bias); with a gate D = act(x_gate) x_up, of pairs of columns of x = alpha scale A B + bias.
 
     a, b: [m, k] and [k, n], of any strides: numpy arrays run on the CPU, torch, cupy and jax arrays where they lie; nothing is copied.
@@ -248,16 +250,19 @@ def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activ
     compute: "tf32" to round f32 operands to tf32; "f32x3" for f32 accuracy on tensor cores; "fp8_fast" to sum fp8
       products as fast as the GPU can, in fewer bits.
     config: forces a configuration by name. tune_key: uses records tuned under this name only.
+    max_ctas: CTAs at most that multiply at once, so that other work may run beside; 0: as many as the GPU holds.
     stream: an address or a stream object; None: the current stream of torch or cupy, else the default stream.
     context: another than the device's default one.
 
     Raises ArgumentError for shapes, dtypes, devices and strides that do not fit; UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
-    return matmul_watched(a, b, c, bias, activation, gate, scale_a, scale_b, alpha, beta, out, dtype, compute, config, tune_key, stream, context, 1)
+    return matmul_watched(a, b, c, bias, activation, gate, scale_a, scale_b, alpha, beta, out, dtype, compute, config, tune_key, stream, context, 1,
+                          max_ctas)
 
 
 def matmul_watched(a: Any, b: Any, c: Any, bias: Any, activation: Activation, gate: Gate, scale_a: Scales, scale_b: Scales, alpha: Any, beta: Any, out: Any,
-                   dtype: Any, compute: Compute, config: Any, tune_key: str | None, stream: Any, context: Context | None, watch: int) -> Any:
+                   dtype: Any, compute: Compute, config: Any, tune_key: str | None, stream: Any, context: Context | None, watch: int,
+                   max_ctas: int = 0) -> Any:
     """matmul; watch=0 for callers that record gradients themselves."""
     device_scalars = False
     if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
@@ -270,9 +275,9 @@ def matmul_watched(a: Any, b: Any, c: Any, bias: Any, activation: Activation, ga
     except (ArgumentError, *UNREADABLE):
         read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=values_a, scale_b=values_b)  # says which one it is
         raise
-    key = (signature, activation, gate, kind_a, kind_b, dtype, compute, config, tune_key, device_scalars)
+    key = (signature, activation, gate, kind_a, kind_b, dtype, compute, config, tune_key, device_scalars, max_ctas)
     found = (_default_plans if context is None else context._plans).get(key)
     if found is None:
-        settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context)
+        settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context, max_ctas)
         found = _plan_for(key, PlainProblem(a, b, c, bias, out, scale_a, scale_b, settings))
     return found._call(a, b, c, bias, out, values_a, values_b, alpha, beta, stream, watch)

@@ -2,8 +2,7 @@
 """From arrays to the C description of a plain product."""
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, Literal, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from . import native
 from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, allocator, device_name, dtype_number, packed_strides, read_all
@@ -33,8 +32,7 @@ _COMPUTE = {None: native.COMPUTE_DEFAULT, "default": native.COMPUTE_DEFAULT, "tf
 _GATES = {None: native.GATE_NONE, "halves": native.GATE_HALVES, "interleaved": native.GATE_INTERLEAVED}
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What a product has besides its arrays; hashable, so that it is a part of cache keys."""
 
     activation: Activation = None
@@ -45,6 +43,7 @@ class Settings:
     tune_key: str | None = None
     device_scalars: bool = False
     context: Context | None = None
+    max_ctas: int = 0
 
 
 def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> None:
@@ -66,8 +65,9 @@ def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> N
         raise ArgumentError(f"gate={s.gate!r} is none of 'halves', 'interleaved'")
     epilogue.gate = _GATES[s.gate]
     if s.compute not in _COMPUTE:
-        raise ArgumentError(f"compute={s.compute!r} is none of 'default', 'tf32', 'fp8_fast'")
+        raise ArgumentError(f"compute={s.compute!r} is none of 'default', 'tf32', 'f32x3', 'fp8_fast'")
     desc.compute = _COMPUTE[s.compute]
+    desc.max_ctas = s.max_ctas
     if s.config is not None:
         desc.config = str(s.config)
     if s.tune_key is not None:
@@ -217,10 +217,10 @@ class PlainProblem(Problem):
 
 def problem(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
             scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
-            context: Context | None = None) -> Problem:
+            max_ctas: int = 0, context: Context | None = None) -> Problem:
     """Describes D = act(alpha scale A B + beta C + bias) without computing it, for `prepare`, `configs` and `tune`.
 
     Arguments as of `matmul`; any array may be a `Matrix`, which has no memory. Raises ArgumentError.
     """
-    return PlainProblem(a, b, c, bias, out, scale_a, scale_b, Settings(activation, gate, dtype, compute, config, tune_key, False, context))
+    return PlainProblem(a, b, c, bias, out, scale_a, scale_b, Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas))
 

@@ -19,6 +19,7 @@ class Config(NamedTuple):
     raster: int  #: rows of tiles that are walked together (Triton's GROUP_SIZE_M)
     cluster: tuple[int, int, int]  #: CTAs of a cluster, down, across and along k (1 where none share a tile); zeros in the families that form none
     swapped: bool  #: the product is computed transposed
+    slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
 
     def __str__(self) -> str:
         return self.name
@@ -32,7 +33,7 @@ class Config(NamedTuple):
 
 
 def _config(c: Any) -> Config:
-    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped))
+    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices)
 
 
 def configs(problem: Problem) -> list[Config]:

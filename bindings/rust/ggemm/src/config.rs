@@ -41,6 +41,8 @@ pub struct Config {
     pub cluster: (i32, i32, i32),
     /// Whether the product is computed transposed.
     pub swapped: bool,
+    /// Parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut.
+    pub slices: i32,
 }
 
 impl Config {
@@ -68,6 +70,7 @@ impl Config {
             raster: raw.raster,
             cluster: (raw.cluster_m, raw.cluster_n, raw.cluster_k),
             swapped: raw.swapped != 0,
+            slices: raw.slices,
         })
     }
 

@@ -72,6 +72,8 @@ pub enum Compute {
     Default,
     /// `f32` inputs rounded to tf32 (10 explicit mantissa bits), sums in `f32`, on tensor cores.
     Tf32,
+    /// `f32` inputs with an error no larger than that of `f32` products and sums, on tensor cores: three bf16 terms of each.
+    F32x3,
     /// fp8 products summed as fast as tensor cores can, which keep about 14 bits of a sum on compute capability 9.0.
     Fp8Fast,
 }
@@ -82,6 +84,7 @@ impl Compute {
         match self {
             Self::Default => sys::GGEMM_COMPUTE_DEFAULT,
             Self::Tf32 => sys::GGEMM_COMPUTE_TF32,
+            Self::F32x3 => sys::GGEMM_COMPUTE_F32_ACCURATE,
             Self::Fp8Fast => sys::GGEMM_COMPUTE_FP8_FAST,
         }
     }

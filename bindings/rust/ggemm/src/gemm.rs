@@ -201,6 +201,7 @@ pub struct Gemm<'a, M = Host> {
     activation: Activation,
     gate: Gate,
     compute: Compute,
+    max_ctas: i32,
     config: Option<&'a CStr>,
     tune_key: Option<&'a CStr>,
     stream: Stream,
@@ -237,6 +238,7 @@ impl Context {
             activation: Activation::None,
             gate: Gate::None,
             compute: Compute::Default,
+            max_ctas: 0,
             config: None,
             tune_key: None,
             stream: Stream::DEFAULT,
@@ -259,6 +261,13 @@ impl<'a, M> Gemm<'a, M> {
     #[inline]
     pub fn gate(mut self, gate: Gate) -> Self {
         self.gate = gate;
+        self
+    }
+
+    /// CTAs at most that multiply at once, so that other work may run beside. Default: 0, as many as the device holds.
+    #[inline]
+    pub fn max_ctas(mut self, ctas: i32) -> Self {
+        self.max_ctas = ctas;
         self
     }
 
@@ -317,6 +326,7 @@ impl<'a, M> Gemm<'a, M> {
             c,
             d: d.matrix(),
             compute: self.compute.raw(),
+            max_ctas: self.max_ctas,
             config: text_pointer(self.config),
             tune_key: text_pointer(self.tune_key),
             ..sys::GGEMM_GEMM_DESC_INIT

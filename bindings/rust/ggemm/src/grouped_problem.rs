@@ -272,7 +272,7 @@ impl GroupedProblem {
     }
 
     /// In a ragged m: row i of the groups' order goes to row `index[i]` of D, which has so many rows, or nowhere if that is
-    /// below 0. Rows that go to one row are added up, on the host device only so far.
+    /// below 0. Rows that go to one row are added up, in their order.
     #[must_use]
     pub fn d_index(mut self, index: Source, rows: usize) -> Self {
         (self.desc.d_index, self.desc.d_rows) = (index.raw, size(rows));

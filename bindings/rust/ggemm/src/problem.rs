@@ -116,6 +116,13 @@ macro_rules! common_setters {
             self
         }
 
+        /// CTAs at most that multiply at once, so that other work may run beside. Default: 0, as many as the device holds.
+        #[must_use]
+        pub fn max_ctas(mut self, ctas: i32) -> Self {
+            self.desc.max_ctas = ctas;
+            self
+        }
+
         /// How A and B are multiplied.
         #[must_use]
         pub fn compute(mut self, compute: Compute) -> Self {

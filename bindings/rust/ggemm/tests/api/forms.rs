@@ -65,7 +65,8 @@ fn problems_have_all_of_it() {
         .scale_a(ScaleKind::Block1x128, Layout::ColMajor)
         .scale_b(ScaleKind::Block128x128, Layout::RowMajor)
         .gate(Gate::Halves);
-    assert_eq!(context.configs(&plain).unwrap().len(), 1);
+    assert_eq!(context.configs(&plain.clone().max_ctas(7)).unwrap().len(), 1);
+    assert!(refused(context.configs(&plain.max_ctas(-1))).contains("max_ctas=-1"));
     let ends = [64_i64, 256];
     let grouped = GroupedProblem::new::<f32, f32, f32>(2)
         .ragged_m(Source::i64_at(ends.as_ptr(), 8))

@@ -316,6 +316,7 @@ impl Case {
             "default" => Compute::Default,
             "tf32" => Compute::Tf32,
             "fp8_fast" => Compute::Fp8Fast,
+            "f32x3" => Compute::F32x3,
             other => panic!("an unknown compute mode: {other}"),
         }
     }
