@@ -17,22 +17,27 @@ using core::ProblemType;
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
+// Tiles along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that.
+double tiles_along(double size, double tile, bool spread) { return !spread ? ceil_div(size, tile) : 2 * size <= tile ? 1 : size / tile + 0.5; }
+
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
 double rate(const ProblemType& type, Family family) {
-  if (family == Family::simt) return type.sum == core::Sum::f64 ? 48 : 96;
+  if (family == Family::simt) return type.sum == core::Sum::f64 ? 48 : 88;
   switch (type.a) {
     case GGEMM_I8: return 2400;
     case GGEMM_F32: return 550;
-    case GGEMM_F64: return 60;
-    default: return 1250;
+    case GGEMM_F64: return 130;
+    default: return 1000;
   }
 }
 
+// Numbers of this file that are no facts of a data sheet were fitted to times measured on an H200 (docs/performance.md, "The cost model, fitted").
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
-constexpr double l2_bytes_a_clock = 48;       // what L2 brings to one multiprocessor while all ask
-constexpr double fill_clocks = 1800;          // first tiles of the ring, last barrier, launch of a CTA
+constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
+constexpr double scattered_bytes_a_clock = 7.5;  // and of operands that are not at multiples of 4 bytes
+constexpr double fill_clocks = 9400;          // first tiles of the ring, last barrier, launch of a CTA
 constexpr double clock_mhz = 1750;
-constexpr double launch_microseconds = 2.5;
+constexpr double launch_microseconds = 5.2;
 constexpr double dram_bytes_a_microsecond = 4.0e6;
 
 // The sm90 family: a persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes.
@@ -43,40 +48,48 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, bk), c.cluster_k * slices), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const double multiply = wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
+  const bool promotes = terms || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
   const double travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
-  constexpr double latency_clocks = 900, l2_bytes = 60;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
+  constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
+  // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
+  const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 238 : 73 : 0;
   // Operands of groups that tensor maps cannot describe are gathered by threads, an element at a time where they are turned.
   constexpr double gathered_bytes = 4;
   const bool gathers = type.grouped && core::repacked_operands(type);
   // Rows by index come 16 bytes at a time.
   constexpr double indexed_bytes = 24;
   const bool indexed = type.grouped & core::gathered_rows;
-  const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages);
-  constexpr double store_clocks = 320;  // a step of the epilogue: fill a slot, wait for the one before
-  const double d = static_cast<double>(core::dtype_size(type.d)), store = store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
-  const double clusters = std::max(1.0, std::floor(facts.multiprocessors / static_cast<double>(cluster(c))));
+  const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
+  constexpr double store_clocks = 720;  // a step of the epilogue: fill a slot, wait for the one before
+  const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
+  // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up.
+  const double usable = cluster(c) >= 4 ? 0.91 : 1;
+  const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));
   // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
-  constexpr double exchange_clocks = 1200, exchange_bytes = 32;
-  const double exchange = c.cluster_k > 1 ? exchange_clocks + bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
+  constexpr double exchange_bytes = 31;
+  const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   // And slices of k meet in L2: every CTA writes its part of the sums, and the last one reads those of all slices.
-  constexpr double meet_clocks = 2600, meet_bytes = 40;
+  constexpr double meet_clocks = 2500, meet_bytes = 26;
   const double part = bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k), meet = slices > 1 ? meet_clocks + part * (1 + slices) / meet_bytes : 0;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const double rounds = ceil_div(ceil_div(down, bm * c.cluster_m) * ceil_div(across, bn * c.cluster_n) * groups * slices, clusters);
-  constexpr double start_clocks = 2500;  // barriers, first boxes, last store
-  const double clocks = start_clocks + rounds * (steps * std::max(multiply, bring) + store + exchange + meet);
+  const double rounds = ceil_div(tiles_along(down, bm * c.cluster_m, type.grouped && !named.swap) * tiles_along(across, bn * c.cluster_n, type.grouped && named.swap) * groups * slices, clusters);
+  constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store
+  // CTAs that share a tile along k have one each: in a second round they start anew.
+  const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
+  constexpr double beside = 0.15;  // of what hides behind the slower
+  const double clocks = start_clocks + rounds * (steps * (std::max(multiply, bring) + beside * std::min(multiply, bring)) + store + exchange + meet + again);
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
   const std::uint8_t copied = core::repacked_operands(type);
   const bool grouped = type.grouped;
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = (copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0);
-  const double copies = grouped || elements == 0 ? 0 : elements * each / 3.0e6 + 3;
-  constexpr double powered_mhz = 1650;  // what power leaves of the clock in long products
-  const double multiplied = clocks / powered_mhz, moved = bytes / dram_bytes_a_microsecond + 2;
+  const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 4.2;
+  constexpr double powered_mhz = 1880;  // what power leaves of the clock
+  const double multiplied = clocks / powered_mhz, moved = bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
-  const double prepared = grouped ? launch_microseconds : 0;  // a launch before, that writes the groups' maps
-  return launch_microseconds + prepared + std::max(multiplied, moved) + 0.1 * std::min(multiplied, moved) + copies;
+  const double prepared = grouped ? 10.5 : 0;  // a launch before, that writes the groups' maps
+  return 0.4 + prepared + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
 }
 
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
@@ -125,21 +138,22 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (c.family == Family::sm90) return estimate_sm90(type, c, groups, m, n, k, facts);
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
-  const double tiles = ceil_div(m, bm) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
+  const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
   const double multiply = bm * bn * bk / rate(type, c.family);
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
-  const double bring = (bm + bn) * bk * size / l2_bytes_a_clock;
+  const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
+  const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
   const double slowest = std::max({multiply, feed, bring});
-  const double step = slowest + 0.15 * (multiply + feed + bring - slowest);
+  const double step = slowest + 0.04 * (multiply + feed + bring - slowest);
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
   const int at_once = ctas_a_multiprocessor(type, c, facts);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
   const double alone = steps * step, overhead = fill_clocks + store;
-  const auto wave = [&](double ctas) { return ctas * alone + overhead * (1 + 0.3 * (ctas - 1)); };
+  const auto wave = [&](double ctas) { return ctas * alone + overhead; };
   const double clocks = full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
