@@ -126,6 +126,8 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
   const std::uint64_t dims[2] = {static_cast<std::uint64_t>(inner), static_cast<std::uint64_t>(outer)}, strides[1] = {static_cast<std::uint64_t>(line_bytes)};
   const std::uint32_t boxes[2] = {static_cast<std::uint32_t>(kernels::panel_bytes / core::dtype_size(dtype)), static_cast<std::uint32_t>(box_lines)}, steps[2] = {1, 1};
   kernels::TensorMap map{};
+  const Scope scope(*impl_);  // it needs a current context
+  scope.require();
   const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(&map, type(), 2, const_cast<void*>(data), dims, strides, boxes, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128,
                                                                        cu::TensorFill::zeros);
   if (result != cu::Result::success)

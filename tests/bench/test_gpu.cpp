@@ -63,6 +63,15 @@ T parameter(const fake_launch* launch, int index) {
 
 bool is_grouped(const std::string& kernel) { return kernel.find("grouped") != std::string::npos; }
 
+bool by_tensor_maps(const std::string& kernel) { return kernel.rfind("ggemm_sm90_", 0) == 0; }
+
+// The product that a plain kernel was asked for, as the caller described it.
+kernels::GemmParams plain_params(const std::string& kernel, const fake_launch* launch) {
+  if (!by_tensor_maps(kernel)) return parameter<kernels::GemmParams>(launch, 0);
+  const kernels::GemmParams upright = parameter<kernels::TensorParams>(launch, 0).problem;
+  return kernel.find("_swap_") == std::string::npos ? upright : kernels::transposed(upright);
+}
+
 void multiply_groups(const Fake& fake, const kernels::GroupedParams& p) {
   for (std::int64_t g = 0; g < p.groups; g++) {
     const kernels::GemmParams group = kernels::group_params(p, g);
@@ -75,7 +84,7 @@ int parameter_sizes(void*, const char* kernel, size_t* sizes) {
   if (name == "ceiling") return sizes[0] = 4, sizes[1] = 8, 2;
   if (name == "flush_read" || name == "copy_vectors") return std::fill(sizes, sizes + 3, 8), 3;
   if (name == "nothing") return sizes[0] = 4, 1;
-  return sizes[0] = is_grouped(name) ? sizeof(kernels::GroupedParams) : sizeof(kernels::GemmParams), 1;
+  return sizes[0] = is_grouped(name) ? sizeof(kernels::GroupedParams) : by_tensor_maps(name) ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams), 1;
 }
 
 double answer(void* user, const fake_launch* launch) {
@@ -86,7 +95,7 @@ double answer(void* user, const fake_launch* launch) {
   if (name == "flush_read") return 0.06;
   if (name == "nothing") return nothing_ms;
   if (is_grouped(name)) return multiply_groups(fake, parameter<kernels::GroupedParams>(launch, 0)), product_ms;
-  const auto p = parameter<kernels::GemmParams>(launch, 0);
+  const kernels::GemmParams p = plain_params(name, launch);
   multiply(fake, {p.m, p.n, p.k}, p.a, p.b, p.d);
   return product_ms;
 }

@@ -179,6 +179,7 @@ FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::u
                                           const std::uint32_t* element_strides, cu::TensorInterleave interleave, cu::TensorSwizzle swizzle, cu::TensorL2, cu::TensorFill) {
   Call call("cuTensorMapEncodeTiled");
   if (call.fails()) return call.result();
+  if (!current_context()) return Result::invalid_context;
   const std::uint32_t size = type == cu::TensorType::u8 ? 1 : type == cu::TensorType::f16 || type == cu::TensorType::bf16 ? 2 : 4;
   const auto wrong = [](std::uintptr_t value, std::uintptr_t multiple) { return value == 0 || value % multiple != 0; };
   if (wrong(reinterpret_cast<std::uintptr_t>(map), 64) || wrong(reinterpret_cast<std::uintptr_t>(address), 16)) return Result::invalid_value;
