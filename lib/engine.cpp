@@ -151,7 +151,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
     fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s:%s", facts().name.c_str(), reasons.c_str());
   }
   // A kernel that a compiler or driver refuses must not stop a problem that another one serves.
-  constexpr std::size_t tries = 3;
+  constexpr std::size_t tries = 8;
   for (std::size_t i = 0;; ++i) {
     try {
       auto choice = chosen(ranking.legal[i].config, "model");

@@ -17,8 +17,11 @@ using core::ProblemType;
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
-// Tiles along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that.
-double tiles_along(double size, double tile, bool spread) { return !spread ? ceil_div(size, tile) : 2 * size <= tile ? 1 : size / tile + 0.5; }
+// Tiles along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
+double tiles_along(double size, double tile, bool spread) {
+  const double mean = size / tile;
+  return spread ? std::max({1.0, 2 * mean <= 1 ? 1.0 : mean + 0.5, 0.9 + 0.8 * mean}) : ceil_div(size, tile);
+}
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
 double rate(const ProblemType& type, Family family) {

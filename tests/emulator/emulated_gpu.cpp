@@ -31,6 +31,14 @@ void check(int result, const char* what) {
   if (result != 0) throw std::runtime_error(std::string(what) + " fails with " + std::to_string(result));
 }
 
+// The driver's one context, current in this thread.
+void make_current() {
+  void* context = nullptr;
+  check(driver().symbol<int(unsigned)>("cuInit")(0), "cuInit");
+  check(driver().symbol<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0), "cuDevicePrimaryCtxRetain");
+  check(driver().symbol<int(void*)>("cuCtxSetCurrent")(context), "cuCtxSetCurrent");
+}
+
 }  // namespace
 
 std::string compile(const std::string& text, const std::vector<std::string>& options) {
@@ -58,9 +66,7 @@ EmulatedGpu::EmulatedGpu(const std::string& text, const std::vector<std::string>
 EmulatedGpu::~EmulatedGpu() { driver().reset(); }
 
 void EmulatedGpu::open() {
-  check(driver().symbol<int(unsigned)>("cuInit")(0), "cuInit");
-  check(driver().symbol<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, 0), "cuDevicePrimaryCtxRetain");
-  check(driver().symbol<int(void*)>("cuCtxSetCurrent")(context_), "cuCtxSetCurrent");
+  make_current();
   check(driver().symbol<int(void**, const void*)>("cuModuleLoadData")(&module_, image_.data()), "cuModuleLoadData");
   check(driver().symbol<int(void**, void*, const char*)>("cuModuleGetFunction")(&function_, module_, "kernel"), "cuModuleGetFunction");
   check(driver().symbol<int(void*, int, int)>("cuFuncSetAttribute")(function_, 8, 200 * 1024), "cuFuncSetAttribute");
@@ -83,7 +89,7 @@ std::string EmulatedGpu::launch(std::uint64_t seed, unsigned ctas, unsigned thre
 }
 
 kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines) {
-  check(driver().symbol<int(unsigned)>("cuInit")(0), "cuInit");
+  make_current();
   kernels::TensorMap map{};
   const auto type = size == 1 ? cu::TensorType::u8 : size == 2 ? cu::TensorType::bf16 : cu::TensorType::f32;
   const std::uint64_t dims[2] = {length, lines}, strides[1] = {pitch};

@@ -43,7 +43,7 @@ class EmulatedGpu {
   std::string launch(std::uint64_t seed, unsigned ctas, unsigned threads, unsigned shared_bytes, void** parameters);
 
   std::string image_;
-  void *context_ = nullptr, *module_ = nullptr, *function_ = nullptr;
+  void *module_ = nullptr, *function_ = nullptr;
 };
 
 // A tensor map of `lines` of `length` elements of `size` bytes, `pitch` bytes apart, boxes of 128 bytes by `box_lines`, swizzled over 128 bytes.

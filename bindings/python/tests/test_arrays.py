@@ -119,6 +119,6 @@ def test_jax(jax):
     y = ggemm.grouped_matmul(jnp.ones((4, 3)), jnp.ones((2, 3, 5)), ends=jnp.array([1, 4]))
     assert isinstance(y, jax.Array) and (np.asarray(y) == 3).all()
     with pytest.raises(ggemm.ArgumentError, match="out is read-only"):
-        ggemm.matmul(a, b, out=jnp.zeros((3, 3), jnp.int32))
+        ggemm.matmul(a, b, out=jax.device_put(jnp.zeros((3, 3), jnp.int32), cpu))
     with pytest.raises(ggemm.ArgumentError, match="a is a jax tracer"):
         jax.jit(lambda x: ggemm.matmul(x, x))(jnp.ones((2, 2)))
