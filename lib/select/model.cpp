@@ -25,7 +25,7 @@ double tiles_along(double size, double tile, bool spread) {
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
 double rate(const ProblemType& type, Family family) {
-  if (family == Family::simt) return type.sum == core::Sum::f64 ? 48 : 88;
+  if (family == Family::simt) return type.sum == core::Sum::f64 ? 45 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
   switch (type.a) {
     case GGEMM_I8: return 2400;
     case GGEMM_F32: return 550;
@@ -155,8 +155,10 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
-  const double alone = steps * step, overhead = fill_clocks + store;
-  const auto wave = [&](double ctas) { return ctas * alone + overhead; };
+  const double overhead = fill_clocks + store;
+  // Elements that are converted on their way come a tile after the other, each from memory.
+  const double least = c.family == Family::simt && size < held ? 4000 : 0;
+  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + overhead; };
   const double clocks = full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.

@@ -227,7 +227,8 @@ class DeviceJob {
     const auto mean = [this](auto value) {
       std::int64_t sum = 0;
       for (const Group& group : job_.groups) sum += value(group);
-      return job_.groups.empty() ? 0 : sum / static_cast<std::int64_t>(job_.groups.size());
+      const auto count = static_cast<std::int64_t>(job_.groups.size());
+      return count ? (sum + count - 1) / count : 0;  // rounded up: 0 would say that it is not known
     };
     desc.expected_m = mean([](const Group& g) { return g.d.rows; });
     desc.expected_n = mean([](const Group& g) { return g.d.cols; });

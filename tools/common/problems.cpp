@@ -106,9 +106,10 @@ void ProblemSpec::fill_grouped() {
   }
   grouped_.groups = count;
   if (count == 0) return;
-  grouped_.expected_m = m / count;
-  grouped_.expected_n = n / count;
-  grouped_.expected_k = k / count;
+  // Rounded up: 0 would say that it is not known.
+  grouped_.expected_m = (m + count - 1) / count;
+  grouped_.expected_n = (n + count - 1) / count;
+  grouped_.expected_k = (k + count - 1) / count;
   const std::int64_t bytes = 3 * sizeof(std::int64_t);
   grouped_.m = ggemm_i64_at(samples_.data(), bytes);
   grouped_.n = ggemm_i64_at(samples_.data() + 1, bytes);
