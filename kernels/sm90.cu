@@ -16,7 +16,8 @@ using Epilogue = StagedEpilogue<T, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without.
-constexpr bool MOVE_REGISTERS = Mainloop::CONSUMERS > 1;
+constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
+constexpr bool MOVE_REGISTERS = CONSUMERS > 1;
 constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
@@ -24,7 +25,13 @@ static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_R
 struct Cta {
   char* slots;
   Ring<T::STAGES> ring;
-  GG_DEVICE explicit Cta(char* shared) : slots(shared), ring(ptx::shared_address(shared) + Mainloop::RING_BYTES + Mainloop::CONSUMERS * Epilogue::BYTES) {}
+  Turns turns;  // where there are teams
+  GG_DEVICE explicit Cta(char* shared)
+      : slots(shared), ring(ptx::shared_address(shared) + Mainloop::RING_BYTES + CONSUMERS * Epilogue::BYTES), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
+  GG_DEVICE void init() const {
+    ring.init(1, Mainloop::EMPTIES);
+    if constexpr (T::TEAMS > 1) turns.init(4 * Mainloop::CONSUMERS);
+  }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
   GG_DEVICE char* staging(int group) const { return slots + Mainloop::RING_BYTES + group * Epilogue::BYTES; }
 };
@@ -32,7 +39,8 @@ struct Cta {
 // A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
 template <int CLUSTER_K>
 struct Consumer {
-  int group = static_cast<int>(threadIdx.x) / 128 - 1;
+  int group = static_cast<int>(threadIdx.x) / 128 - 1;  // of all; a team's follow one another
+  u32 turn = 0;                                         // counts tiles
   Mainloop::Cursor at;
   u32 slot = 0;
   const SliceParams* slices = nullptr;  // where k is cut
@@ -41,9 +49,14 @@ struct Consumer {
   // rows, start: where rows lie by an index, and the number of the product's first.
   GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, i64 row, i64 column, i32 first_tile, i32 tiles) {
     Mainloop mainloop;
-    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), group, row * T::BM, column * T::BN, first_tile, tiles);
-    const i64 first = row * T::BM + group / T::WARPS_N * Mainloop::WM;
-    i64 across = column * T::BN + group % T::WARPS_N * Mainloop::WN;
+    const int part = group % Mainloop::CONSUMERS;
+    const u32 own = turn - 1;
+    if constexpr (T::TEAMS > 1) cta.turns.wait(own);
+    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), part, row * T::BM, column * T::BN, first_tile, tiles, [&] {
+      if constexpr (T::TEAMS > 1) cta.turns.pass(own);
+    });
+    const i64 first = row * T::BM + part / T::WARPS_N * Mainloop::WM;
+    i64 across = column * T::BN + part % T::WARPS_N * Mainloop::WN;
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
       if constexpr (T::SLICED) {
@@ -60,6 +73,12 @@ struct Consumer {
       Reduction reduction;
       if (reduction.run(mainloop, cta.slots, rank)) finish(reduction.sums);
     }
+  }
+  // Whether the CTA's next tile is this team's; if not, its slots are passed over.
+  GG_DEVICE bool takes(i32 tiles) {
+    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group / Mainloop::CONSUMERS)) return true;
+    at.skip(static_cast<u32>(tiles));
+    return false;
   }
   // Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish() const {
@@ -94,7 +113,7 @@ struct Plain {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
     for (Scheduler scheduler(p.problem, slices()); scheduler.next();)
-      consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
+      if (consumer.takes(depth.tiles)) consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
     consumer.finish();
   }
 };
@@ -102,7 +121,7 @@ struct Plain {
 // One product a group. The producers' first warp finds the tiles; all warps read them.
 struct Grouped {
   using Params = GroupedTensorParams;
-  using Board = TileBoard<PRODUCER_THREADS / 32 + 4 * Mainloop::CONSUMERS, T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
+  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
   const Params& p;
   Board board;
 
@@ -132,12 +151,19 @@ struct Grouped {
 
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
+    i32 other = 0;  // whether the group is another than this team's last tile's
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
       const GroupRecord* const record = note.record;
       if (!record) break;
+      other |= note.other;
+      if (!consumer.takes(tiles(note))) {
+        board.release(next);
+        continue;
+      }
       const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
-      if (note.other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      if (other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      other = 0;
       consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, note.row, note.column, 0, tiles(note));
       board.release(next);
     }
@@ -147,12 +173,12 @@ struct Grouped {
 
 using Form = If<T::GROUPED, Grouped, Plain>;
 
-extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + T::THREADS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
+extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + 128 * CONSUMERS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
   extern __shared__ __align__(1024) char shared[];
   const Cta cta(shared);
   const Form form(params);
   if (threadIdx.x < 32) {
-    if (threadIdx.x == 0) cta.ring.init(1, Mainloop::EMPTIES);
+    if (threadIdx.x == 0) cta.init();
     form.init();
     if (threadIdx.x == 0) ptx::fence_barrier_init();
   }

@@ -69,6 +69,7 @@ class WgmmaMainloop {
   GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
   // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
+  static_assert(T::TEAMS == 1 || !PROMOTED, "only consume_fast tells when its last slot is full");
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
   // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
   static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
@@ -112,7 +113,7 @@ class WgmmaMainloop {
       if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; });
       else return GatherB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
     }();
-    ptx::barrier_sync<128>(1 + CONSUMERS);
+    ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS);
     Cursor done = at;
 #pragma unroll 1
     for (i32 i = 0; i < tiles + AHEAD; ++i) {
@@ -135,21 +136,23 @@ class WgmmaMainloop {
       if (i < AHEAD) continue;
       ptx::cp_async_wait<AHEAD>();
       ptx::fence_async();
-      ptx::barrier_sync<128>(1 + CONSUMERS);
+      ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS);
       if (thread == 0) ptx::barrier_arrive(ring.full(done.slot));
       ++done;
     }
   }
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
+  // last_full: called by each thread once it has waited for the last slot to be full.
   // An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product brings what is not finite by itself.
-  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles) {
+  template <class LastFull>
+  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles, LastFull last_full) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
       for (int s = 0; s < WN / 2; ++s) sums[b][s] = 0;
-    if (tiles == 0) return;
+    if (tiles == 0) return last_full();
     if constexpr (T::TERMS) {
       const i32 corrections = static_cast<i32>(max_of(0, min_of(depth(p.k) / term_products * term_corrections - first, tiles)));
       if (corrections > 0) {
@@ -163,7 +166,7 @@ class WgmmaMainloop {
       if (corrections < tiles) consume_promoted(ring, at, slots, row, column, tiles - corrections);
     } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
     else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
-    else consume_fast(ring, at, slots, row, column, tiles);
+    else consume_fast(ring, at, slots, row, column, tiles, last_full);
   }
 
   // Of this warpgroup's part: block of 64 rows, then as ptx/wgmma.cuh says.
@@ -190,12 +193,14 @@ class WgmmaMainloop {
     GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const { TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b); }
   };
 
-  GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+  template <class LastFull>
+  GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, LastFull last_full) {
     u32 former = at.slot;
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
+      if (T::TEAMS > 1 && i == tiles - 1) last_full();
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
       ptx::wgmma_fence();
 #pragma unroll

@@ -20,6 +20,28 @@ struct RingCursor {
   }
 };
 
+// Two teams of consumers take turns at a ring's slots: each has the next slots for itself until it passes them on, at the latest when it has waited for its last one to be
+// full. (Who waited without its turn could take a slot's former phase for its own: a barrier tells apart only two that follow one another.)
+class Turns {
+ public:
+  static constexpr int BYTES = 16;
+  GG_DEVICE explicit Turns(u32 shared) : shared_(shared) {}
+  // One thread. warps: of a team.
+  GG_DEVICE void init(u32 warps) const {
+    for (u32 team = 0; team < 2; ++team) ptx::barrier_init(shared_ + 8 * team, warps);
+  }
+  // turn: counts both teams'; the first is team 0's.
+  GG_DEVICE void wait(u32 turn) const { ptx::barrier_wait(shared_ + turn % 2 * 8, (turn / 2 & 1) ^ (turn % 2 == 0)); }
+  // The whole warp: the turn after this one may begin.
+  GG_DEVICE void pass(u32 turn) const {
+    __syncwarp();  // all its lanes have waited for this one
+    if (threadIdx.x % 32 == 0) ptx::barrier_arrive(shared_ + (turn + 1) % 2 * 8);
+  }
+
+ private:
+  u32 shared_;
+};
+
 template <int STAGES>
 class Ring {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of a grouped product in a kernel whose warps have roles: warp 0 finds the CTA's next tile and notes it in shared memory, where all read it. Two notes, so that it
-// is a tile ahead of those who compute.
+// The tiles of a grouped product in a kernel whose warps have roles: warp 0 finds the CTA's next tile and notes it in shared memory, where all read it. There is a
+// note more than tiles in work, so that it is a tile ahead of those who compute.
 #pragma once
 #include "pipeline/ring.cuh"
 #include "ptx/async.cuh"
@@ -16,10 +16,10 @@ struct TileNote {
   i32 other;                  // 1: of another group than the note before
 };
 
-// READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles.
-template <int READERS, int BM, int BN, int CM, int CN>
+// TEAMS: of consumers, which take turns: so many tiles are in work at once. READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles.
+template <int TEAMS, int READERS, int BM, int BN, int CM, int CN>
 class TileBoard {
-  static constexpr int NOTES = 2;
+  static constexpr int NOTES = 1 + TEAMS;
   struct Shared {
     TileNote notes[NOTES];
     SharedCursor cursor;

@@ -33,7 +33,8 @@ std::string cluster_part(const Config& config, const std::string& slices) {
 std::string name_of(const ProblemType& type, const Config& config, const std::string& slices) {
   const std::string head = std::string(family_name(config.family)) + "_" + problem_part(type);
   if (config.family == Family::host) return head;
-  return head + text("_%dx%dx%d_w%dx%d_s%d", config.tile_m, config.tile_n, config.tile_k, config.warps_m, config.warps_n, config.stages) + cluster_part(config, slices);
+  const std::string teams = config.teams > 1 ? text("x%d", config.teams) : "";
+  return head + text("_%dx%dx%d_w%dx%d%s_s%d", config.tile_m, config.tile_n, config.tile_k, config.warps_m, config.warps_n, teams.c_str(), config.stages) + cluster_part(config, slices);
 }
 
 [[noreturn]] void bad_name(std::string_view name, std::string_view part, const char* expected) {
@@ -120,10 +121,13 @@ ParsedConfig parse_config(std::string_view name) {
   out.type.major_b = parts[4][1] == 'n' ? Major::k : Major::mn;
   if (out.config.family == Family::host) return out;
   const auto tile = numbers(name, parts[5], 0, 3, "a tile such as 128x256x64");
-  const auto warps = numbers(name, parts[6], 'w', 2, "warps such as w2x4");
+  const char* const such_warps = sm90 ? "warps such as w8x1, or w4x1x2 where two sets of them take turns" : "warps such as w2x4";
+  const bool teams = sm90 && std::count(parts[6].begin(), parts[6].end(), 'x') > 1;
+  const auto warps = numbers(name, parts[6], 'w', teams ? 3 : 2, such_warps);
   out.config.tile_m = static_cast<std::uint16_t>(tile[0]), out.config.tile_n = static_cast<std::uint16_t>(tile[1]), out.config.tile_k = static_cast<std::uint16_t>(tile[2]);
-  if (warps[0] > 32 || warps[1] > 32) bad_name(name, parts[6], "warps such as w2x4");
+  if (warps[0] > 32 || warps[1] > 32 || (teams && warps[2] != 2)) bad_name(name, parts[6], such_warps);
   out.config.warps_m = static_cast<std::uint8_t>(warps[0]), out.config.warps_n = static_cast<std::uint8_t>(warps[1]);
+  out.config.teams = teams ? 2 : 0;
   const int stages = numbers(name, parts[7], 's', 1, "stages such as s3")[0];
   if (stages > 32) bad_name(name, parts[7], "stages such as s3");
   out.config.stages = static_cast<std::uint8_t>(stages);

@@ -20,7 +20,7 @@ struct Row {
   Family family;
   int tile_m, tile_n, depth;
   int warps_m, warps_n, stages;
-  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, sliced = 0;
+  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, sliced = 0, teams = 0;
 };
 constexpr Row rows[] = {
     // Hopper, large: two consumers share B's columns, two CTAs of a cluster A's rows or B's columns.
@@ -30,6 +30,9 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
+    // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
+    {Family::sm90, 128, 128, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 128, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
     // Hopper, small problems and wave tails.
     {Family::sm90, 64, 256, 128, 4, 1, 4, 1, 1},
     {Family::sm90, 128, 64, 128, 8, 1, 8, 1, 1},
@@ -233,7 +236,8 @@ constexpr Rule sm90_rules[] = {
        return c.warps_m % 4 == 0 && rows > 0 && c.tile_m % rows == 0 && columns * c.warps_n == c.tile_n;
      },
      "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
-    {[](const Query& q) { return q.config.warps_m * q.config.warps_n <= 8; }, "registers serve two consumers"},
+    {[](const Query& q) { return q.config.warps_m * q.config.warps_n * std::max<int>(1, q.config.teams) <= 8; }, "registers serve two consumers"},
+    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices <= 1); }, "consumers that take turns have whole tiles: CTAs share none along k"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const int n = c.tile_n / c.warps_n;
@@ -288,8 +292,9 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
 
 std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   if (c.family == Family::sm90) {
-    const int consumers = c.warps_m * c.warps_n / 4;
-    return std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
+    const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
+    const int turns = c.teams > 1 ? 16 : 0;
+    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
@@ -298,7 +303,8 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
 
 std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
   const ProblemType type = core::compiled(given, config.family);
-  return (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
+  const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0;  // a third one
+  return notes + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
 }
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
@@ -324,6 +330,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
     c.slices = row.sliced ? 2 : 0;
+    c.teams = static_cast<std::uint16_t>(row.teams);
     c.raster = row.family == Family::host ? 0 : 1;
     out.push_back(c);
   }

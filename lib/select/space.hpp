@@ -17,7 +17,7 @@ std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Conf
 // CTAs that a multiprocessor should hold, for the kernel's register bound (GG_MIN_CTAS).
 int min_ctas(const core::Config& config);
 // Threads of a CTA. Those of the sm90 family have a warpgroup more than they name: the producer's.
-inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n + (config.family == core::Family::sm90 ? 128 : 0); }
+inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n * (config.teams > 1 ? config.teams : 1) + (config.family == core::Family::sm90 ? 128 : 0); }
 // CTAs of a cluster, or 1.
 inline int cluster(const core::Config& config) { return config.family == core::Family::sm90 ? config.cluster_m * config.cluster_n * config.cluster_k : 1; }
 
