@@ -12,7 +12,7 @@ using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
 using Reduction = ClusterReduction<T, Mainloop>;
 using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS>;
-using Epilogue = StagedEpilogue<T, Reduction::WN>;
+using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without.
@@ -42,7 +42,7 @@ struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;  // of all; a team's follow one another
   u32 turn = 0;                                         // counts tiles
   Mainloop::Cursor at;
-  u32 slot = 0;
+  u32 round = 0;
   const SliceParams* slices = nullptr;  // where k is cut
 
   // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
@@ -62,8 +62,7 @@ struct Consumer {
       if constexpr (T::SLICED) {
         if (slices->slices > 1 && !Slices::run(sums, *slices, SlicePlace(blockIdx.x, gridDim.x, static_cast<u32>(slices->slices)), group, cta.staging(group))) return;
       }
-#pragma unroll
-      for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, rows, start, first + 64 * b, across, cta.staging(group), group, slot);
+      Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, round);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);

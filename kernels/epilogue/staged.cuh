@@ -13,7 +13,7 @@
 
 namespace ggemm::kernels {
 
-template <class T, int WN>
+template <class T, int BLOCKS, int WN>
 class StagedEpilogue {
   using Sum = typename T::Sum;
   using Value = typename T::Value;
@@ -34,49 +34,94 @@ class StagedEpilogue {
   static constexpr int STEP = store_columns(Columns::OUTPUTS, SIZE_C, SIZE, MN), SUMS = STEP / 2 * (PAIRED ? 2 : 1);
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static_assert(STEP % 8 == 0, "a step is whole blocks of 8 columns");
+  static constexpr int STEPS = Columns::OUTPUTS / STEP, ALL = BLOCKS * STEPS, SLOTS = store_slots(T::TEAMS);
+  // Steps that are filled before the copy engine is told of them, which takes as long as filling one. Two slots are better filled by turns.
+  static constexpr int TOGETHER = SLOTS == 4 && ALL % 4 == 0 ? 4 : 1;
 
  public:
-  static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
+  static constexpr int BYTES = SLOTS * store_slot_bytes;  // a warpgroup
 
-  // All 128 threads of warpgroup `group`. sums: a block of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all blocks and tiles.
+  // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. round: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
-  GG_DEVICE static void run(const Sum (&sums)[WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& round) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
-    const int rows = static_cast<int>(min_of(p.m - row, 64));
-    if (rows <= 0) return;
     const Columns of(p.n, column);
-#pragma unroll
-    for (int step = 0; step < Columns::OUTPUTS / STEP; ++step) {
-      const i64 first = of.output() + step * STEP;
-      const int columns = static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - first, STEP));
-      if (columns <= 0) return;
-      const bool whole = MN ? rows == 64 : columns == STEP;
-      const bool tensor = BOXES && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole));
-      char* const at = staging + slot * store_slot_bytes;
-      // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
-      if (thread == 0) ptx::store_wait_read<store_slots - 1>();
-      ptx::barrier_sync<128>(1 + group);
-      if (add_c) {
-        move<const C, 4>(thread, p.c, row, first, rows, columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
-        ptx::barrier_sync<128>(1 + group);
-        fill<true>(thread, group, &sums[step * SUMS], p, lines, start, row, first, rows, columns, at, scalars);
-      } else {
-        fill<false>(thread, group, &sums[step * SUMS], p, lines, start, row, first, rows, columns, at, scalars);
-      }
-      if (tensor) ptx::fence_async();
-      ptx::barrier_sync<128>(1 + group);
-      if constexpr (T::SCATTER) scatter(thread, lines.d_index, start, p.d, row, first, rows, columns, at);
-      else if (!tensor) move<D, 2>(thread, p.d, row, first, rows, columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
-      else if (thread == 0) store_boxes(map, row, first, at);
-      // A group for every step, empty or not: store_wait_read counts steps.
-      if (thread == 0) ptx::store_commit();
-      slot = (slot + 1) % store_slots;
-    }
+    const Part part{p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS)), thread, group, scalars};
+    if (part.rows <= 0 || part.columns <= 0) return;
+    // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
+    const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
+    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) rounds<true>(sums, part, map, store, false, staging, round);
+    else rounds<false>(sums, part, map, store, add_c, staging, round);
   }
 
  private:
+  // What a warpgroup has of D: rows and columns from (row, column) on.
+  struct Part {
+    const GemmParams& p;
+    const GroupRows& lines;
+    i64 start, row, column;
+    int rows, columns;
+    int thread, group;
+    const EpilogueScalars<Value>& scalars;
+  };
+  // A step of it: the rows of a block and some columns, from (row, column) of D on; either may be none.
+  struct Step {
+    i64 row, column;
+    int rows, columns;
+    GG_DEVICE Step(const Part& part, int number)
+        : row(part.row + number / STEPS * 64), column(part.column + number % STEPS * STEP), rows(min_of(part.rows - number / STEPS * 64, 64)), columns(min_of(part.columns - number % STEPS * STEP, STEP)) {}
+    GG_DEVICE bool any() const { return rows > 0 && columns > 0; }
+    GG_DEVICE bool by_tensor(TensorStore store) const { return BOXES && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && (MN ? rows == 64 : columns == STEP))); }
+  };
+
+  // Rounds of steps that are filled, told to the copy engine and stored together. BY_TENSOR: it stores all of them, and C is not read.
+  template <bool BY_TENSOR>
+  GG_DEVICE static void rounds(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const TensorMap& map, TensorStore store, bool add_c, char* staging, u32& round) {
+    const int thread = part.thread, group = part.group;
+#pragma unroll
+    for (int first = 0; first < ALL; first += TOGETHER) {
+      char* const slots = staging + round * (TOGETHER * store_slot_bytes);
+      // The round's slots have been read out, for which their thread waits, and all threads are done with them.
+      if (thread == 0) ptx::store_wait_read<SLOTS / TOGETHER - 1>();
+      ptx::barrier_sync<128>(1 + group);
+      if (!BY_TENSOR && add_c) {
+#pragma unroll
+        for (int i = 0; i < TOGETHER; ++i) get_c(Step(part, first + i), part, slots + i * store_slot_bytes);
+        ptx::barrier_sync<128>(1 + group);
+      }
+#pragma unroll
+      for (int i = 0; i < TOGETHER; ++i) {
+        const Step step(part, first + i);
+        const Sum* const from = sums[(first + i) / STEPS] + (first + i) % STEPS * SUMS;
+        char* const at = slots + i * store_slot_bytes;
+        fill<!BY_TENSOR>(part, step, from, at);
+      }
+      if (BY_TENSOR || store != TensorStore::threads) ptx::fence_async();
+      ptx::barrier_sync<128>(1 + group);
+#pragma unroll
+      for (int i = 0; i < TOGETHER; ++i) {
+        const Step step(part, first + i);
+        const char* const at = slots + i * store_slot_bytes;
+        if (!BY_TENSOR && !step.any()) continue;
+        if constexpr (T::SCATTER) scatter(part, step, at);
+        else if (!BY_TENSOR && !step.by_tensor(store)) put_d(step, part, at);
+        else if (thread == 0) store_boxes(map, step.row, step.column, at);
+      }
+      // A group for every round, empty or not: store_wait_read counts rounds.
+      if (thread == 0) ptx::store_commit();
+      round = (round + 1) % (SLOTS / TOGETHER);
+    }
+  }
+
+  GG_DEVICE static void get_c(const Step& step, const Part& part, char* at) {
+    move<const C, 4>(part.thread, part.p.c, step.row, step.column, step.rows, step.columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
+  }
+  GG_DEVICE static void put_d(const Step& step, const Part& part, const char* at) {
+    move<D, 2>(part.thread, part.p.d, step.row, step.column, step.rows, step.columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
+  }
+
   // Where element (row, column) of a step lies in its slot.
   template <class E>
   GG_DEVICE static u32 offset(int row, int column) {
@@ -135,18 +180,19 @@ class StagedEpilogue {
   }
 
   // Stores a step to where the index says: a line's 16 bytes at a time where it is one of the slot's, and D's lines are contiguous at multiples of 16 bytes.
-  GG_DEVICE static void scatter(int thread, const Source& index, i64 start, const Matrix& d, i64 row, i64 column, int rows, int columns, const char* at) {
+  GG_DEVICE static void scatter(const Part& part, const Step& step, const char* at) {
+    const Matrix& d = part.p.d;
     constexpr int PIECE = T::INDEX_COLUMNS == MN ? 16 / SIZE : 1, ALONG = (MN ? 64 : STEP) / PIECE;
     const i64 line_stride = T::INDEX_COLUMNS ? d.col_stride : d.row_stride, unit = T::INDEX_COLUMNS ? d.row_stride : d.col_stride;
     const bool pieces = PIECE > 1 && unit == 1 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(line_stride * SIZE)) & 15) == 0;
 #pragma unroll 2
-    for (int piece = thread; piece < 64 * STEP / PIECE; piece += 128) {
+    for (int piece = part.thread; piece < 64 * STEP / PIECE; piece += 128) {
       const int along = piece % ALONG * PIECE, across = piece / ALONG, i = MN ? along : across, j = MN ? across : along;
-      if (i >= rows || j >= columns) continue;
-      const i64 line = read_row(index, start + (T::INDEX_COLUMNS ? column + j : row + i));
+      if (i >= step.rows || j >= step.columns) continue;
+      const i64 line = read_row(part.lines.d_index, part.start + (T::INDEX_COLUMNS ? step.column + j : step.row + i));
       if (line < 0) continue;
-      D* const to = static_cast<D*>(const_cast<void*>(d.data)) + line * line_stride + (T::INDEX_COLUMNS ? row + i : column + j) * unit;
-      const int left = MN ? rows - i : columns - j;
+      D* const to = static_cast<D*>(const_cast<void*>(d.data)) + line * line_stride + (T::INDEX_COLUMNS ? step.row + i : step.column + j) * unit;
+      const int left = MN ? step.rows - i : step.columns - j;
       if (pieces && left >= PIECE) {
         ptx::store_vector(to, *reinterpret_cast<const ptx::Vector16*>(at + offset<D>(i, j)));
       } else {
@@ -176,10 +222,13 @@ class StagedEpilogue {
       }
   }
 
-  // Turns a step's sums into elements of D in the slot, where C's are if they are wanted. (row, column): of D.
+  // Turns a step's sums into elements of D in the slot, where C's are if beta is not 0 (never, if not ADD_C).
   template <bool ADD_C>
-  GG_DEVICE static void fill(int thread, int group, const Sum* sums, const GemmParams& p, const GroupRows& lines, i64 start, i64 row, i64 column, int rows, int columns, char* at, const EpilogueScalars<Value>& scalars) {
-    const int lane = thread % 32, warp = thread / 32;
+  GG_DEVICE static void fill(const Part& part, const Step& step, const Sum* sums, char* at) {
+    const GemmParams& p = part.p;
+    const EpilogueScalars<Value>& scalars = part.scalars;
+    const i64 row = step.row, column = step.column, start = part.start;
+    const int rows = step.rows, columns = step.columns, lane = part.thread % 32, warp = part.thread / 32;
     const int r0 = warp * 16 + lane / 4, c0 = lane % 4 * 2;
     const Bias* const bias = static_cast<const Bias*>(p.bias);
     // The product's columns of this step: as many, or twice as many.
@@ -188,7 +237,7 @@ class StagedEpilogue {
     const u32 place_c = offset<C>(r0, c0), place_d = offset<D>(r0, c0);
     const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, INDEX_A ? 0 : row);
     const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, INDEX_B ? 0 : across);
-    const auto line_of_a = [&](i64 line) { return read_row(lines.a_index, start + line); };
+    const auto line_of_a = [&](i64 line) { return read_row(part.lines.a_index, start + line); };
     const auto scale_of_row = [&](int r) {
       if constexpr (INDEX_A) return r < rows ? indexed(scale_a, line_of_a(row + r)) : 0.0f;
       else return r < rows ? scale_a.at(r) : 0.0f;
@@ -209,15 +258,15 @@ class StagedEpilogue {
     // c: of D's columns.
     const auto weighted = [&](Value value, int r, int c) {
       if constexpr (!T::SCATTER) return value;
-      else return lines.weights && r < rows && c < columns ? static_cast<Value>(lines.weights[start + (T::INDEX_COLUMNS ? column + c : row + r)]) * value : value;
+      else return part.lines.weights && r < rows && c < columns ? static_cast<Value>(part.lines.weights[start + (T::INDEX_COLUMNS ? column + c : row + r)]) * value : value;
     };
     const auto pair = [&](int j, int half) {
       const int r = r0 + 8 * half, c = c0 + 8 * j;
       const Sum* const s = sums + 4 * j + 2 * half;
       Value x = biased(r, c), y = T::BIAS == 2 ? x : biased(r, c + 1);
       if constexpr (ADD_C) {
-        Value cx, cy;
-        get<C>(at, place<C>(place_c, j, half), cx, cy);
+        Value cx = 0, cy = 0;
+        if (scalars.beta != Value(0)) get<C>(at, place<C>(place_c, j, half), cx, cy);
         x = multiply_add(scalars.beta, cx, x), y = multiply_add(scalars.beta, cy, y);
       }
       return Pair<D>::from(weighted(epilogue_value<T::ACTIVATION>(scaled(s[0], r, c), x, scalars), r, c), weighted(epilogue_value<T::ACTIVATION>(scaled(s[1], r, c + 1), y, scalars), r, c + 1));
@@ -243,7 +292,7 @@ class StagedEpilogue {
         Pair<D> values[STEP / 8][2];
 #pragma unroll
         for (int j = 0; j < STEP / 8; ++j) values[j][0] = pair(j, 0), values[j][1] = pair(j, 1);
-        ptx::barrier_sync<128>(1 + group);
+        ptx::barrier_sync<128>(1 + part.group);
 #pragma unroll
         for (int j = 0; j < STEP / 8; ++j)
 #pragma unroll

@@ -31,8 +31,8 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
     // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
-    {Family::sm90, 128, 128, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
-    {Family::sm90, 128, 128, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 128, 128, 4, 1, 5, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 128, 128, 4, 1, 5, 1, 1, 0, 1, 0, 2},
     // Hopper, small problems and wave tails.
     {Family::sm90, 64, 256, 128, 4, 1, 4, 1, 1},
     {Family::sm90, 128, 64, 128, 8, 1, 8, 1, 1},
@@ -294,7 +294,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;
-    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
+    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots(c.teams) * kernels::store_slot_bytes;
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
