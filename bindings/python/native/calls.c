@@ -14,7 +14,7 @@ struct Runner {
   const ggemm_plan* plan;    /* or, without one: */
   ggemm_context* context;
   ggemm_grouped_desc desc;   /* whose numbers of groups lie elsewhere in each call */
-  int grouped, swapped, count;
+  int grouped, swapped, device_scalars, count;
   ggemm_dtype value_dtype;
   PyObject* empty; /* NULL: out must be given */
   int has[OPERANDS];
@@ -74,10 +74,11 @@ static PyObject* make_runner(Runner made, PyObject* arrays, PyObject* empty) {
   return capsule;
 }
 
-PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype, PyObject* empty, int swapped) {
+PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype, PyObject* empty, int swapped,
+                       int device_scalars) {
   Runner made;
   memset(&made, 0, sizeof made);
-  made.plan = plan, made.grouped = grouped, made.value_dtype = value_dtype, made.swapped = swapped;
+  made.plan = plan, made.grouped = grouped, made.value_dtype = value_dtype, made.swapped = swapped, made.device_scalars = device_scalars;
   return make_runner(made, arrays, empty);
 }
 
@@ -203,7 +204,8 @@ static ggemm_status launch(const Runner* runner, void* const* data, const void* 
 }
 
 PyObject* runner_run(const Runner* runner, PyObject* const* objects, Reading* readings, PyObject* const* extras) {
-  const int fits = plain_number(extras[ALPHA]) && plain_number(extras[BETA]) ? usable(readings, runner->count, extras[WATCH] == Py_True) : 0;
+  const int numbers = !runner->device_scalars && plain_number(extras[ALPHA]) && plain_number(extras[BETA]);
+  const int fits = numbers ? usable(readings, runner->count, extras[WATCH] == Py_True) : 0;
   if (fits < 0) return NULL;
   const int checked = runner->has[STATUS], on_host = runner->expected[OUT].device == HOST;
   if (!fits || (!readings[OUT].object && !runner->empty) || (checked && !readings[STATUS].object && !on_host)) Py_RETURN_NOTIMPLEMENTED;
@@ -240,13 +242,14 @@ PyObject* runner_run(const Runner* runner, PyObject* const* objects, Reading* re
   return calls_raise(status);
 }
 
-static PyObject* run(PyObject* capsule, PyObject* const* objects, Py_ssize_t count) {
+int runner_count(PyObject* capsule) {
+  const Runner* runner = runner_of(capsule);
+  return runner ? runner->count : -1;
+}
+
+PyObject* runner_call(PyObject* capsule, PyObject* const* objects) {
   const Runner* runner = runner_of(capsule);
   if (!runner) return NULL;
-  if (count != runner->count + EXTRAS) {
-    PyErr_Format(PyExc_TypeError, "%zd arguments, and the runner takes %d", count, runner->count + EXTRAS);
-    return NULL;
-  }
   Reading readings[OPERANDS];
   PyObject* result;
   if (runner_read(objects, runner->count, readings) && all_alike(runner, readings)) {
@@ -256,6 +259,13 @@ static PyObject* run(PyObject* capsule, PyObject* const* objects, Py_ssize_t cou
   }
   runner_release(readings, runner->count);
   return result;
+}
+
+static PyObject* run(PyObject* capsule, PyObject* const* objects, Py_ssize_t count) {
+  const int arrays = runner_count(capsule);
+  if (count == arrays + EXTRAS) return runner_call(capsule, objects);
+  if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%zd arguments, and the runner takes %d", count, arrays + EXTRAS);
+  return NULL;
 }
 
 PyObject* calls_bind(PyObject* runner) {

@@ -17,8 +17,8 @@ PyObject* calls_raise(ggemm_status status);
 
 /* A product made ready, as a capsule. `arrays` is (a, b, c, bias, out, scale_a, scale_b), of groups also row_weights and status, as the calls take them,
  * None for what they have not. value_dtype is that of alpha and beta. `empty`() makes a new D, where it is not None. `swapped`: the C interface's A is b,
- * its B is a, and so are their scales. */
-PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype, PyObject* empty, int swapped);
+ * its B is a, and so are their scales. `device_scalars`: alpha and beta are arrays, and so it runs nothing. */
+PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype, PyObject* empty, int swapped, int device_scalars);
 /* Likewise a grouped product by the one-call form: then the numbers of groups, (ends, counts, a_index, d_index), are arrays of each call too. */
 PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype, PyObject* empty, int swapped);
 
@@ -26,6 +26,9 @@ PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* d
  * the product runs on the CPU. alpha and beta: numbers or None; stream: as the caller has it, None for the current one of the first operand whose
  * framework has one. watch: refuse tensors whose gradient would be lost. Returns out, or what `empty` made. */
 PyObject* calls_bind(PyObject* runner);
+
+/* The type that plans are derived from. plan._bind(runner), and plan(a, b, out=...) is a run, or plan._long_way(arrays, alpha, beta, stream, True). */
+PyObject* calls_plan_type(void);
 
 /* Products by how their arrays look: (call, find). call(entries, *arrays, alpha, beta, stream, watch, *settings) is run() of what `entries`, a dict, has for
  * such arrays and settings; what it has not yet `make`(arrays, settings) makes: (a runner, what is to live as long). find(entries, arrays, settings)

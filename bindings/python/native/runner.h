@@ -14,6 +14,10 @@ enum { ALPHA, BETA, STREAM, WATCH, EXTRAS };
 
 typedef struct Runner Runner;
 Runner* runner_of(PyObject* capsule);
+/* How many arrays go with a call; -1 with a Python error. */
+int runner_count(PyObject* capsule);
+/* Its run on so many arrays and what follows them; NotImplemented as calls.h says. */
+PyObject* runner_call(PyObject* capsule, PyObject* const* objects);
 
 /* 1 if all of `count` arrays were read; else 0, and no error is left. Those read have to be released in either case. */
 int runner_read(PyObject* const* objects, int count, Reading* readings);

@@ -2,7 +2,7 @@
 """Grouped products: one call, and plans."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ._faults import found_fault
 from ._forms import from_arrays
 from ._groups import Call, Operands, Pointers
 from ._lists import from_lists, from_pointers
-from ._plan import _NUMBERS, OPERANDS, PlanBase, like, number, refuse, scalar_address, watched
+from ._plan import _NUMBERS, OPERANDS, PlanBase, like, number, scalar_address, watched
 from ._problem import Activation, Compute, Gate, Problem, Settings, scalar_dtype
 from ._scales import Scale, Scales, unwrapped
 
@@ -192,7 +192,14 @@ def _run(call: Call, problem: Problem, o: Operands, alpha: Any, beta: Any, strea
 
 
 class GroupedPlan(PlanBase):
-    """A grouped product bound to a configuration and its kernel: `plan(a, b, out=d)`. Immutable and thread-safe. Made by `grouped_plan`."""
+    """A grouped product bound to a configuration and its kernel. Immutable and thread-safe. Made by `grouped_plan`.
+
+    `p(a, b, *, out=None, c=None, bias=None, scale_a=None, scale_b=None, row_weights=None, alpha=None, beta=None, status=None, stream=None)` runs the
+    products on arrays like those that the plan was made for; of `Pointers` only the addresses count. Returns out, or a new array.
+    Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan with checked=True, an int32
+    array [4] on the device that receives what is found, and nothing is raised; else as `checked=True` of `grouped_matmul`. Never compiles.
+    Raises ArgumentError.
+    """
 
     def __init__(self, call: Call, problem: Problem) -> None:
         super().__init__(problem)
@@ -203,21 +210,16 @@ class GroupedPlan(PlanBase):
         made = expected["out"] if "out" in expected and not call.desc.d.pointers and not isinstance(call.like, Matrix) else None
         empty = direct_allocator(call.like, made.shape, made.dtype, call.device, zero=call.desc.d_rows != 0) if made else None
         looks = tuple(like(expected.get(name)) for name in _RUNNER)
-        runner = _native.calls_runner(self._handle, looks, 1, _value_dtype(call), empty, call.flipped)
-        self._run = refuse if self._scalar_arrays else _native.calls_bind(runner)
+        runner = _native.calls_runner(self._handle, looks, 1, _value_dtype(call), empty, call.flipped, int(self._scalar_arrays))
+        self._run = _native.calls_bind(runner)
+        self._bind(runner)
 
-    def __call__(self, a: Any, b: Any, *, out: Any = None, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, row_weights: Any = None,
-                 alpha: Any = None, beta: Any = None, status: Any = None, stream: Any = None) -> Any:
-        """Runs the products on arrays like those that the plan was made for; of `Pointers` only the addresses count. Returns out, or a new array.
+    if TYPE_CHECKING:  # it is the base's, in C
 
-        Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan with checked=True, an int32
-        array [4] on the device that receives what is found, and nothing is raised; else as `checked=True` of `grouped_matmul`. Never compiles.
-        Raises ArgumentError.
-        """
-        done = self._run(a, b, c, bias, out, scale_a, scale_b, row_weights, status, alpha, beta, stream, True)
-        return self._long_way((a, b, c, bias, out, scale_a, scale_b, row_weights, status), alpha, beta, stream) if done is NotImplemented else done
+        def __call__(self, a: Any, b: Any, *, out: Any = None, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None,
+                     row_weights: Any = None, alpha: Any = None, beta: Any = None, status: Any = None, stream: Any = None) -> Any: ...
 
-    def _long_way(self, given: tuple[Any, ...], alpha: Any, beta: Any, stream: Any) -> Any:
+    def _long_way(self, given: tuple[Any, ...], alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
         """A call that is not as the runner expects it."""
         arrays = dict(zip(_RUNNER, map(_memory, given)))
         out, own = given[_RUNNER.index("out")], None
@@ -230,7 +232,7 @@ class GroupedPlan(PlanBase):
             self._run_with_scalars(arrays, alpha, beta, stream)
         elif type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: grouped_plan(..., device_scalars=True)")
-        elif self._run(*arrays.values(), alpha, beta, stream, True) is NotImplemented:
+        elif self._run(*arrays.values(), alpha, beta, stream, watch) is NotImplemented:
             self._explain_misfit(arrays)
         if own is not None:
             _raise_fault(own, self._call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def _destroy(plan: Any, context: Handle) -> None:
     native.plan_destroy(plan)
 
 
-class PlanBase:
+class PlanBase(_native.Plan):
     """A problem bound to a configuration and its compiled kernel. Immutable and thread-safe."""
 
     def __init__(self, problem: Problem) -> None:
@@ -84,11 +84,6 @@ def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: i
     return array.data or None, 0 if one else array.strides[0] * NUMPY_DTYPES[dtype].itemsize, value
 
 
-def refuse(*_: Any) -> Any:
-    """The runner of a plan whose calls all go the long way."""
-    return NotImplemented
-
-
 OPERANDS = ("a", "b", "c", "bias", "out", "scale_a", "scale_b")  # in the order of a runner
 
 
@@ -100,7 +95,13 @@ def like(array: Array | None) -> Matrix | None:
 
 
 class Plan(PlanBase):
-    """A plain product bound to a configuration and its kernel: `plan(a, b, out=c)`. Immutable and thread-safe. Made by `plan`."""
+    """A plain product bound to a configuration and its kernel. Immutable and thread-safe. Made by `plan`.
+
+    `p(a, b, *, c=None, bias=None, scale_a=None, scale_b=None, out=None, alpha=None, beta=None, stream=None)` computes
+    D = act(alpha scale A B + beta C + bias), as `matmul` would. Never compiles.
+    Shapes: those of the plan; or, where all operands are packed row-major as the plan's are, any others that fit each other.
+    Returns `out`, or a new array. Raises ArgumentError if an array is not as the plan takes it.
+    """
 
     def __init__(self, problem: PlainProblem) -> None:
         super().__init__(problem)
@@ -110,30 +111,28 @@ class Plan(PlanBase):
         out = p.operands.get("out") or Array(0, p.dtype, p.device, 0, 2, p.shape, packed_strides(p.shape))
         expected = {**p.operands, "out": out}
         arrays = tuple(like(expected.get(name)) for name in OPERANDS)
-        self._runner = _native.calls_runner(self._handle, arrays, 0, p.value_dtype, p.empty if p.direct else None, 0)
-        self._run = refuse if self._scalar_arrays else _native.calls_bind(self._runner)
+        direct = p.empty if p.direct else None
+        self._runner = _native.calls_runner(self._handle, arrays, 0, p.value_dtype, direct, 0, int(p.settings.device_scalars))
+        self._run = _native.calls_bind(self._runner)
+        self._bind(self._runner)
 
-    def __call__(self, a: Any, b: Any, *, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, out: Any = None, alpha: Any = None,
-                 beta: Any = None, stream: Any = None) -> Any:
-        """D = act(alpha scale A B + beta C + bias), as `matmul` would. Never compiles.
+    if TYPE_CHECKING:  # it is the base's, in C
 
-        Shapes: those of the plan; or, where all operands are packed row-major as the plan's are, any others that fit each other.
-        Returns `out`, or a new array. Raises ArgumentError if an array is not as the plan takes it.
-        """
-        done = self._run(a, b, c, bias, out, scale_a, scale_b, alpha, beta, stream, True)
-        return self._long_way(a, b, c, bias, out, scale_a, scale_b, alpha, beta, stream, True) if done is NotImplemented else done
+        def __call__(self, a: Any, b: Any, *, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, out: Any = None,
+                     alpha: Any = None, beta: Any = None, stream: Any = None) -> Any: ...
 
-    def _long_way(self, a: Any, b: Any, c: Any, bias: Any, out: Any, scale_a: Any, scale_b: Any, alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
+    def _long_way(self, arrays: tuple[Any, ...], alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
         """A call that is not as the runner expects it."""
-        scale_a, scale_b, stream = unwrapped(scale_a), unwrapped(scale_b), stream_address(stream)
+        a, b, c, bias, out, scale_a, scale_b = map(unwrapped, arrays)
         alpha, beta = self._numbers(alpha, beta)
-        arrays = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
+        stream = stream_address(stream)
         target = out
         if target is None:
             read_all(a=a)
             target = (self._plain.empty or allocator(a, self._plain.shape, self._plain.dtype, self._plain.device))()
         if self._run(a, b, c, bias, target, scale_a, scale_b, alpha, beta, stream, watch) is NotImplemented:
-            target = self._general(arrays, target, alpha, self._beta if beta is None else beta, stream, watch)
+            given = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
+            target = self._general(given, target, alpha, self._beta if beta is None else beta, stream, watch)
         return target if out is not None else finished(target)
 
     def _numbers(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
@@ -274,4 +273,4 @@ def matmul_watched(arrays: tuple[Any, ...], kinds: tuple[Any, Any], alpha: Any, 
     if found is NotImplemented:
         read_all(**dict(zip(OPERANDS, arrays)))  # says which one it is
         raise ArgumentError("the arrays cannot be read")
-    return found._long_way(*arrays, alpha, beta, stream, watch)
+    return found._long_way(arrays, alpha, beta, stream, watch)
