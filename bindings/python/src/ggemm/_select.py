@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from . import native
+from ._plan import default_plans
 from ._problem import Problem
 
 
@@ -98,4 +99,6 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
     flat = [size for sizes in sample_sizes or () for size in sizes]
     names = [str(config) for config in configs or ()]
     best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, float(budget), names, flat, function)
+    for plans in (default_plans, problem.context._plans):  # which matmul made before
+        plans.clear()
     return TuneResult(Config.parse(best), microseconds, tflops, seconds, rows)
