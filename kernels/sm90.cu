@@ -11,7 +11,7 @@ using namespace ggemm::kernels;
 using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
 using Reduction = ClusterReduction<T, Mainloop>;
-using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS>;
+using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS, Mainloop::CLUSTER>;
 using Epilogue = StagedEpilogue<T, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
@@ -35,7 +35,8 @@ struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;
   Mainloop::Cursor at;
   u32 slot = 0;
-  const SliceParams* slices = nullptr;  // where k is cut
+  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number
+  u32 tile = 0;
 
   // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
   // rows, start: where rows lie by an index, and the number of the product's first.
@@ -47,7 +48,8 @@ struct Consumer {
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
       if constexpr (T::SLICED) {
-        if (slices->slices > 1 && !Slices::run(sums, *slices, SlicePlace(blockIdx.x, gridDim.x, static_cast<u32>(slices->slices)), group, cta.staging(group))) return;
+        const TilePiece piece = tile_piece(slices->deal, static_cast<u32>(Mainloop::depth(p.k)), tile, blockIdx.x / Mainloop::CLUSTER);
+        if (piece.count > 1 && !Slices::run(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group)) return;
       }
 #pragma unroll
       for (int b = 0; b < Mainloop::BLOCKS; ++b) Epilogue::run(sums[b], p, d, store, rows, start, first + 64 * b, across, cta.staging(group), group, slot);
@@ -67,34 +69,40 @@ struct Consumer {
   }
 };
 
-// One product. Each role walks the tiles by itself. Where CTAs share a tile along k, each has one tile only.
+// One product. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
 struct Plain {
   using Params = TensorParams;
-  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K>;
+  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>;
   const Params& p;
-  DepthPart depth;  // this CTA's
 
-  GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, Mainloop::depth(params.problem.k)} {
-    if constexpr (T::CLUSTER_K > 1 || T::SLICED) {
-      const i32 rank = static_cast<i32>(Mainloop::part_of_k()), slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
-      depth = depth_part(depth.tiles, static_cast<i32>(slices()) * T::CLUSTER_K, slice * T::CLUSTER_K + rank);
-    }
-  }
-  GG_DEVICE u32 slices() const { return T::SLICED ? static_cast<u32>(p.slices.slices) : 1; }
+  GG_DEVICE explicit Plain(const Params& params) : p(params) {}
   GG_DEVICE void init() const {}
+  GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
+  // This CTA's part of the cluster's steps.
+  GG_DEVICE static DepthPart part_of(const DepthPart& all) {
+    if constexpr (T::CLUSTER_K == 1) return all;
+    const DepthPart part = depth_part(all.tiles, T::CLUSTER_K, static_cast<i32>(Mainloop::part_of_k()));
+    return {all.first + part.first, part.tiles};
+  }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
     ptx::tensor_prefetch(p.a);
     ptx::tensor_prefetch(p.b);
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+    for (Scheduler to = scheduler(); to.next();) {
+      const DepthPart depth = part_of(to.depth());
+      Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), to.tile_row() * T::BM, to.tile_column() * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+    }
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();)
-      consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
+    for (Scheduler to = scheduler(); to.next();) {
+      const DepthPart depth = part_of(to.depth());
+      consumer.tile = to.tile();
+      consumer.run(cta, p.problem, p.d, p.store, {}, 0, to.tile_row(), to.tile_column(), depth.first, depth.tiles);
+    }
     consumer.finish();
   }
 };

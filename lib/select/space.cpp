@@ -20,7 +20,7 @@ struct Row {
   Family family;
   int tile_m, tile_n, depth;
   int warps_m, warps_n, stages;
-  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, sliced = 0;
+  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, slices = 0;
 };
 constexpr Row rows[] = {
     // Hopper, large: two consumers share B's columns, two CTAs of a cluster A's rows or B's columns.
@@ -62,12 +62,19 @@ constexpr Row rows[] = {
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 4},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 8},
     // Hopper, much more of k than that: it is cut into slices besides, as many as the model finds best.
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 1},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 1},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 1},
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 1},
-    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 1},
-    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 1},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 2},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 2},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 2},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 2},
+    // Hopper, some tiles more than whole waves: k is cut for those that are left over.
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 256, 128, 128, 8, 1, 4, 1, 2, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 1, core::tail_slices},
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
@@ -250,8 +257,9 @@ constexpr Rule sm90_rules[] = {
        return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && !q.type.grouped);
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
-    {[](const Query& q) { return q.config.slices <= 1 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
+    {[](const Query& q) { return q.config.slices == 0 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices != core::tail_slices; }, "CTAs that share a tile along k have one each: no tiles are left over"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
@@ -323,7 +331,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.stages = static_cast<std::uint8_t>(row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
-    c.slices = row.sliced ? 2 : 0;
+    c.slices = static_cast<std::uint16_t>(row.slices);
     c.raster = row.family == Family::host ? 0 : 1;
     out.push_back(c);
   }
