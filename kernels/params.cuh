@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host hands to a kernel: the same plain structs on both sides. Strides are in elements.
 #pragma once
-#include "tile/types.cuh"
+#include "tile/depth.cuh"
 
 namespace ggemm::kernels {
 
@@ -83,12 +83,12 @@ GG_HD GemmParams transposed(const GemmParams& p) {
 // shorter, would be written past the line's end.)
 enum class TensorStore : i32 { threads, boxes, whole_boxes };
 
-// Where the clusters that take a slice of k each meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and a counter for those of all slices that have the same
-// part of D, which is 0 between launches. 1 slice: nothing is cut.
+// Which tiles are cut along k, and where the clusters that have pieces of one meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and a counter for those of all
+// pieces that have the same part of D, which is 0 between launches.
 struct SliceParams {
   void* sums;
   u32* arrivals;
-  i32 slices;
+  DepthDeal deal;
   u32 reserved;
 };
 
@@ -99,7 +99,7 @@ struct TensorParams {
   TensorStore store;
   u32 reserved;
   SliceParams slices;
-  u32 filling[8];
+  u32 filling[6];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.

@@ -11,7 +11,7 @@ using namespace ggemm::kernels;
 using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
 using Reduction = ClusterReduction<T, Mainloop>;
-using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS>;
+using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS, Mainloop::CLUSTER>;
 using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
@@ -42,27 +42,36 @@ struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;  // of all; a team's follow one another
   u32 turn = 0;                                         // counts tiles
   Mainloop::Cursor at;
-  u32 round = 0;
-  const SliceParams* slices = nullptr;  // where k is cut
+  u32 slot = 0;
+  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number
+  u32 tile = 0;
 
-  // The CTA's tile (row, column) of a product: of k, so many tiles from the first on.
+  // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
   // rows, start: where rows lie by an index, and the number of the product's first.
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, i64 row, i64 column, i32 first_tile, i32 tiles) {
+  template <class Place>
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, Place place, i32 first_tile, i32 tiles) {
     Mainloop mainloop;
+    TileCoord tile_at{};
+    if constexpr (T::BLOCK_SCALED) tile_at = place();
     const int part = group % Mainloop::CONSUMERS;
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), part, row * T::BM, column * T::BN, first_tile, tiles, [&] {
+    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     });
+    // While the last products are under way.
+    if constexpr (!T::BLOCK_SCALED) tile_at = place();
+    const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
+    mainloop.finish(cta.ring, tiles);
     const i64 first = row * T::BM + part / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + part % T::WARPS_N * Mainloop::WN;
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
       if constexpr (T::SLICED) {
-        if (slices->slices > 1 && !Slices::run(sums, *slices, SlicePlace(blockIdx.x, gridDim.x, static_cast<u32>(slices->slices)), group, cta.staging(group))) return;
+        const TilePiece piece = tile_piece(slices->deal, static_cast<u32>(Mainloop::depth(p.k)), tile, blockIdx.x / Mainloop::CLUSTER);
+        if (piece.count > 1 && !Slices::run(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group)) return;
       }
-      Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, round);
+      Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
@@ -85,34 +94,42 @@ struct Consumer {
   }
 };
 
-// One product. Each role walks the tiles by itself. Where CTAs share a tile along k, each has one tile only.
+// One product. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
 struct Plain {
   using Params = TensorParams;
-  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K>;
+  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>;
   const Params& p;
-  DepthPart depth;  // this CTA's
 
-  GG_DEVICE explicit Plain(const Params& params) : p(params), depth{0, Mainloop::depth(params.problem.k)} {
-    if constexpr (T::CLUSTER_K > 1 || T::SLICED) {
-      const i32 rank = static_cast<i32>(Mainloop::part_of_k()), slice = static_cast<i32>(SlicePlace(blockIdx.x, gridDim.x, slices()).slice);
-      depth = depth_part(depth.tiles, static_cast<i32>(slices()) * T::CLUSTER_K, slice * T::CLUSTER_K + rank);
-    }
-  }
-  GG_DEVICE u32 slices() const { return T::SLICED ? static_cast<u32>(p.slices.slices) : 1; }
+  GG_DEVICE explicit Plain(const Params& params) : p(params) {}
   GG_DEVICE void init() const {}
+  GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
+  // This CTA's part of the cluster's steps.
+  GG_DEVICE static DepthPart part_of(const DepthPart& all) {
+    if constexpr (T::CLUSTER_K == 1) return all;
+    const DepthPart part = depth_part(all.tiles, T::CLUSTER_K, static_cast<i32>(Mainloop::part_of_k()));
+    return {all.first + part.first, part.tiles};
+  }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
     ptx::tensor_prefetch(p.a);
     ptx::tensor_prefetch(p.b);
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();) Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), scheduler.tile_row() * T::BM, scheduler.tile_column() * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+    for (Scheduler to = scheduler(); to.next();) {
+      const DepthPart depth = part_of(to.depth());
+      const TileCoord tile = to.place();
+      Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.row) * T::BM, static_cast<i32>(tile.col) * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+    }
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
-    for (Scheduler scheduler(p.problem, slices()); scheduler.next();)
-      if (consumer.takes(depth.tiles)) consumer.run(cta, p.problem, p.d, p.store, {}, 0, scheduler.tile_row(), scheduler.tile_column(), depth.first, depth.tiles);
+    for (Scheduler to = scheduler(); to.next();) {
+      const DepthPart depth = part_of(to.depth());
+      if (!consumer.takes(depth.tiles)) continue;
+      consumer.tile = to.tile();
+      consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place(); }, depth.first, depth.tiles);
+    }
     consumer.finish();
   }
 };
@@ -163,7 +180,7 @@ struct Grouped {
       const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
       if (other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
       other = 0;
-      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, note.row, note.column, 0, tiles(note));
+      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, tiles(note));
       board.release(next);
     }
     consumer.finish();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of the sm90 family's plain products, with what they need besides: copies of operands, and where slices of k meet.
+// Launches of the sm90 family's plain products, with what they need besides: copies of operands, and where pieces of k meet.
 #include <algorithm>
 #include <array>
 
@@ -27,21 +27,33 @@ struct Upright {
     if (choice.config.swap) std::swap(m, n);
     tiles = kernels::ceil_div(m, config.tile_m * config.cluster_m) * kernels::ceil_div(n, config.tile_n * config.cluster_n);
   }
-  // Sums of warpgroups that lie in workspace together, for each slice.
-  std::int64_t cells() const { return tiles * select::cluster(config) * (config.warps_m * config.warps_n / 4); }
+  // Warpgroups of a cluster, each of which has sums of its own.
+  std::int64_t warpgroups() const { return select::cluster(config) * (config.warps_m * config.warps_n / 4); }
+  // What the sums of so many pieces of tiles take of workspace.
+  std::int64_t piece_bytes(std::int64_t pieces) const {
+    return aligned(pieces * select::cluster(config) * (config.tile_m * config.tile_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k)) * std::int64_t(sizeof(float)));
+  }
 };
 
-constexpr std::int64_t most_cells = cuda::Workspace::most_arrivals;
 // Into how many slices k is cut: no more than there are steps of it, and one where they would need more counters than there are: such a D has tiles enough.
-std::int64_t slices_of(const core::Config& c, std::int64_t cells, std::int64_t k) {
+std::int64_t slices_of(const Upright& upright, std::int64_t k) {
+  const core::Config& c = upright.config;
   const std::int64_t slices = std::min<std::int64_t>(c.slices, kernels::ceil_div(k, std::int64_t(c.tile_k) * c.cluster_k));
-  return slices < 2 || cells > most_cells ? 1 : slices;
+  return slices < 2 || upright.tiles * upright.warpgroups() > std::int64_t(cuda::Workspace::most_arrivals) || upright.tiles * slices > kernels::most_sharers ? 1 : slices;
 }
-// What their sums take of workspace.
-std::int64_t slice_bytes(const core::Config& c, std::int64_t cells, std::int64_t slices) {
-  const std::int64_t consumers = c.warps_m * c.warps_n / 4, cell = c.tile_m * c.tile_n / consumers / kernels::finishers(c.tile_n / c.warps_n, c.cluster_k) * std::int64_t(sizeof(float));
-  return slices > 1 ? aligned(cells * slices * cell) : 0;
+// clusters: that the device holds at once.
+kernels::DepthDeal deal_of(const core::Config& named, const core::ProblemType& type, const Upright& upright, std::int64_t k, std::int64_t clusters) {
+  const kernels::DepthDeal none{static_cast<kernels::u32>(upright.tiles), 0, 1};
+  if (named.slices != core::tail_slices) {
+    const std::int64_t slices = slices_of(upright, k);
+    return slices < 2 ? none : kernels::DepthDeal{0, none.whole, static_cast<kernels::u32>(upright.tiles * slices)};
+  }
+  const std::int64_t steps = kernels::ceil_div(k, named.tile_k) * (core::by_terms(type) ? kernels::term_products : 1);
+  const kernels::DepthDeal deal = select::deal_tail(type, named, upright.tiles, steps, clusters);
+  return deal.cut * upright.warpgroups() > std::int64_t(cuda::Workspace::most_arrivals) || deal.sharers > kernels::most_sharers ? none : deal;
 }
+
+std::int64_t clusters_of(const Choice& choice, std::int64_t max_ctas) { return choice.kernel->ctas(static_cast<unsigned>(max_ctas)) / static_cast<unsigned>(choice.kernel->cluster); }
 
 // The copy of an operand in workspace: lines of elements, or of the terms of elements.
 struct Copy {
@@ -93,18 +105,23 @@ std::array<Copy, 2> copies_of(const core::ProblemType& type, const core::Config&
 std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& request) const {
   const auto& [groups, m, n, k] = request.sizes;
   const Upright upright(choice, request.key.type, m, n);
-  const std::int64_t cells = std::min(upright.cells(), most_cells);
-  std::int64_t bytes = slice_bytes(upright.config, cells, slices_of(upright.config, cells, k));
+  // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
+  const std::int64_t clusters = clusters_of(choice, request.key.max_ctas);
+  std::int64_t bytes = 0;
+  if (choice.config.slices == core::tail_slices) bytes = upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
+  else if (choice.config.slices) bytes = upright.piece_bytes(std::min(upright.tiles, std::int64_t(cuda::Workspace::most_arrivals) / upright.warpgroups()) * choice.config.slices);
   for (const Copy& copy : copies_of(request.key.type, choice.config, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
 }
 
-// Persistent: as many clusters as the device holds, or as there are cluster tiles if those are fewer. Clusters whose CTAs share a tile along k, or that share one with others,
-// have one each.
+// Persistent: as many clusters as the device holds, or as there are cluster tiles (of those that are cut: sharers) if those are fewer. Clusters whose CTAs share a tile along k, or
+// that have a slice of every tile's k, have one each.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& given, void* stream) const {
   const Upright upright(choice, type, given.m, given.n);
   const core::Config& c = upright.config;
-  const std::int64_t slices = slices_of(c, upright.cells(), given.k), sums = slice_bytes(c, upright.cells(), slices);
+  const std::int64_t resident = clusters_of(choice, given.max_ctas);
+  const kernels::DepthDeal deal = deal_of(choice.config, type, upright, given.k, resident);
+  const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));
   const std::array<Copy, 2> copies = copies_of(type, choice.config, given.m, given.n, given.k);
   cuda::Workspace::Lease lease;  // until the product that uses it is launched
   if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
@@ -119,9 +136,9 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
     device_->launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
   }
   kernels::TensorParams params = cuda::tensor_params(*device_, upright.type, c, choice.config.swap ? kernels::transposed(packed) : packed);
-  params.slices = {lease.data, lease.arrivals, static_cast<kernels::i32>(slices), 0};
-  const bool one_each = c.cluster_k > 1 || c.slices > 1;
-  const std::int64_t clusters = one_each ? upright.tiles * slices : std::min<std::int64_t>(upright.tiles, choice.kernel->ctas(given.max_ctas) / static_cast<unsigned>(choice.kernel->cluster));
+  params.slices = {lease.data, lease.arrivals, deal, 0};
+  const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
+  const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   if (clusters > most_ctas / choice.kernel->cluster)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};

@@ -26,14 +26,25 @@ class EngineRunner final : public select::Runner {
   ScratchProblem& scratch_;
 };
 
+// Whether k could be cut for tiles that are left over, but is not: another candidate does the same.
+bool idle_tail(const select::Ranking& ranking, const select::Candidate& candidate) {
+  core::Config whole = candidate.config;
+  whole.slices = 0;
+  return candidate.config.slices == core::tail_slices &&
+         std::any_of(ranking.legal.begin(), ranking.legal.end(), [&](const select::Candidate& other) { return other.config == whole && other.microseconds == candidate.microseconds; });
+}
+
 // The ranked table, and of the best few also the neighbouring raster groups: they share a kernel.
 std::vector<core::Config> own_candidates(const select::Ranking& ranking) {
   constexpr std::size_t most = 14, with_rasters = 3;
   std::vector<core::Config> out;
-  for (std::size_t i = 0; i < ranking.legal.size() && i < most; ++i) {
-    core::Config config = ranking.legal[i].config;
+  std::size_t taken = 0;
+  for (const select::Candidate& candidate : ranking.legal) {
+    if (taken == most) break;
+    if (idle_tail(ranking, candidate)) continue;
+    core::Config config = candidate.config;
     out.push_back(config);
-    if (i >= with_rasters || config.raster == 0) continue;
+    if (++taken > with_rasters || config.raster == 0) continue;
     const int raster = config.raster;
     for (const int other : {raster / 2, raster * 2}) {
       config.raster = static_cast<std::uint16_t>(other);

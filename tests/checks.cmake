@@ -28,8 +28,8 @@ add_test(NAME "lint: the shell scripts parse" COMMAND bash -c "for script; do ba
          ${scripts} ${PROJECT_SOURCE_DIR}/.ci/run)
 
 # ------------------------------------------------------------------------------------------------------------- examples
-# Every block of C and C++ of docs/c.md stands in one of them.
-file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/examples/*.c ${PROJECT_SOURCE_DIR}/docs/examples/*.cpp)
+# Every block of C and C++ of docs/c.md stands in one of them, and those of README.md in readme.c.
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/examples/*.c ${PROJECT_SOURCE_DIR}/docs/examples/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/examples/*.c)
 foreach(source IN LISTS examples)
   get_filename_component(example ${source} NAME_WE)
   add_executable(ggemm_example_${example} ${source})
@@ -49,6 +49,8 @@ foreach(language c cpp)
   add_test(NAME "examples: the blocks of ${language} in docs/c.md" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/bindings/snippets.py
            check ${PROJECT_SOURCE_DIR}/docs/c.md ${language} ${examples})
 endforeach()
+add_test(NAME "examples: the blocks of c in README.md" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/bindings/snippets.py
+         check ${PROJECT_SOURCE_DIR}/README.md c ${examples})
 
 # -------------------------------------------------------------------------------------- the comparison with torch and Triton
 if(TARGET ggemm_cli)

@@ -60,7 +60,7 @@ ggemm_add_emulated_mutant("products are not waited for" ${small} mainloop/wgmma.
 ggemm_add_emulated_mutant("the ring is filled before it is empty" ${small} mainloop/wgmma.cuh "ring.wait_empty(at)" "")
 ggemm_add_emulated_mutant("the ring is read before it is full" ${small} mainloop/wgmma.cuh "ring.wait_full(at)" "")
 ggemm_add_emulated_mutant("a phase's parity is wrong" ${small} pipeline/ring.cuh "at.phase ^ 1" "at.phase")
-ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<SLOTS / TOGETHER - 1>()" "(void)0")
+ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<store_slots - 1>()" "(void)0")
 ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "ptx::fence_async()" "(void)0")
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")

@@ -24,13 +24,22 @@ func (c *Context) Gemm(a, b, d Matrix, options ...Option) error {
 	if err := s.describe(&a, &b, &d, false); err != nil {
 		return err
 	}
-	if err := s.setOperands(c.onHost(), &a, &b, &d); err != nil {
+	var o plainOperands
+	if err := o.set(&s, c.onHost(), &a, &b, &d); err != nil {
 		return err
 	}
 	if err := c.handle.use(); err != nil {
 		return err
 	}
-	result := C.ggo_gemm(c.c, s.desc, s.args)
+	var result C.ggo_result
+	if x, e := &s.args, &s.desc.epilogue; s.rare {
+		result = C.ggo_gemm(c.c, s.desc, o.args(&s))
+	} else {
+		result = C.ggo_gemm_usual(c.c, o.a.host, o.b.host, o.c.host, o.d.host, o.bias.host, o.a.address, o.b.address, o.c.address, o.d.address, o.bias.address,
+			x.alpha, x.beta, o.scalar, o.m, o.n, o.k, x.stream, s.desc.a.dtype, s.desc.a.row_stride, s.desc.a.col_stride, s.desc.b.dtype, s.desc.b.row_stride,
+			s.desc.b.col_stride, s.desc.c.dtype, s.desc.c.row_stride, s.desc.c.col_stride, s.desc.d.dtype, s.desc.d.row_stride, s.desc.d.col_stride,
+			e.activation, e.activation_p0, e.activation_p1, e.bias, e.bias_dtype, s.desc.compute)
+	}
 	c.handle.release()
 	return failure(result)
 }
@@ -75,41 +84,55 @@ func (s *call) checkSizes(a, b, d *Matrix) error {
 	return nil
 }
 
-// setOperands checks the memory of operands whose sizes belong together.
-func (s *call) setOperands(host bool, a, b, d *Matrix) (err error) {
-	args := &s.args
-	if err = s.setScalarType(a.memory.dtype, b.memory.dtype, d.memory.dtype); err != nil {
+// plainOperands is the memory of one product, and what goes with it.
+type plainOperands struct {
+	a, b, c, d, bias, scaleA, scaleB C.ggo_memory
+	m, n, k                          C.int64_t
+	scalar                           C.ggemm_dtype
+}
+
+// set checks the memory of operands whose sizes belong together.
+func (o *plainOperands) set(s *call, host bool, a, b, d *Matrix) (err error) {
+	if o.scalar, err = s.scalarType(a.memory.dtype, b.memory.dtype, d.memory.dtype); err != nil {
 		return err
 	}
-	args.m, args.n, args.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
+	o.m, o.n, o.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
 	if d.rows == 0 || d.cols == 0 {
 		return nil
 	}
-	if args.a, err = a.operand("A", host); err != nil {
+	if o.a, err = a.operand("A", host); err != nil {
 		return err
 	}
-	if args.b, err = b.operand("B", host); err != nil {
+	if o.b, err = b.operand("B", host); err != nil {
 		return err
 	}
-	if args.d, err = d.operand("D", host); err != nil {
+	if o.d, err = d.operand("D", host); err != nil {
 		return err
 	}
 	if s.readsC() {
-		args.c = args.d
+		o.c = o.d
 		if s.hasC {
-			args.c, err = s.c.operand("C", host)
+			o.c, err = s.c.operand("C", host)
 		}
 	}
 	if kind := s.desc.epilogue.bias; err == nil && kind != C.GGEMM_BIAS_NONE {
-		args.bias, err = biasOperand(s.bias, kind, host, a, b)
+		o.bias, err = biasOperand(s.bias, kind, host, a, b)
 	}
 	if kind := s.desc.scale_a.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
-		args.scale_a, err = scaleOperand("scale A", kind, &s.scaleA, a.rows, a.cols, host)
+		o.scaleA, err = scaleOperand("scale A", kind, &s.scales[0], a.rows, a.cols, host)
 	}
 	if kind := s.desc.scale_b.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
-		args.scale_b, err = scaleOperand("scale B", kind, &s.scaleB, b.cols, a.cols, host)
+		o.scaleB, err = scaleOperand("scale B", kind, &s.scales[1], b.cols, a.cols, host)
 	}
 	return err
+}
+
+// args is all of it for the general way.
+func (o *plainOperands) args(s *call) C.ggo_args {
+	args := s.args
+	args.a, args.b, args.c, args.d, args.bias, args.scale_a, args.scale_b = o.a, o.b, o.c, o.d, o.bias, o.scaleA, o.scaleB
+	args.m, args.n, args.k, args.scalar = o.m, o.n, o.k, o.scalar
+	return args
 }
 
 func biasOperand(bias Memory, kind C.ggemm_bias, host bool, a, b *Matrix) (C.ggo_memory, error) {
@@ -176,20 +199,34 @@ func (p *planObject) create(c *Context, problem Problem) error {
 // be the plan's; the row strides of [RowMajor] follow the sizes. The options add to those that the plan was made with: [WithAlpha],
 // [WithBeta], [WithC], [WithStream], and a bias or device scalars where the plan has them.
 func (p *Plan) Run(a, b, d Matrix, options ...Option) error {
+	if len(options) == 0 {
+		return p.run(&p.call, &a, &b, &d)
+	}
 	s := p.call
 	if err := s.add(options); err != nil {
 		return err
 	}
-	if err := s.checkFits(&a, &b, &d); err != nil {
+	return p.run(&s, &a, &b, &d)
+}
+
+func (p *Plan) run(s *call, a, b, d *Matrix) error {
+	if err := s.checkFits(a, b, d); err != nil {
 		return err
 	}
-	if err := s.setOperands(p.host, &a, &b, &d); err != nil {
+	var o plainOperands
+	if err := o.set(s, p.host, a, b, d); err != nil {
 		return err
 	}
 	if err := p.handle.use(); err != nil {
 		return err
 	}
-	result := C.ggo_plan_run(p.c, s.args)
+	var result C.ggo_result
+	if s.rare {
+		result = C.ggo_plan_run(p.c, o.args(s))
+	} else {
+		result = C.ggo_plan_run_usual(p.c, o.a.host, o.b.host, o.c.host, o.d.host, o.bias.host, o.a.address, o.b.address, o.c.address, o.d.address,
+			o.bias.address, s.args.alpha, s.args.beta, o.scalar, o.m, o.n, o.k, s.args.stream)
+	}
 	p.handle.release()
 	return failure(result)
 }

@@ -250,7 +250,8 @@ func (g *Grouped) setOperands(s *call, o Operands, host bool) error {
 	if o.C.place == placeNone && s.readsC() {
 		args.c = args.d
 	}
-	if err := s.setScalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
+	var err error
+	if args.scalar, err = s.scalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
 		return err
 	}
 	args.alpha_byte_stride, args.beta_byte_stride = 0, 0

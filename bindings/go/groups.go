@@ -43,7 +43,7 @@ func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 		return err
 	}
 	defer list.pinner.Unpin()
-	if err := s.setScalarType(groups[0].A.memory.dtype, groups[0].B.memory.dtype, groups[0].D.memory.dtype); err != nil {
+	if s.args.scalar, err = s.scalarType(groups[0].A.memory.dtype, groups[0].B.memory.dtype, groups[0].D.memory.dtype); err != nil {
 		return err
 	}
 	if err := c.handle.use(); err != nil {
@@ -138,11 +138,14 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 	}
 	own := *s
 	own.c, own.hasC, own.bias = *c, own.desc.epilogue.gate == C.GGEMM_GATE_NONE, group.bias(&own)
-	own.scaleA, own.scaleB = group.ScaleA.Values, group.ScaleB.Values
+	if group.ScaleA.Kind != NoScale || group.ScaleB.Kind != NoScale {
+		own.scales = &[2]Matrix{group.ScaleA.Values, group.ScaleB.Values}
+	}
 	own.desc.scale_a.kind, own.desc.scale_b.kind = C.ggemm_scale_kind(group.ScaleA.Kind), C.ggemm_scale_kind(group.ScaleB.Kind)
+	var o plainOperands
 	err := own.checkSizes(&group.A, &group.B, &group.D)
 	if err == nil {
-		err = own.setOperands(true, &group.A, &group.B, &group.D)
+		err = o.set(&own, true, &group.A, &group.B, &group.D)
 	}
 	if err != nil {
 		e := err.(*Error)
@@ -152,7 +155,7 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 	for _, m := range [...]*Matrix{&group.A, &group.B, &group.D, c, &group.ScaleA.Values, &group.ScaleB.Values} {
 		g.numbers = append(g.numbers, int64(m.rowStride), int64(m.colStride))
 	}
-	for j, memory := range [...]C.ggo_memory{own.args.a, own.args.b, own.args.d, own.args.c, own.args.bias, own.args.scale_a, own.args.scale_b} {
+	for j, memory := range [...]C.ggo_memory{o.a, o.b, o.d, o.c, o.bias, o.scaleA, o.scaleB} {
 		g.pointers[j*len(groups)+i] = g.pin(memory)
 	}
 	return nil

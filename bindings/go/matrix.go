@@ -92,6 +92,12 @@ func (m *Matrix) operand(name string, host bool) (C.ggo_memory, error) {
 	if m.offset < 0 || m.offset >= m.memory.length {
 		return C.ggo_memory{}, m.memory.check(name, host, m.offset, m.offset)
 	}
+	if uint(m.rows|m.cols|m.rowStride|m.colStride) < 1<<30 { // as nearly always: nothing can overflow
+		if last := m.offset + (m.rows-1)*m.rowStride + (m.cols-1)*m.colStride; last >= m.memory.length || !host {
+			return C.ggo_memory{}, m.memory.check(name, host, m.offset, last)
+		}
+		return m.memory.pointer(m.offset), nil
+	}
 	first, last := m.offset, m.offset
 	if !extend(&first, &last, m.rows-1, m.rowStride) || !extend(&first, &last, m.cols-1, m.colStride) {
 		return C.ggo_memory{}, argumentError("%s: %dx%d elements with strides %d, %d fit in no slice", name, m.rows, m.cols, m.rowStride, m.colStride)

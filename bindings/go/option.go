@@ -50,6 +50,14 @@ const (
 	optionMaxCTAs
 )
 
+func (k optionKind) rare() bool {
+	switch k {
+	case optionConfig, optionTuneKey, optionDeviceScalars, optionGroupScalars, optionGate, optionScaleA, optionScaleB, optionMaxCTAs:
+		return true
+	}
+	return false
+}
+
 var optionNames = [...]string{
 	"an activation", "a compute mode", "WithConfig", "WithTuneKey", "a bias", "WithAlpha", "WithBeta", "WithC", "WithDeviceScalars", "WithGroupScalars",
 	"WithStream", "WithGate", "WithScaleA", "WithScaleB", "WithMaxCTAs",
@@ -146,9 +154,10 @@ type call struct {
 	c    Matrix // if hasC
 	bias Memory
 	hasC bool
+	rare bool // has what few products have, and so is handed over by the general way
 
-	scaleA, scaleB Matrix // if the description has a kind
-	perGroup       bool   // alpha and beta are arrays
+	scales   *[2]Matrix // of A and B, if the description has their kinds; apart, for every call begins with zeros
+	perGroup bool       // alpha and beta are arrays
 }
 
 // begin sets the defaults, and then the options.
@@ -174,9 +183,9 @@ func (s *call) add(options []Option) error {
 		case optionActivation, optionCompute, optionConfig, optionTuneKey, optionGate, optionMaxCTAs:
 			fixed = true
 		case optionScaleA:
-			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_a.kind || !o.matrix.sameStrides(&s.scaleA)
+			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_a.kind || !o.matrix.sameStrides(&s.scales[0])
 		case optionScaleB:
-			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_b.kind || !o.matrix.sameStrides(&s.scaleB)
+			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_b.kind || !o.matrix.sameStrides(&s.scales[1])
 		case optionBias:
 			fixed = C.ggemm_bias(o.number) != s.desc.epilogue.bias || C.ggemm_dtype(o.matrix.memory.dtype) != s.desc.epilogue.bias_dtype
 		case optionDeviceScalars, optionGroupScalars:
@@ -194,6 +203,7 @@ func (s *call) add(options []Option) error {
 
 func (s *call) set(o *Option) (err error) {
 	epilogue := &s.desc.epilogue
+	s.rare = s.rare || o.kind.rare()
 	switch o.kind {
 	case optionActivation:
 		epilogue.activation = C.ggemm_activation(o.number)
@@ -218,10 +228,12 @@ func (s *call) set(o *Option) (err error) {
 	case optionGate:
 		epilogue.gate = C.ggemm_gate(o.number)
 	case optionScaleA:
-		s.scaleA, s.desc.scale_a.kind = o.matrix, C.ggemm_scale_kind(o.number)
+		s.setScale(0, o.matrix)
+		s.desc.scale_a.kind = C.ggemm_scale_kind(o.number)
 		o.matrix.describeScale(&s.desc.scale_a)
 	case optionScaleB:
-		s.scaleB, s.desc.scale_b.kind = o.matrix, C.ggemm_scale_kind(o.number)
+		s.setScale(1, o.matrix)
+		s.desc.scale_b.kind = C.ggemm_scale_kind(o.number)
 		o.matrix.describeScale(&s.desc.scale_b)
 	case optionDeviceScalars, optionGroupScalars:
 		s.perGroup = o.kind == optionGroupScalars
@@ -233,22 +245,29 @@ func (s *call) set(o *Option) (err error) {
 	return err
 }
 
-// setScalarType says what alpha and beta are given in when A, B and D are of these types.
-func (s *call) setScalarType(a, b, d Dtype) error {
+// setScale leaves those of the plan that this call may begin with as they are.
+func (s *call) setScale(operand int, values Matrix) {
+	own := new([2]Matrix)
+	if s.scales != nil {
+		*own = *s.scales
+	}
+	own[operand], s.scales = values, own
+}
+
+// scalarType says what alpha and beta are given in when A, B and D are of these types.
+func (s *call) scalarType(a, b, d Dtype) (C.ggemm_dtype, error) {
 	switch {
 	case a == F64 || b == F64:
-		s.args.scalar = C.GGEMM_F64
+		return C.GGEMM_F64, nil
 	case a == I8 && b == I8 && d == I32:
-		s.args.scalar = C.GGEMM_I32
 		for _, x := range [...]C.double{s.args.alpha, s.args.beta} {
 			if float64(x) != math.Trunc(float64(x)) || x < math.MinInt32 || x > math.MaxInt32 {
-				return argumentError("alpha=%g, beta=%g: int8 products stored as int32 take whole numbers of 32 bits", s.args.alpha, s.args.beta)
+				return 0, argumentError("alpha=%g, beta=%g: int8 products stored as int32 take whole numbers of 32 bits", s.args.alpha, s.args.beta)
 			}
 		}
-	default:
-		s.args.scalar = C.GGEMM_F32
+		return C.GGEMM_I32, nil
 	}
-	return nil
+	return C.GGEMM_F32, nil
 }
 
 // readsC says whether C may be looked at.

@@ -177,6 +177,7 @@ type Config struct {
 	ClusterK            int  // CTAs of a cluster that share a tile along k, 1 where none do; likewise
 	Swapped             bool // the product is computed transposed
 	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
+	Teams               int  // 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
 }
 
 // TileGrid returns the tiles of a product of m by n under the configuration.
@@ -190,7 +191,7 @@ func newConfig(c *C.ggemm_config) Config {
 	return Config{
 		Name: goText(c.name[:]), Family: goText(c.family[:]), TileM: int(c.tile_m), TileN: int(c.tile_n), TileK: int(c.tile_k),
 		WarpsM: int(c.warps_m), WarpsN: int(c.warps_n), Stages: int(c.stages), Raster: int(c.raster),
-		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), ClusterK: int(c.cluster_k), Swapped: c.swapped != 0, Slices: int(c.slices),
+		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), ClusterK: int(c.cluster_k), Swapped: c.swapped != 0, Slices: int(c.slices), Teams: int(c.teams),
 	}
 }
 

@@ -60,6 +60,20 @@ static ggemm_gemm_args plain_args(const ggo_args* args, scalars* s) {
   return out;
 }
 
+/* The same of separate arguments. */
+static ggemm_gemm_args usual_args(GGO_OPERANDS, scalars* s) {
+  ggemm_gemm_args out = GGEMM_GEMM_ARGS_INIT;
+  (void)stream;
+  out.a = a_host ? a_host : (const void*)a_address, out.b = b_host ? b_host : (const void*)b_address;
+  out.c = c_host ? c_host : (const void*)c_address, out.d = d_host ? (void*)d_host : (void*)d_address;
+  out.bias = bias_host ? bias_host : (const void*)bias_address;
+  out.alpha = set_scalar(&s->alpha_value, alpha, 1, scalar), out.beta = set_scalar(&s->beta_value, beta, 0, scalar);
+  out.m = m, out.n = n, out.k = k;
+  return out;
+}
+#define GGO_GIVEN \
+  a_host, b_host, c_host, d_host, bias_host, a_address, b_address, c_address, d_address, bias_address, alpha, beta, scalar, m, n, k, stream
+
 static ggemm_grouped_args grouped_args(const ggo_args* args, scalars* s) {
   ggemm_grouped_args out = GGEMM_GROUPED_ARGS_INIT;
   set_scalars(s, args);
@@ -197,6 +211,23 @@ ggo_result ggo_gemm(uintptr_t context, ggemm_gemm_desc desc, ggo_args args) {
   return result_of(ggemm_gemm(context_of(context), &desc, &call, (void*)args.stream));
 }
 
+ggo_result ggo_gemm_usual(uintptr_t context, GGO_OPERANDS, ggemm_dtype a, int64_t a_row, int64_t a_col, ggemm_dtype b, int64_t b_row, int64_t b_col,
+                          ggemm_dtype c, int64_t c_row, int64_t c_col, ggemm_dtype d, int64_t d_row, int64_t d_col, ggemm_activation activation, double p0,
+                          double p1, ggemm_bias bias, ggemm_dtype bias_dtype, ggemm_compute compute) {
+  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+  desc.m = m, desc.n = n, desc.k = k;
+  desc.a.dtype = a, desc.a.row_stride = a_row, desc.a.col_stride = a_col;
+  desc.b.dtype = b, desc.b.row_stride = b_row, desc.b.col_stride = b_col;
+  desc.c.dtype = c, desc.c.row_stride = c_row, desc.c.col_stride = c_col;
+  desc.d.dtype = d, desc.d.row_stride = d_row, desc.d.col_stride = d_col;
+  desc.epilogue.activation = activation, desc.epilogue.activation_p0 = p0, desc.epilogue.activation_p1 = p1;
+  desc.epilogue.bias = bias, desc.epilogue.bias_dtype = bias_dtype;
+  desc.compute = compute;
+  scalars s;
+  const ggemm_gemm_args args = usual_args(GGO_GIVEN, &s);
+  return result_of(ggemm_gemm(context_of(context), &desc, &args, (void*)stream));
+}
+
 ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped given, ggo_args args, const void* const* pointers) {
   scalars s;
   const ggemm_grouped_desc desc = grouped_desc(&given);
@@ -229,6 +260,12 @@ ggo_result ggo_plan_run(uintptr_t plan, ggo_args args) {
   scalars s;
   const ggemm_gemm_args call = plain_args(&args, &s);
   return result_of(ggemm_plan_run(plan_of(plan), &call, (void*)args.stream));
+}
+
+ggo_result ggo_plan_run_usual(uintptr_t plan, GGO_OPERANDS) {
+  scalars s;
+  const ggemm_gemm_args args = usual_args(GGO_GIVEN, &s);
+  return result_of(ggemm_plan_run(plan_of(plan), &args, (void*)stream));
 }
 
 ggo_result ggo_plan_run_grouped(uintptr_t plan, ggo_args args) {

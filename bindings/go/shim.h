@@ -112,6 +112,15 @@ ggo_result ggo_diagnose(ggo_options options, uintptr_t findings);
 ggo_result ggo_convert(ggemm_dtype to, char* destination, ggemm_dtype from, const char* source, size_t count);
 
 ggo_result ggo_gemm(uintptr_t context, ggemm_gemm_desc desc, ggo_args args);
+/* What nearly all warm calls are, argument by argument: Go copies structs in pieces that the processor then waits for, and looks at each pointer in them. */
+#define GGO_OPERANDS \
+  const char *a_host, const char *b_host, const char *c_host, const char *d_host, const char *bias_host, uintptr_t a_address, uintptr_t b_address, \
+      uintptr_t c_address, uintptr_t d_address, uintptr_t bias_address, double alpha, double beta, ggemm_dtype scalar, int64_t m, int64_t n, int64_t k, \
+      uintptr_t stream
+ggo_result ggo_gemm_usual(uintptr_t context, GGO_OPERANDS, ggemm_dtype a, int64_t a_row, int64_t a_col, ggemm_dtype b, int64_t b_row, int64_t b_col,
+                          ggemm_dtype c, int64_t c_row, int64_t c_col, ggemm_dtype d, int64_t d_row, int64_t d_col, ggemm_activation activation, double p0,
+                          double p1, ggemm_bias bias, ggemm_dtype bias_dtype, ggemm_compute compute);
+ggo_result ggo_plan_run_usual(uintptr_t plan, GGO_OPERANDS);
 /* `pointers` on the host: groups of a, then of b, d, c and bias, where the latter are in use; else NULL, and args name device arrays. */
 ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped desc, ggo_args args, const void* const* pointers);
 

@@ -1,52 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of one tile from several clusters, each of which has multiplied a slice of k. They meet in workspace: every warpgroup writes its own, and the last of those that have the
-// same part of D adds them all, in the order of k, so that the bits are the same every time, whoever comes last. Nobody waits, so that clusters need not run at the same time.
+// Sums of one tile from several clusters, each of which has multiplied a piece of it along k. They meet in workspace: every warpgroup writes its own, and the last of those that
+// have the same part of D adds them all, in the order of k, so that the bits are the same every time, whoever comes last. Nobody waits, so that clusters need not run at the same time.
 #pragma once
 #include "params.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/memory.cuh"
-#include "tile/depth.cuh"
 
 namespace ggemm::kernels {
 
-// sums: of a warpgroup, BLOCKS blocks of 64 rows and WN columns.
-template <class Sum, int BLOCKS, int WN, int CONSUMERS>
+// sums: of a warpgroup, BLOCKS blocks of 64 rows and WN columns; of CONSUMERS of them in each of a cluster's CTAS.
+template <class Sum, int BLOCKS, int WN, int CONSUMERS, int CTAS>
 class SliceReduction {
   static constexpr int CHUNKS = BLOCKS * WN / 8;  // 16 bytes of a thread's sums
-  static constexpr int TOGETHER = CHUNKS < 8 ? CHUNKS : 8, AHEAD = 8 / TOGETHER;  // chunks, and slices, that are under way at once
+  static constexpr int TOGETHER = CHUNKS < 16 ? CHUNKS : 16, AHEAD = TOGETHER < 2 ? 8 : 16 / TOGETHER;  // chunks, and pieces, that are under way at once
+  static constexpr i64 PIECE = i64(CTAS) * CONSUMERS * CHUNKS * 128;              // 16 bytes of a piece's sums
   static_assert(CHUNKS * 8 == BLOCKS * WN && sizeof(Sum) == 4, "sums are whole chunks");
 
  public:
-  // All 128 threads of warpgroup `group`. `shared`: 4 bytes that they may use, until their next barrier. Says whether the sums are now those of all of k; if not, another
-  // warpgroup has them or will.
-  GG_DEVICE static bool run(Sum (&sums)[BLOCKS][WN / 2], const SliceParams& p, SlicePlace place, int group, char* shared) {
+  // All 128 threads of warpgroup `group` of the cluster's CTA `rank`, where the tile has more pieces than one. Says whether the sums are now those of all of k; if not,
+  // another warpgroup has them or will.
+  GG_DEVICE static bool run(Sum (&sums)[BLOCKS][WN / 2], const SliceParams& p, const TilePiece& piece, u32 rank, int group) {
     const int thread = static_cast<int>(threadIdx.x) % 128;
-    const u32 cell = place.cell * CONSUMERS + static_cast<u32>(group), slices = static_cast<u32>(p.slices);
-    ptx::Vector16* const first = static_cast<ptx::Vector16*>(p.sums) + i64(cell) * slices * (CHUNKS * 128) + thread;
-    ptx::Vector16* const own = first + i64(place.slice) * (CHUNKS * 128);
-#pragma unroll
-    for (int c = 0; c < CHUNKS; ++c) {
-      ptx::Vector16 out;
-#pragma unroll
-      for (int e = 0; e < 4; ++e) out.word[e] = bit_cast<u32>(sums[c / (WN / 8)][4 * (c % (WN / 8)) + e]);
-      ptx::store_vector(own + c * 128, out);
+    const u32 part = rank * CONSUMERS + static_cast<u32>(group), others = piece.count - 1;
+    u32* const arrivals = p.arrivals + piece.cell * (CTAS * CONSUMERS) + part;
+    ptx::Vector16* const first = static_cast<ptx::Vector16*>(p.sums) + i64(piece.slot) * PIECE + part * (CHUNKS * 128) + thread;
+    // Sums are added in the order of k: what comes first or second may stay where it is, and need not be written if all others have been.
+    const bool stays = piece.number < 2;
+    if (stays && ptx::barrier_any<128>(1 + group, thread == 0 && ptx::seen_arrivals(arrivals) == others)) {
+      if (thread == 0) ptx::count_arrival(arrivals, others);
+    } else {
+      store(sums, first + piece.number * PIECE);
+      ptx::barrier_sync<128>(1 + group);
+      if (!ptx::barrier_any<128>(1 + group, thread == 0 && ptx::count_arrival(arrivals, others) == others)) return false;
     }
-    ptx::barrier_sync<128>(1 + group);
-    if (thread == 0) *reinterpret_cast<u32*>(shared) = ptx::count_arrival(p.arrivals + cell, slices - 1);
-    ptx::barrier_sync<128>(1 + group);
-    if (*reinterpret_cast<const u32*>(shared) != slices - 1) return false;
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c += TOGETHER) add(sums, first, c, slices);
+    for (int c = 0; c < CHUNKS; c += TOGETHER) add(sums, first, c, stays ? others : piece.count, stays ? piece.number : piece.count);
     return true;
   }
 
  private:
   using Batch = ptx::Vector16[TOGETHER];
-  // A slice's chunks from chunk c on.
-  GG_DEVICE static void load(Batch& in, const ptx::Vector16* first, int c, u32 slice) {
+  GG_DEVICE static void store(const Sum (&sums)[BLOCKS][WN / 2], ptx::Vector16* to) {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      ptx::Vector16 out;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) out.word[e] = bit_cast<u32>(sums[c / (WN / 8)][4 * (c % (WN / 8)) + e]);
+      ptx::store_vector(to + c * 128, out);
+    }
+  }
+  // A piece's chunks from chunk c on.
+  GG_DEVICE static void load(Batch& in, const ptx::Vector16* first, int c, u32 piece) {
 #pragma unroll
     for (int i = 0; i < TOGETHER; ++i)
-      if (c + i < CHUNKS) in[i] = ptx::load_vector(first + i64(slice) * (CHUNKS * 128) + (c + i) * 128);
+      if (c + i < CHUNKS) in[i] = ptx::load_vector(first + piece * PIECE + (c + i) * 128);
   }
   template <bool FIRST>
   GG_DEVICE static void take(Sum (&sums)[BLOCKS][WN / 2], const Batch& in, int c) {
@@ -61,18 +68,24 @@ class SliceReduction {
       }
     }
   }
-  // Chunks from c on, of all slices.
-  GG_DEVICE static void add(Sum (&sums)[BLOCKS][WN / 2], const ptx::Vector16* first, int c, u32 slices) {
+  // Chunks from c on, of so many pieces: of all but `own`, the first or second, which is there already, or simply of all.
+  GG_DEVICE static void add(Sum (&sums)[BLOCKS][WN / 2], const ptx::Vector16* first, int c, u32 pieces, u32 own) {
     Batch in[AHEAD];
-    load(in[0], first, c, 0);
-    take<true>(sums, in[0], c);
+    const bool all = own > 1;
+    if (all) {
+      load(in[0], first, c, 0);
+      take<true>(sums, in[0], c);
+    }
 #pragma unroll 1
-    for (u32 slice = 1; slice < slices; slice += AHEAD) {
+    for (u32 i = all ? 1 : 0; i < pieces; i += AHEAD) {
 #pragma unroll
-      for (int a = 0; a < AHEAD; ++a) load(in[a], first, c, static_cast<u32>(min_of(slice + a, slices - 1)));
+      for (int a = 0; a < AHEAD; ++a) {
+        const u32 piece = static_cast<u32>(min_of(i + a, pieces - 1));
+        load(in[a], first, c, piece + (piece >= own ? 1 : 0));
+      }
 #pragma unroll
       for (int a = 0; a < AHEAD; ++a)
-        if (slice + a < slices) take<false>(sums, in[a], c);
+        if (i + a < pieces) take<false>(sums, in[a], c);
     }
   }
 };

@@ -34,16 +34,14 @@ class StagedEpilogue {
   static constexpr int STEP = store_columns(Columns::OUTPUTS, SIZE_C, SIZE, MN), SUMS = STEP / 2 * (PAIRED ? 2 : 1);
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static_assert(STEP % 8 == 0, "a step is whole blocks of 8 columns");
-  static constexpr int STEPS = Columns::OUTPUTS / STEP, ALL = BLOCKS * STEPS, SLOTS = store_slots(T::TEAMS);
-  // Steps that are filled before the copy engine is told of them, which takes as long as filling one. Two slots are better filled by turns.
-  static constexpr int TOGETHER = SLOTS == 4 && ALL % 4 == 0 ? 4 : 1;
+  static constexpr int STEPS = Columns::OUTPUTS / STEP;
 
  public:
-  static constexpr int BYTES = SLOTS * store_slot_bytes;  // a warpgroup
+  static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
 
-  // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. round: counts through all tiles.
+  // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
-  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& round) {
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
@@ -52,8 +50,8 @@ class StagedEpilogue {
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
-    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) rounds<true>(sums, part, map, store, false, staging, round);
-    else rounds<false>(sums, part, map, store, add_c, staging, round);
+    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) store_steps<true>(sums, part, map, store, false, staging, slot);
+    else store_steps<false>(sums, part, map, store, add_c, staging, slot);
   }
 
  private:
@@ -76,42 +74,32 @@ class StagedEpilogue {
     GG_DEVICE bool by_tensor(TensorStore store) const { return BOXES && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && (MN ? rows == 64 : columns == STEP))); }
   };
 
-  // Rounds of steps that are filled, told to the copy engine and stored together. BY_TENSOR: it stores all of them, and C is not read.
+  // BY_TENSOR: the copy engine stores all steps, and C is not read.
   template <bool BY_TENSOR>
-  GG_DEVICE static void rounds(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const TensorMap& map, TensorStore store, bool add_c, char* staging, u32& round) {
+  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const TensorMap& map, TensorStore store, bool add_c, char* staging, u32& slot) {
     const int thread = part.thread, group = part.group;
 #pragma unroll
-    for (int first = 0; first < ALL; first += TOGETHER) {
-      char* const slots = staging + round * (TOGETHER * store_slot_bytes);
-      // The round's slots have been read out, for which their thread waits, and all threads are done with them.
-      if (thread == 0) ptx::store_wait_read<SLOTS / TOGETHER - 1>();
+    for (int number = 0; number < BLOCKS * STEPS; ++number) {
+      const Step step(part, number);
+      if (!step.any()) continue;
+      const bool tensor = BY_TENSOR || step.by_tensor(store);
+      char* const at = staging + slot * store_slot_bytes;
+      // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
+      if (thread == 0) ptx::store_wait_read<store_slots - 1>();
       ptx::barrier_sync<128>(1 + group);
       if (!BY_TENSOR && add_c) {
-#pragma unroll
-        for (int i = 0; i < TOGETHER; ++i) get_c(Step(part, first + i), part, slots + i * store_slot_bytes);
+        get_c(step, part, at);
         ptx::barrier_sync<128>(1 + group);
       }
-#pragma unroll
-      for (int i = 0; i < TOGETHER; ++i) {
-        const Step step(part, first + i);
-        const Sum* const from = sums[(first + i) / STEPS] + (first + i) % STEPS * SUMS;
-        char* const at = slots + i * store_slot_bytes;
-        fill<!BY_TENSOR>(part, step, from, at);
-      }
-      if (BY_TENSOR || store != TensorStore::threads) ptx::fence_async();
+      fill<!BY_TENSOR>(part, step, sums[number / STEPS] + number % STEPS * SUMS, at);
+      if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
-#pragma unroll
-      for (int i = 0; i < TOGETHER; ++i) {
-        const Step step(part, first + i);
-        const char* const at = slots + i * store_slot_bytes;
-        if (!BY_TENSOR && !step.any()) continue;
-        if constexpr (T::SCATTER) scatter(part, step, at);
-        else if (!BY_TENSOR && !step.by_tensor(store)) put_d(step, part, at);
-        else if (thread == 0) store_boxes(map, step.row, step.column, at);
-      }
-      // A group for every round, empty or not: store_wait_read counts rounds.
+      if constexpr (T::SCATTER) scatter(part, step, at);
+      else if (!tensor) put_d(step, part, at);
+      else if (thread == 0) store_boxes(map, step.row, step.column, at);
+      // A group for every step, empty or not: store_wait_read counts steps.
       if (thread == 0) ptx::store_commit();
-      round = (round + 1) % (SLOTS / TOGETHER);
+      slot = (slot + 1) % store_slots;
     }
   }
 

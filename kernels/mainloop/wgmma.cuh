@@ -143,15 +143,20 @@ class WgmmaMainloop {
   }
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
-  // last_full: called by each thread once it has waited for the last slot to be full.
+  // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
   // An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product brings what is not finite by itself.
   template <class LastFull>
   GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles, LastFull last_full) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
+    // Where nothing is added up between products the first ones write the sums.
+    const bool blank = !PROMOTED && tiles > 0;
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
-      for (int s = 0; s < WN / 2; ++s) sums[b][s] = 0;
+      for (int s = 0; s < WN / 2; ++s) {
+        if (blank) ptx::wgmma_blank(sums[b][s]);
+        else sums[b][s] = 0;
+      }
     if (tiles == 0) return last_full();
     if constexpr (T::TERMS) {
       const i32 corrections = static_cast<i32>(max_of(0, min_of(depth(p.k) / term_products * term_corrections - first, tiles)));
@@ -168,11 +173,23 @@ class WgmmaMainloop {
     else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles, last_full);
   }
+  // From then on the sums may be read. tiles: as before.
+  GG_DEVICE void finish(const Ring<T::STAGES>& ring, i32 tiles) {
+    if constexpr (PROMOTED) return;
+    ptx::wgmma_wait<0>();
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int s = 0; s < WN / 2; ++s) ptx::wgmma_settle(sums[b][s]);
+    if (tiles > 0) release(ring, last_);
+  }
 
   // Of this warpgroup's part: block of 64 rows, then as ptx/wgmma.cuh says.
   Sum sums[BLOCKS][WN / 2];
 
  private:
+  u32 last_;  // slot of consume_fast
+
   using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
   using Scales = BlockScales<T, BLOCKS, WN>;
 
@@ -207,19 +224,14 @@ class WgmmaMainloop {
       for (int step = 0; step < STEPS; ++step)
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b)
-          ptx::Wgmma<WN>::template mma<true>(sums[b], TileA::descriptor(slot, row + 64 * b) + TileA::step(step), b0 + TileB::step(step));
+          ptx::Wgmma<WN>::mma(sums[b], TileA::descriptor(slot, row + 64 * b) + TileA::step(step), b0 + TileB::step(step), step > 0 ? 1 : i);
       ptx::wgmma_commit();
       ptx::wgmma_wait<1>();
       if (i > 0) release(ring, former);
       former = at.slot;
       ++at;
     }
-    ptx::wgmma_wait<0>();
-#pragma unroll
-    for (int b = 0; b < BLOCKS; ++b)
-#pragma unroll
-      for (int s = 0; s < WN / 2; ++s) ptx::wgmma_settle(sums[b][s]);
-    release(ring, former);
+    last_ = former;
   }
 
   // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32, while the next tile is multiplied.
@@ -235,9 +247,9 @@ class WgmmaMainloop {
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
         const u64 a0 = TileA::descriptor(slot, row + 64 * b);
-        ptx::Wgmma<WN>::template mma<false>(part[b], a0, b0);
+        ptx::Wgmma<WN>::mma(part[b], a0, b0, 0);
 #pragma unroll
-        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::template mma<true>(part[b], a0 + TileA::step(step), b0 + TileB::step(step));
+        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part[b], a0 + TileA::step(step), b0 + TileB::step(step), 1);
       }
       ptx::wgmma_commit();
     };
@@ -293,9 +305,9 @@ class WgmmaMainloop {
         Part part[WN / 2];
         const u64 a0 = TileA::descriptor(slot, row + 64 * b);
         ptx::wgmma_fence();
-        ptx::Wgmma<WN>::template mma<false>(part, a0, b0);
+        ptx::Wgmma<WN>::mma(part, a0, b0, 0);
 #pragma unroll
-        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::template mma<true>(part, a0 + TileA::step(step), b0 + TileB::step(step));
+        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a0 + TileA::step(step), b0 + TileB::step(step), 1);
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         if (b == BLOCKS - 1) release(ring, at.slot);

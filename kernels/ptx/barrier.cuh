@@ -32,6 +32,13 @@ GG_DEVICE void barrier_wait(u32 barrier, u32 parity) {
 // A barrier of THREADS of the CTA's threads, whole warps, by number (1 to 15; 0 is __syncthreads). PTX ISA, "bar.sync".
 template <int THREADS>
 GG_DEVICE void barrier_sync(int number) { asm volatile("bar.sync %0, %1;" ::"r"(number), "n"(THREADS) : "memory"); }
+// The same, and says whether any of the threads votes for it. PTX ISA, "bar.red".
+template <int THREADS>
+GG_DEVICE bool barrier_any(int number, bool vote) {
+  u32 any;
+  asm volatile("{ .reg .pred vote, any; setp.ne.u32 vote, %3, 0; bar.red.or.pred any, %1, %2, vote; selp.u32 %0, 1, 0, any; }" : "=r"(any) : "r"(number), "n"(THREADS), "r"(static_cast<u32>(vote)) : "memory");
+  return any != 0;
+}
 
 // A barrier of all threads of the cluster that orders what they wrote to shared memory, and the arrivals that they sent to others' barriers, before what they do then.
 // Release and acquire. PTX ISA, "barrier.cluster".

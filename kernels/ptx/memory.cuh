@@ -70,6 +70,13 @@ GG_DEVICE u32 count_arrival(u32* counter, u32 last) {
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
   return before;
 }
+// How many arrivals this thread sees, of which there may be more by now: what was written before those is seen as by the last to arrive. Acquire at GPU scope. Any thread.
+// PTX ISA, "ld" (acquire).
+GG_DEVICE u32 seen_arrivals(const u32* counter) {
+  u32 count;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(counter) : "memory");
+  return count;
+}
 
 // 16 aligned bytes of global memory that this thread alone uses (C and D), or that barriers or arrivals order. Any thread.
 GG_DEVICE Vector16 load_vector(const void* p) {

@@ -17,6 +17,10 @@ GG_DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" :
 GG_DEVICE void wgmma_settle(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 GG_DEVICE void wgmma_settle(i32& sum) { asm volatile("" : "+r"(sum)::"memory"); }
 
+// A sum that the first product will write without reading it.
+GG_DEVICE void wgmma_blank(float& sum) { asm volatile("" : "=f"(sum)); }
+GG_DEVICE void wgmma_blank(i32& sum) { asm volatile("" : "=r"(sum)); }
+
 // An operand's tile at `shared`, in panels of 128 swizzled bytes. leading, stride: bytes between panels, and between groups of eight 128-byte rows in a panel;
 // `leading` counts only for an operand that is contiguous along m or n and longer than a panel.
 GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
@@ -65,26 +69,26 @@ GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
 #define GG_N6 GG_N5 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111"
 #define GG_N7 GG_N6 ",%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
-// Wgmma<N>::mma<ADD>(d, a, b): d += A B, or d = A B if ADD is false. N: columns. A: %A, B: %B count on behind the sums.
+// Wgmma<N>::mma(d, a, b, add): d += A B, or d = A B if `add` is 0. N: columns. %A, %B, %ADD: count on behind the sums.
 template <int N> struct Wgmma;
-#define GG_WGMMA_TEXT(N, NUMBERS, A, B, ADD) "wgmma.mma_async.sync.aligned.m64n" #N GG_WGMMA_TYPES " {" NUMBERS "}, %" #A ", %" #B ", " #ADD GG_WGMMA_TAIL
-#define GG_WGMMA(N, COUNT, NUMBERS, A, B, ...)                                                                       \
+#define GG_WGMMA(N, COUNT, NUMBERS, A, B, ADD, ...)                                                                  \
   template <> struct Wgmma<N> {                                                                                      \
-    template <bool ADD, class Sum>                                                                                   \
-    GG_DEVICE static void mma(Sum (&d)[COUNT], u64 a, u64 b) {                                                        \
-      if constexpr (ADD) asm volatile(GG_WGMMA_TEXT(N, NUMBERS, A, B, 1) : __VA_ARGS__ : "l"(a), "l"(b));            \
-      else asm volatile(GG_WGMMA_TEXT(N, NUMBERS, A, B, 0) : __VA_ARGS__ : "l"(a), "l"(b));                          \
+    template <class Sum>                                                                                             \
+    GG_DEVICE static void mma(Sum (&d)[COUNT], u64 a, u64 b, i32 add) {                                              \
+      asm volatile("{ .reg .pred add; setp.ne.b32 add, %" #ADD ", 0;\n"                                              \
+                   "wgmma.mma_async.sync.aligned.m64n" #N GG_WGMMA_TYPES " {" NUMBERS "}, %" #A ", %" #B ", add" GG_WGMMA_TAIL " }" \
+                   : __VA_ARGS__ : "l"(a), "l"(b), "r"(add));                                                        \
     }                                                                                                                \
   }
-GG_WGMMA(8, 4, "%0,%1,%2,%3", 4, 5, GG_SUMS4(0));
-GG_WGMMA(16, 8, "%0,%1,%2,%3,%4,%5,%6,%7", 8, 9, GG_SUMS4(0), GG_SUMS4(4));
-GG_WGMMA(32, 16, GG_N0, 16, 17, GG_SUMS16(0));
-GG_WGMMA(64, 32, GG_N1, 32, 33, GG_SUMS16(0), GG_SUMS16(16));
-GG_WGMMA(96, 48, GG_N2, 48, 49, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32));
-GG_WGMMA(128, 64, GG_N3, 64, 65, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48));
-GG_WGMMA(160, 80, GG_N4, 80, 81, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64));
-GG_WGMMA(192, 96, GG_N5, 96, 97, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80));
-GG_WGMMA(224, 112, GG_N6, 112, 113, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80), GG_SUMS16(96));
-GG_WGMMA(256, 128, GG_N7, 128, 129, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80), GG_SUMS16(96), GG_SUMS16(112));
+GG_WGMMA(8, 4, "%0,%1,%2,%3", 4, 5, 6, GG_SUMS4(0));
+GG_WGMMA(16, 8, "%0,%1,%2,%3,%4,%5,%6,%7", 8, 9, 10, GG_SUMS4(0), GG_SUMS4(4));
+GG_WGMMA(32, 16, GG_N0, 16, 17, 18, GG_SUMS16(0));
+GG_WGMMA(64, 32, GG_N1, 32, 33, 34, GG_SUMS16(0), GG_SUMS16(16));
+GG_WGMMA(96, 48, GG_N2, 48, 49, 50, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32));
+GG_WGMMA(128, 64, GG_N3, 64, 65, 66, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48));
+GG_WGMMA(160, 80, GG_N4, 80, 81, 82, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64));
+GG_WGMMA(192, 96, GG_N5, 96, 97, 98, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80));
+GG_WGMMA(224, 112, GG_N6, 112, 113, 114, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80), GG_SUMS16(96));
+GG_WGMMA(256, 128, GG_N7, 128, 129, 130, GG_SUMS16(0), GG_SUMS16(16), GG_SUMS16(32), GG_SUMS16(48), GG_SUMS16(64), GG_SUMS16(80), GG_SUMS16(96), GG_SUMS16(112));
 
 }  // namespace ggemm::kernels::ptx

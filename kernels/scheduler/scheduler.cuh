@@ -33,32 +33,36 @@ class PlainScheduler {
   bool taken_ = false;
 };
 
-// Every gridDim.x-th cluster tile of a product: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k. Each role of
-// a CTA walks one of its own. Where k is cut into slices, each has CTAs of its own for all tiles, which have one cluster tile each.
-template <int BM, int BN, int CM, int CN, int CK>
+// The cluster tiles of a product that a cluster takes: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k; every
+// so many-th as there are clusters. Each role of a CTA walks them by itself. CUT: or pieces of them along k, as `deal` says, for a product of so many steps of k.
+template <int BM, int BN, int CM, int CN, int CK, bool CUT = false>
 class PersistentScheduler {
  public:
-  GG_DEVICE explicit PersistentScheduler(const GemmParams& p, u32 slices = 1)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))),
-        tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))),
-        raster_(p.raster),
-        tile_((slices == 1 ? blockIdx.x : SlicePlace(blockIdx.x, gridDim.x, slices).cell) / (CM * CN * CK)) {}
+  GG_DEVICE PersistentScheduler(const GemmParams& p, const DepthDeal& deal, i32 steps)
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), deal_(deal), steps_(steps), pieces_(cluster(), clusters()) {}
   GG_DEVICE bool next() {
-    if (tile_ >= tiles_m_ * tiles_n_) return false;
-    const TileCoord at = raster_tile(tile_, tiles_m_, tiles_n_, raster_), place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
-    row_ = static_cast<i32>(at.row) * CM + static_cast<i32>(place.row);
-    column_ = static_cast<i32>(at.col) * CN + static_cast<i32>(place.col);
-    tile_ += gridDim.x / (CM * CN * CK);
-    return true;
+    // Of what is not cut, all tiles are whole.
+    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_m_ * tiles_n_, 0, 1};
+    return pieces_.next(deal, static_cast<u32>(steps_), cluster(), clusters());
   }
-  GG_DEVICE i32 tile_row() const { return row_; }
-  GG_DEVICE i32 tile_column() const { return column_; }
+  // The CTA's tile. Worked out when it is asked for, which takes as long as the products of a slot.
+  GG_DEVICE TileCoord place() const {
+    const TileCoord at = raster_tile(tile(), tiles_m_, tiles_n_, raster_), place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
+    return {at.row * CM + place.row, at.col * CN + place.col};
+  }
+  // The cluster tile's number, and the steps of k.
+  GG_DEVICE u32 tile() const { return pieces_.tile(); }
+  GG_DEVICE DepthPart depth() const { return CUT ? pieces_.depth(deal_, static_cast<u32>(steps_), cluster()) : DepthPart{0, steps_}; }
+
+  GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN * CK); }
+  GG_DEVICE static u32 clusters() { return gridDim.x / (CM * CN * CK); }
 
  private:
   u32 tiles_m_, tiles_n_;
   i32 raster_;
-  u32 tile_;
-  i32 row_ = 0, column_ = 0;
+  const DepthDeal& deal_;
+  i32 steps_;
+  PieceCursor pieces_;
 };
 
 // The warp's lanes, as scheduler/groups.cuh wants them.

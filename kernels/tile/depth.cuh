@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How CTAs share a tile along k: it is cut into slices, one for each cluster, and a slice into a part for each of the CTAs of a cluster that share it. For kernels and tests.
+// How CTAs share tiles along k: tiles are cut into pieces for clusters, and a piece into a part for each of the CTAs of a cluster that share it. For kernels, launches and tests.
 #pragma once
 #include "tile/types.cuh"
 
@@ -14,11 +14,70 @@ GG_HD DepthPart depth_part(i32 tiles, i32 parts, i32 part) {
   return {part * most + (part < longer ? part : longer), most + (part < longer ? 1 : 0)};
 }
 
-// A CTA's place in a launch of `ctas` CTAs, whose first ctas / slices take the first slice of every tile, the next ones the second, and so on: neighbours then read the same
-// part of k.
-struct SlicePlace {
-  u32 slice, cell;  // cell: the CTA's number among those of its slice
-  GG_HD SlicePlace(u32 cta, u32 ctas, u32 slices) : slice(cta / (ctas / slices)), cell(cta % (ctas / slices)) {}
+// How a product's cluster tiles, in raster order, are dealt to the clusters of a launch: the first `whole` are computed whole, cluster c taking the c-th and every so many-th after
+// it as there are clusters. The steps of k of the `cut` tiles after them are laid end to end, and shared out evenly among the first `sharers` clusters: a share may be a piece of a
+// tile, or the end of one, whole ones, and the beginning of another. Every sharer has a step at least (sharers <= cut * steps); they are `most_sharers` at most, and 2^32 is above
+// (sharers + 1) * cut, and above what any other cluster's number comes to so.
+struct DepthDeal {
+  u32 whole, cut, sharers;  // sharers: 1 or more
 };
+constexpr u32 most_sharers = 0xffff;
+
+// A place in the steps of the tiles that are cut.
+struct DepthPoint {
+  u32 tile, step;  // among these tiles; of that tile
+};
+// Where a sharer's steps begin, which is where the former's end: sharer * cut * steps / sharers, rounded down. Of clusters that have no share: behind the last tile.
+GG_HD DepthPoint share_begin(const DepthDeal& deal, u32 steps, u32 sharer) {
+  const u32 tiles = sharer * deal.cut, rest = tiles % deal.sharers;
+  return {tiles / deal.sharers, rest * (steps / deal.sharers) + rest * (steps % deal.sharers) / deal.sharers};
+}
+
+// The pieces of one cluster, one after the other. What it is asked it works out anew each time: keeping it would cost the mainloop registers.
+class PieceCursor {
+ public:
+  GG_HD PieceCursor(u32 cluster, u32 clusters) : tile_(static_cast<i32>(cluster) - static_cast<i32>(clusters)) {}
+  // cluster, clusters: as before.
+  GG_HD bool next(const DepthDeal& deal, u32 steps, u32 cluster, u32 clusters) {
+    const i32 whole = static_cast<i32>(deal.whole);
+    if (tile_ >= whole) {
+      ++tile_;
+    } else {
+      tile_ += static_cast<i32>(clusters);
+      if (tile_ < whole) return true;
+      tile_ = whole + static_cast<i32>(share_begin(deal, steps, cluster).tile);
+    }
+    const u32 tile = static_cast<u32>(tile_ - whole);
+    const DepthPoint end = share_begin(deal, steps, cluster + 1);
+    return tile < deal.cut && (tile < end.tile || (tile == end.tile && end.step > 0));
+  }
+  GG_HD u32 tile() const { return static_cast<u32>(tile_); }
+  // The piece's steps.
+  GG_HD DepthPart depth(const DepthDeal& deal, u32 steps, u32 cluster) const {
+    if (tile() < deal.whole) return {0, static_cast<i32>(steps)};
+    const DepthPoint begin = share_begin(deal, steps, cluster), end = share_begin(deal, steps, cluster + 1);
+    const u32 tile = this->tile() - deal.whole, first = tile == begin.tile ? begin.step : 0, last = tile == end.tile ? end.step : steps;
+    return {static_cast<i32>(first), static_cast<i32>(last - first)};
+  }
+
+ private:
+  i32 tile_;
+};
+
+// What a piece is among those of its tile, which follow one another in k.
+struct TilePiece {
+  u32 number = 0, count = 1;  // of the tile's pieces; 1: it is whole, and the rest is nothing
+  u32 cell = 0;               // the tile's number among those that are cut
+  u32 slot = 0;               // where sums of the tile's first piece lie; those of the others follow it
+};
+// The sharers that have steps of the tile are neighbours.
+GG_HD TilePiece tile_piece(const DepthDeal& deal, u32 steps, u32 tile, u32 cluster) {
+  if (tile < deal.whole) return {};
+  const u32 cell = tile - deal.whole, first = (cell * deal.sharers + (deal.sharers - 1) / steps) / deal.cut, last = ((cell + 1) * deal.sharers - 1) / deal.cut;
+  // A sharer's piece of the next tile has the next slot. Where every sharer has one piece, sharers are slots.
+  return {cluster - first, last - first + 1, cell, first + (deal.sharers % deal.cut ? cell : 0)};
+}
+// Slots in all.
+GG_HD u32 piece_slots(const DepthDeal& deal) { return deal.cut ? deal.sharers + (deal.sharers % deal.cut ? deal.cut - 1 : 0) : 0; }
 
 }  // namespace ggemm::kernels

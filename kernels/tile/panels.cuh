@@ -27,9 +27,7 @@ GG_HD constexpr int finishers(int columns, int split) {
 }
 
 // A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory. mn_major: D is contiguous along m.
-// Where consumers take turns at tiles a tile's four steps of 16 bits go out at once.
-constexpr int store_slot_bytes = 8192;
-GG_HD constexpr int store_slots(int teams) { return teams > 1 ? 4 : 2; }
+constexpr int store_slot_bytes = 8192, store_slots = 2;
 GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_major) {
   const int wider = size_c > size_d ? size_c : size_d;
   int step = mn_major && wider <= 2 ? 64 : panel_bytes / wider;

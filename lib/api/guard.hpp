@@ -66,16 +66,24 @@ inline void check_struct_size(std::size_t size, std::size_t oldest, const char* 
 }
 
 // A caller's struct as this version knows it: what an older caller does not have is zero, which means the default; what a newer one has beyond must be zero.
+// It is the caller's own where it has this version's size: a copy of what has only just been written would wait for the writes. Else it is in `storage`.
 template <class T>
-T import(const T* given, const char* name) {
+const T& view(const T* given, const char* name, T& storage) {
   const T& in = required(given, name);
+  if (in.struct_size == sizeof(T)) return in;
   check_struct_size(in.struct_size, oldest_size<T>, name);
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t i = sizeof(T); i < in.struct_size; ++i)
     if (bytes[i]) core::fail(GGEMM_ERROR_VERSION, "%s.struct_size=%zu with a field beyond byte %zu set: this library (%s) does not know it", name, in.struct_size, sizeof(T), ggemm_version_string());
-  T out{};
-  std::memcpy(&out, given, std::min(in.struct_size, sizeof(T)));
-  return out;
+  storage = {};
+  std::memcpy(&storage, given, std::min(in.struct_size, sizeof(T)));
+  return storage;
+}
+
+template <class T>
+T import(const T* given, const char* name) {
+  T storage;
+  return view(given, name, storage);
 }
 
 // Writes a result into a caller's struct, as much of it as the caller knows.

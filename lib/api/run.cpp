@@ -67,9 +67,11 @@ extern "C" {
 ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream) {
   return api::guard([&] {
     Engine& engine = api::required(context, "context").engine;
-    const ggemm_gemm_desc d = api::import(desc, "desc");
+    ggemm_gemm_desc own_desc;
+    ggemm_gemm_args own_args;
+    const ggemm_gemm_desc& d = api::view(desc, "desc", own_desc);
     core::Problem problem = core::check_problem(d);
-    const kernels::GemmParams params = core::bind(problem, api::import(args, "args"));
+    const kernels::GemmParams params = core::bind(problem, api::view(args, "args", own_args));
     problem.m = params.m, problem.n = params.n, problem.k = params.k;
     problem.type.unreachable = core::unreachable_operands(problem.type, params);
     engine.call(request_for(problem, d.config, d.tune_key), params, stream);
@@ -79,9 +81,11 @@ ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, con
 ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc* desc, const ggemm_grouped_args* args, void* stream) {
   return api::guard([&] {
     Engine& engine = api::required(context, "context").engine;
-    const ggemm_grouped_desc d = api::import(desc, "desc");
+    ggemm_grouped_desc own_desc;
+    ggemm_grouped_args own_args;
+    const ggemm_grouped_desc& d = api::view(desc, "desc", own_desc);
     const core::GroupedProblem problem = core::check_problem(d);
-    const kernels::GroupedParams params = core::bind(problem, api::import(args, "args"));
+    const kernels::GroupedParams params = core::bind(problem, api::view(args, "args", own_args));
     engine.call(request_for(problem, d.config, d.tune_key), params, stream);
   });
 }
@@ -104,7 +108,8 @@ ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args,
   return api::guard([&] {
     const ggemm_plan& p = api::required(plan, "plan");
     const core::Problem& problem = api::problem_of<core::Problem>(p);
-    p.engine.run_plan(*p.choice, problem, core::bind(problem, api::import(args, "args")), stream);
+    ggemm_gemm_args own_args;
+    p.engine.run_plan(*p.choice, problem, core::bind(problem, api::view(args, "args", own_args)), stream);
   });
 }
 
@@ -112,7 +117,8 @@ ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_
   return api::guard([&] {
     const ggemm_plan& p = api::required(plan, "plan");
     const core::GroupedProblem& problem = api::problem_of<core::GroupedProblem>(p);
-    p.engine.run(*p.choice, problem.type, core::bind(problem, api::import(args, "args")), stream);
+    ggemm_grouped_args own_args;
+    p.engine.run(*p.choice, problem.type, core::bind(problem, api::view(args, "args", own_args)), stream);
   });
 }
 

@@ -55,6 +55,7 @@ ggemm_config to_public(const core::ProblemType& type, const core::Config& config
   out.swapped = config.swap;
   out.cluster_k = config.cluster_k;
   out.slices = config.slices;
+  out.teams = config.teams;
   return out;
 }
 

@@ -26,7 +26,7 @@ std::string problem_part(const ProblemType& type) {
 // slices: their number, or nothing for the kernel, which serves any.
 std::string cluster_part(const Config& config, const std::string& slices) {
   if (config.family != Family::sm90) return "";
-  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices > 1 ? "_k" + slices : "";
+  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices ? "_k" + slices : "";
   return text("_c%dx%d%s%s%s", config.cluster_m, config.cluster_n, along.c_str(), cut.c_str(), config.swap ? "_swap" : "");
 }
 
@@ -82,7 +82,7 @@ const char* family_name(Family family) { return families[static_cast<int>(family
 std::string kernel_name(const ProblemType& type, const Config& config) { return name_of(type, config, ""); }
 
 std::string config_name(const ProblemType& type, const Config& config) {
-  const std::string name = name_of(type, config, std::to_string(config.slices));
+  const std::string name = name_of(type, config, config.slices == tail_slices ? "t" : std::to_string(config.slices));
   return config.family == Family::host ? name : name + text("_r%d", config.raster);
 }
 
@@ -139,7 +139,9 @@ ParsedConfig parse_config(std::string_view name) {
     if (cluster[0] > 16 || cluster[1] > 16 || (along && (cluster[2] < 2 || cluster[2] > 16))) bad_name(name, parts[8], such);
     out.config.cluster_m = static_cast<std::uint8_t>(cluster[0]), out.config.cluster_n = static_cast<std::uint8_t>(cluster[1]);
     out.config.cluster_k = static_cast<std::uint8_t>(along ? cluster[2] : 1);
-    if (sliced) {
+    if (sliced && parts[9] == "kt") {
+      out.config.slices = tail_slices;
+    } else if (sliced) {
       out.config.slices = static_cast<std::uint16_t>(numbers(name, parts[9], 'k', 1, "slices of k such as k4")[0]);
       if (out.config.slices < 2) bad_name(name, parts[9], "slices of k such as k4");
     }

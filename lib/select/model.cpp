@@ -43,12 +43,15 @@ constexpr double clock_mhz = 1750;
 constexpr double launch_microseconds = 5.2;
 constexpr double dram_bytes_a_microsecond = 4.0e6;
 
-// The sm90 family: a persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes.
-double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
-  const Config c = named.swap ? core::transposed(named) : named;
+// What a cluster of the sm90 family takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
+struct TensorCosts {
+  double step, store, sums;
+};
+
+// A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it.
+TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n;
-  const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, bk), c.cluster_k * slices), wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const double multiply = wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   const bool promotes = terms || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
@@ -65,22 +68,66 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
   constexpr double store_clocks = 720;  // a step of the epilogue: fill a slot, wait for the one before
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
+  constexpr double beside = 0.15;  // of what hides behind the slower
+  return {std::max(multiply, bring) + beside * std::min(multiply, bring), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
+}
+
+// Pieces of a tile meet in L2: every CTA writes its sums, and the last one reads those of all.
+constexpr double meet_clocks = 2500, meet_bytes = 26;
+double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * (1 + pieces) / meet_bytes; }
+
+// Of what is left over when every cluster has had as many tiles: how many are cut along k, and how many clusters share them.
+struct Tail {
+  std::int64_t cut, sharers;
+};
+
+double tail_clocks(const TensorCosts& costs, double tiles, double steps, double clusters, const Tail& tail) {
+  const double cut = static_cast<double>(tail.cut), sharers = static_cast<double>(tail.sharers), whole = ceil_div(tiles - cut, clusters) * (steps * costs.step + costs.store);
+  if (tail.cut == 0) return whole;
+  const double shared = ceil_div(cut * steps, sharers) * costs.step;
+  if (tail.sharers % tail.cut == 0) return whole + shared + meet(costs, sharers / cut) + costs.store;
+  // Most sharers have the end of a tile first, whose sums they write and leave. Where they have more than a tile, that was long before others read them, who then need not write theirs.
+  const double pieces = ceil_div(sharers, cut) + 1, early = meet_clocks + costs.sums / meet_bytes, late = tail.cut > tail.sharers ? meet(costs, pieces - 2) : meet(costs, pieces);
+  return whole + shared + early + late + (1 + std::floor(cut / sharers)) * costs.store;
+}
+
+Tail best_tail(const TensorCosts& costs, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
+  Tail best{0, 1};
+  const std::int64_t rest = tiles % clusters;
+  if (rest == 0) return best;
+  double least = tail_clocks(costs, static_cast<double>(tiles), static_cast<double>(steps), static_cast<double>(clusters), best);
+  const auto consider = [&](const Tail& tail) {
+    if (tail.sharers > clusters || tail.sharers > tail.cut * steps) return;
+    const double clocks = tail_clocks(costs, static_cast<double>(tiles), static_cast<double>(steps), static_cast<double>(clusters), tail);
+    if (clocks < least) best = tail, least = clocks;
+  };
+  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16}) consider({rest, rest * pieces});
+  // Evenly among all; with the last whole round, if there is one, which leaves every tile two or three pieces.
+  consider({tiles > clusters ? rest + clusters : rest, clusters});
+  return best;
+}
+
+double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  const Config c = named.swap ? core::transposed(named) : named;
+  const TensorCosts costs = tensor_costs(type, c);
+  const bool terms = core::by_terms(type);
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
+  const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up.
   const double usable = cluster(c) >= 4 ? 0.91 : 1;
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));
   // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
   constexpr double exchange_bytes = 31;
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
-  // And slices of k meet in L2: every CTA writes its part of the sums, and the last one reads those of all slices.
-  constexpr double meet_clocks = 2500, meet_bytes = 26;
-  const double part = bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k), meet = slices > 1 ? meet_clocks + part * (1 + slices) / meet_bytes : 0;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const double rounds = ceil_div(tiles_along(down, bm * c.cluster_m, type.grouped && !named.swap) * tiles_along(across, bn * c.cluster_n, type.grouped && named.swap) * groups * slices, clusters);
+  const double tiles = tiles_along(down, bm * c.cluster_m, type.grouped && !named.swap) * tiles_along(across, bn * c.cluster_n, type.grouped && named.swap) * groups;
+  const double rounds = ceil_div(tiles * slices, clusters);
   constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
-  constexpr double beside = 0.15;  // of what hides behind the slower
-  const double clocks = start_clocks + rounds * (steps * (std::max(multiply, bring) + beside * std::min(multiply, bring)) + store + exchange + meet + again);
+  const double clocks = start_clocks + (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX
+                                            ? tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)))
+                                            : rounds * (steps * costs.step + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again));
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
@@ -165,6 +212,11 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
+kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
+  const Tail tail = best_tail(tensor_costs(type, config.swap ? core::transposed(config) : config), tiles, steps, clusters);
+  return {static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers)};
+}
+
 Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts) {
   Ranking out;
   for (Config config : table(type)) {
@@ -172,7 +224,7 @@ Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFact
       out.rejected.push_back({config, *reason});
       continue;
     }
-    if (config.slices) config.slices = best_slices(type, config, known(sizes), facts);
+    if (config.slices > 1) config.slices = best_slices(type, config, known(sizes), facts);
     if (config.family != Family::host) config.raster = best_raster(config, known(sizes), facts.multiprocessors * ctas_a_multiprocessor(type, config, facts));
     out.legal.push_back({config, estimate(type, config, sizes, facts)});
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/config.hpp"
+#include "tile/depth.cuh"
 
 namespace ggemm::select {
 
@@ -30,5 +31,8 @@ struct Ranking {
 };
 // The whole table, ranked for a problem. Deterministic.
 Ranking rank(const core::ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts);
+
+// How a configuration that cuts k for the tiles left over deals out so many tiles of clusters, of so many steps of k each, to that many clusters at once. The same for the same numbers.
+kernels::DepthDeal deal_tail(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters);
 
 }  // namespace ggemm::select

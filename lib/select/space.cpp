@@ -20,7 +20,7 @@ struct Row {
   Family family;
   int tile_m, tile_n, depth;
   int warps_m, warps_n, stages;
-  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, sliced = 0, teams = 0;
+  int cluster_m = 0, cluster_n = 0, swap = 0, cluster_k = 1, slices = 0, teams = 0;
 };
 constexpr Row rows[] = {
     // Hopper, large: two consumers share B's columns, two CTAs of a cluster A's rows or B's columns.
@@ -31,8 +31,8 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
     // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
-    {Family::sm90, 128, 128, 128, 4, 1, 5, 2, 1, 0, 1, 0, 2},
-    {Family::sm90, 128, 128, 128, 4, 1, 5, 1, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 128, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 128, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
     // Hopper, small problems and wave tails.
     {Family::sm90, 64, 256, 128, 4, 1, 4, 1, 1},
     {Family::sm90, 128, 64, 128, 8, 1, 8, 1, 1},
@@ -65,12 +65,19 @@ constexpr Row rows[] = {
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 4},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 8},
     // Hopper, much more of k than that: it is cut into slices besides, as many as the model finds best.
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 1},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 1},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 1},
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 1},
-    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 1},
-    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 1},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 2},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 2},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 2},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 2},
+    // Hopper, some tiles more than whole waves: k is cut for those that are left over.
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 256, 128, 128, 8, 1, 4, 1, 2, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 1, core::tail_slices},
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
@@ -237,7 +244,7 @@ constexpr Rule sm90_rules[] = {
      },
      "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
     {[](const Query& q) { return q.config.warps_m * q.config.warps_n * std::max<int>(1, q.config.teams) <= 8; }, "registers serve two consumers"},
-    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices <= 1); }, "consumers that take turns have whole tiles: CTAs share none along k"},
+    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0); }, "consumers that take turns have whole tiles: CTAs share none along k"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const int n = c.tile_n / c.warps_n;
@@ -254,8 +261,9 @@ constexpr Rule sm90_rules[] = {
        return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && !q.type.grouped);
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
-    {[](const Query& q) { return q.config.slices <= 1 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
+    {[](const Query& q) { return q.config.slices == 0 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
+    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices != core::tail_slices; }, "CTAs that share a tile along k have one each: no tiles are left over"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
@@ -294,7 +302,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;
-    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots(c.teams) * kernels::store_slot_bytes;
+    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
@@ -329,7 +337,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.stages = static_cast<std::uint8_t>(row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
-    c.slices = row.sliced ? 2 : 0;
+    c.slices = static_cast<std::uint16_t>(row.slices);
     c.teams = static_cast<std::uint16_t>(row.teams);
     c.raster = row.family == Family::host ? 0 : 1;
     out.push_back(c);

@@ -24,7 +24,7 @@ inline int cluster(const core::Config& config) { return config.family == core::F
 // The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
 std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
-// Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut. Tiles along k are given in the operand's elements.
+// Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut for all tiles. Tiles along k are given in the operand's elements.
 std::vector<core::Config> table(const core::ProblemType& type);
 
 }  // namespace ggemm::select

@@ -6,9 +6,11 @@ test_cli.py <path of ggemm> [name of a test ...]
 GGEMM_FAKE_DRIVER names the fake driver's file, without which TestCuda is left out; GGEMM_TEST_SEED repeats a run with its numbers.
 Exit code 4 if all tests that were asked for were skipped.
 """
+import csv
 import json
 import math
 import os
+import pty
 import random
 import re
 import subprocess
@@ -47,13 +49,13 @@ class Cli(unittest.TestCase):
     def matrix(self, rows, cols, low=-3, high=3):
         return [[self.random.randint(low, high) for _ in range(cols)] for _ in range(rows)]
 
-    def run_tool(self, *words, code=0, host=False, environment=None):
+    def run_tool(self, *words, code=0, host=False, environment=None, stderr=subprocess.PIPE):
         """Runs in the test's folder with its own cache; the exit code must be `code`, unless that is None."""
         words = [GGEMM, *map(str, words)] + (["--device", "host"] if host else [])
         variables = {key: value for key, value in os.environ.items() if key in KEPT or not key.startswith(("GGEMM_", "XDG_"))}
         variables["GGEMM_CACHE_DIR"] = self.cache
         variables.update(environment or {})
-        done = subprocess.run(words, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(words, cwd=self.folder, env=variables, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=120)
         if code is not None:
             self.assertEqual(done.returncode, code, f"seed {SEED}: {' '.join(words)}\n{done.stdout}{done.stderr}")
         return done
@@ -84,8 +86,8 @@ class TestGeneral(Cli):
     def test_the_manual_page_names_every_option(self):
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "ggemm.1"), encoding="utf-8") as file:
             manual = file.read().replace("\\-", "-")
-        commands = [command for command in self.COMMANDS if command not in ("bench", "cache")] + ["cache list", "cache clear", "cache path"]
-        for command in commands:  # of bench it says to ask --help
+        commands = [command for command in self.COMMANDS if command != "cache"] + ["cache list", "cache clear", "cache path"]
+        for command in commands:
             text = self.run_tool(*command.split(), "--help").stdout
             options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M)
             self.assertIn("--help", options)
@@ -424,6 +426,20 @@ class TestConfigurations(Cli):
         self.assertIn("one configuration", done.stderr)
         self.assertIn("64x48x32 f32 nt: best host_f32_f32_f32_", done.stdout)
         self.assertNotIn("\r", done.stderr)  # no progress bar where there is no terminal
+        said = re.search(r"best (\S+), ([\d.]+) us, ([\d.]+) TFLOP/s \(1 timed, 0 rejected", done.stdout)
+        self.assertIn(list(said.groups()), [line.split() for line in done.stdout.splitlines()])  # the winner's row tells the same time
+
+    def test_tune_shows_its_progress_on_a_terminal(self):
+        terminal, end = pty.openpty()
+        try:
+            self.run_tool("tune", "--gemm", "64x48x32", "--dtype", "f32", "--budget", "500ms", host=True, stderr=end)
+            shown = os.read(terminal, 1 << 16).decode()
+        finally:
+            os.close(terminal)
+            os.close(end)
+        self.assertIn("\r", shown)
+        self.assertRegex(shown, r"\[\.+\] 0/1 64x48x32 f32 nt")
+        self.assertRegex(shown, r"\[#+\] 1/1 64x48x32 f32 nt: host_f32_f32_f32_")
 
     def test_tune_a_suite(self):
         with open(self.path("shapes.txt"), "w") as file:
@@ -445,6 +461,42 @@ class TestConfigurations(Cli):
         self.fails(2, "tune", "--suite", "shapes.txt", says="shapes.txt:2: '64 64'", host=True)
         self.fails(2, "tune", "--gemm", "64x64x64", "--budget", "fast", says="--budget", host=True)
         self.fails(2, "tune", "--gemm", "64x64x64", "--config", "nonsense", says="nonsense", host=True)
+
+
+class TestBench(Cli):
+    CASES = ("bench", "--shape", "64x48x32,33x17x9", "--dtype", "f32,f64", "--samples", 4, "--rest", 0)
+
+    def test_every_format_has_every_case(self):
+        names = [("64x48x32", "f32"), ("64x48x32", "f64"), ("33x17x9", "f32"), ("33x17x9", "f64")]
+        results = json.loads(self.run_tool(*self.CASES, "--format", "json", host=True).stdout)
+        self.assertEqual(sorted((row["case"], row["dtype"]) for row in results), sorted(names))
+        for row in results:
+            self.assertGreater(row["ours_us"], 0)
+            self.assertTrue(row["config"].startswith("host_"))
+        rows = list(csv.DictReader(self.run_tool(*self.CASES, "--format", "csv", host=True).stdout.splitlines()))
+        self.assertEqual(sorted((row["case"], row["dtype"]) for row in rows), sorted(names))
+        self.assertTrue(all(float(row["us"]) > 0 for row in rows))
+        for form, edge in (("markdown", "| "), ("table", "")):
+            lines = self.run_tool(*self.CASES, "--format", form, "--no-peers", host=True).stdout.splitlines()
+            for case, dtype in names:
+                self.assertEqual(sum(line.startswith(edge) and case in line and f" {dtype} " in line for line in lines), 1, (form, case, dtype))
+
+    def test_what_was_measured_is_not_measured_again(self):
+        first = self.run_tool(*self.CASES, "--jsonl", "rows.jsonl", "--plot", "plot.svg", host=True)
+        self.assertNotIn("there already", first.stderr)
+        self.assertEqual(xml.parse(self.path("plot.svg")).getroot().tag, "{http://www.w3.org/2000/svg}svg")
+        with open(self.path("rows.jsonl")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual(len(rows), 4)
+        again = self.run_tool(*self.CASES, "--jsonl", "rows.jsonl", host=True)
+        self.assertEqual(again.stderr.count("there already"), 4)
+        self.assertEqual(again.stdout, first.stdout)
+
+    def test_wrong_usage(self):
+        self.fails(2, "bench", "--suite", "nonsense", says="nonsense", host=True)
+        self.fails(2, "bench", "--shape", "64x", says="64x", host=True)
+        self.fails(2, "bench", "--filter", "no such case", says="is selected", host=True)
+        self.assertIn("\nggemm: cannot write missing/rows.jsonl", self.run_tool(*self.CASES, "--jsonl", "missing/rows.jsonl", code=3, host=True).stderr)
 
 
 class TestCache(Cli):

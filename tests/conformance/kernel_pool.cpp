@@ -155,6 +155,13 @@ std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) co
   return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
 }
 
+// Of a kernel that cuts k for the tiles that are left over: any number of them besides whole waves, and k so long that it pays. In few rows of tiles, as few rows of D are checked.
+std::vector<Size> KernelPool::tiles_left_over(const KernelClass& kernel, Rng& rng) const {
+  const Size& tile = kernel.tile;
+  const int64_t rows = rng.between(1, 3), columns = std::max<int64_t>(1, rng.between(1, 5 * multiprocessors_ / 2) / rows);
+  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(35 * tile.k, 90 * tile.k)}};
+}
+
 std::vector<std::string> KernelPool::families() const {
   std::set<std::string> names;
   for (const Cell& cell : cells_) names.insert(cell.row.family);
@@ -177,7 +184,7 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   if (options_.config.empty() || without_raster(options_.config) != config || c.type.grouped) return std::nullopt;
   ggemm_config forced = GGEMM_CONFIG_INIT;
   if (ggemm_config_parse(options_.config.c_str(), &forced)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
-  if (c.max_ctas && (forced.cluster_k > 1 || forced.slices)) return std::nullopt;  // those need all their CTAs
+  if (c.max_ctas && (forced.cluster_k > 1 || forced.slices > 1)) return std::nullopt;  // those need all their CTAs
   return options_.config;
 }
 
@@ -218,7 +225,8 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
     drawing.seed = rng.next();
     constexpr double work_of_many = 30000;  // multiply-adds that are asked for, for each multiprocessor
     const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
-    const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : std::vector<Size>{};
+    const bool tail = number == 2 && kernel.config.find("_kt") != std::string::npos;
+    const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : tail ? tiles_left_over(kernel, rng) : std::vector<Size>{};
     Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
     auto name = legal_name(input, kernel.config);
     if (!name) continue;

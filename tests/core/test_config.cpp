@@ -36,14 +36,17 @@ TEST_CASE("config: names are as the manual shows them") {
   CHECK(core::config_name(mixed, {64, 64, 16, 2, core::Family::simt, 2, 2, 2}) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_r2");
   const core::ProblemType fp8 = type_of(GGEMM_E4M3, GGEMM_E5M2, core::Major::k, core::Major::mn);
   const core::Config cluster{128, 256, 64, 8, core::Family::sm90, 8, 1, 4, 2, 1, 1}, swapped{16, 128, 64, 8, core::Family::sm90, 1, 8, 6, 1, 1, 1, 1},
-      along{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 4, 1}, sliced{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 2, 1, 1, 0, 12}, both{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 8, 1, 3};
+      along{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 4, 1}, sliced{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 2, 1, 1, 0, 12}, tail{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 2, 1, 1, 0, core::tail_slices}, both{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 8, 1, 3};
   CHECK(core::config_name(bf16, cluster) == "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8");
   CHECK(core::config_name(bf16, swapped) == "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_swap_r8");
   CHECK(core::config_name(bf16, along) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x4_swap_r1");
   CHECK(core::config_name(bf16, sliced) == "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s8_c2x1_k12_r1");
   CHECK(core::config_name(bf16, both) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k3_swap_r1");
   CHECK(core::kernel_name(bf16, both) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k_swap");
-  for (const core::Config& config : {cluster, swapped, along, sliced, both}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
+  CHECK(core::config_name(bf16, tail) == "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s8_c2x1_kt_r1");
+  core::Config swapped_tail = swapped;
+  swapped_tail.slices = core::tail_slices;
+  for (const core::Config& config : {cluster, swapped, along, sliced, both, tail, swapped_tail}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
   CHECK(core::config_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
   CHECK(core::kernel_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
 }
@@ -78,8 +81,9 @@ TEST_CASE("config: the raster group and the number of slices are no part of a ke
   };
   CHECK_FALSE(changed([](core::Config& c) { c.raster = 9; }));
   const core::Config whole{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 1, 1, 1};
-  core::Config two = whole, three = whole;
-  two.slices = 2, three.slices = 3;
+  core::Config two = whole, three = whole, tail = whole;
+  two.slices = 2, three.slices = 3, tail.slices = core::tail_slices;
+  CHECK(core::kernel_name(type, tail) == core::kernel_name(type, two));
   CHECK(core::kernel_name(type, two) == core::kernel_name(type, three));
   CHECK(core::kernel_name(type, two) != core::kernel_name(type, whole));
   CHECK(changed([](core::Config& c) { c.tile_m = 64; }));
@@ -155,6 +159,8 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k_r8", "k", "slices of k"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k02_r8", "k02", "slices of k"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k2x2_swap_r8", "k2x2", "slices of k"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_kt2_r8", "kt2", "slices of k"},
+      {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_kT_r8", "kT", "slices of k"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_8", "8", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r0", "r0", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r-8", "r-8", "a raster group"},

@@ -48,6 +48,7 @@ TEST_CASE("A limit of CTAs is the most that are launched, by every family, in wh
         {"sm80_f16_f16_f32_tn_64x64x64_w2x2_s4_r1", 5, 5},     {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c1x1_r1", 0, 16},
         {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c1x1_r1", 3, 3}, {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c2x1_r1", 7, 6},
         {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c2x1_r1", 2, 2}, {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c2x1_r1", 100, 16},
+        {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c2x1_kt_r1", 0, 16}, {"sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c2x1_kt_r1", 7, 6},
     };
     for (const auto& row : rows) {
       INFO(row.config << " with " << row.max_ctas);

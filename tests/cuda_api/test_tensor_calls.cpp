@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that a kernel with tensor maps serves: what it is handed, and what becomes of operands that such maps cannot describe.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <list>
 #include <memory>
@@ -16,6 +17,7 @@ namespace {
 constexpr const char* plain_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_r2";
 constexpr const char* swapped_config = "sm90_i8_i8_i32_tn_8x64x128_w1x4_s2_c1x1_swap_r1";
 constexpr const char* sliced_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1x2_k3_r1";
+constexpr const char* tail_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_kt_r1";
 constexpr const char* cluster_config = "sm90_i8_i8_i32_tn_128x64x128_w8x1_s2_c2x1_r1";
 
 // i8 times i8 into i32: A row-major, B given as [n, k], both at multiples of 16 bytes unless `off` shifts them.
@@ -63,7 +65,7 @@ struct Bytes {
 TEST_CASE("A kernel with tensor maps gets the product that was described, upright, swapped, in clusters and cut along k") {
   nvrtc_or_skip();
   Machine machine;
-  for (const char* config : {plain_config, swapped_config, cluster_config, sliced_config}) {
+  for (const char* config : {plain_config, swapped_config, cluster_config, sliced_config, tail_config}) {
     INFO(config);
     const std::string no_folder;
     const ContextPointer context = make_context(cuda_options(no_folder));
@@ -130,6 +132,60 @@ TEST_CASE("Sums of slices of k lie in workspace, beside copies of operands, and 
     CHECK(ggemm_gemm(context.get(), &aligned.desc, &aligned.args, stream.get()) == GGEMM_ERROR_NOT_PREPARED);
     stream.end();
     stream.drop_graph();
+    CHECK(machine.faults() == "");
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Tiles that are left over are shared by more CTAs, and the workspace that a plan sees to is enough for any smaller sizes") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    constexpr std::int64_t m = 70, n = 100, k = 128 * 128;
+    std::vector<std::int8_t> a(m * k, 1), b(n * k, 2);
+    std::vector<std::int32_t> d(m * n);
+    driver().add_memory(a.data(), a.size());
+    driver().add_memory(b.data(), b.size());
+    driver().add_memory(d.data(), d.size() * sizeof d[0]);
+    ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+    ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
+    desc.m = m, desc.n = n, desc.k = k;
+    desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
+    desc.a.row_stride = k, desc.b.row_stride = 1, desc.b.col_stride = k, desc.d.row_stride = n;
+    desc.config = tail_config;
+    args.a = a.data(), args.b = b.data(), args.d = d.data();
+    ggemm_plan* plan = nullptr;
+    {
+      Stream stream;
+      stream.begin(1);
+      CHECK(ggemm_gemm(context.get(), &desc, &args, stream.get()) == GGEMM_ERROR_NOT_PREPARED);
+      stream.end();
+      stream.drop_graph();
+    }
+    for (const std::array<std::int64_t, 3>& size : {std::array{m, n, k}, {m, n - 40, k}, {m - 10, n, k}, {m - 10, n - 40, k}, {m, n, k / 2}}) {
+      INFO(size[0] << "x" << size[1] << "x" << size[2]);
+      REQUIRE(ggemm_plan_create(context.get(), &desc, &plan) == GGEMM_OK);
+      Stream stream;
+      args.m = size[0], args.n = size[1], args.k = size[2];
+      const long allocations = driver().calls("cuMemAllocAsync") + driver().calls("cuMemAlloc_v2");
+      stream.begin(1);
+      CHECK(ggemm_plan_run(plan, &args, stream.get()) == GGEMM_OK);
+      stream.end();
+      CHECK(driver().calls("cuMemAllocAsync") + driver().calls("cuMemAlloc_v2") == allocations);
+      stream.replay();
+      driver().wait();
+      CHECK(d[0] == 2 * size[2]);
+      const unsigned tiles = static_cast<unsigned>((size[0] + 63) / 64 * ((size[1] + 63) / 64)), ctas = driver().all_launches().back().grid[0];
+      CHECK(ctas > tiles);
+      CHECK(ctas % tiles == 0);
+      stream.drop_graph();
+      ggemm_plan_destroy(plan);
+    }
+    driver().remove_memory(a.data());
+    driver().remove_memory(b.data());
+    driver().remove_memory(d.data());
     CHECK(machine.faults() == "");
   }
   machine.check_clean();

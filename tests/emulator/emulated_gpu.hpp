@@ -26,13 +26,14 @@ class EmulatedGpu {
 
   // What the launch failed with; "" if it did not. The device can be used again after either.
   template <class Parameters>
-  std::string run(std::uint64_t seed, unsigned ctas, unsigned threads, unsigned shared_bytes, Parameters parameters) {
-    void* pointers[] = {&parameters};
+  std::string run(std::uint64_t seed, unsigned ctas, unsigned threads, unsigned shared_bytes, const Parameters& parameters) {
+    Parameters copy = parameters;
+    void* pointers[] = {&copy};
     return launch(seed, ctas, threads, shared_bytes, pointers);
   }
   // Of how many of these seeds the launch ends well and makes `right` true.
   template <class Parameters, class Right>
-  int right_of(int seeds, unsigned ctas, unsigned threads, unsigned shared_bytes, Parameters parameters, Right right) {
+  int right_of(int seeds, unsigned ctas, unsigned threads, unsigned shared_bytes, const Parameters& parameters, Right right) {
     int count = 0;
     for (int seed = 1; seed <= seeds; ++seed) count += run(static_cast<std::uint64_t>(seed), ctas, threads, shared_bytes, parameters).empty() && right();
     return count;

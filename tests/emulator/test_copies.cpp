@@ -95,7 +95,7 @@ TEST_CASE("a tensor load that is not waited for shows") {
 TEST_CASE("misuse of a tensor load is told") {
   const Matrix matrix;
   std::vector<std::uint16_t> out(512);
-  const auto said = [&](const char* bytes, const char* offset, kernels::TensorMap map) {
+  const auto said = [&](const char* bytes, const char* offset, const kernels::TensorMap& map) {
     EmulatedGpu gpu(load_text, load_options("", bytes, offset));
     return gpu.run(1, 1, 32, 4096, TensorArguments{map, out.data(), 0, 0});
   };

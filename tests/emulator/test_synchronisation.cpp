@@ -113,6 +113,20 @@ extern "C" __global__ void kernel(const __grid_constant__ Out out) { USE; })";
   CHECK(said("ptx::barrier_sync<64>(1+threadIdx.x/64)") == "");
   CHECK_THAT(said("if(threadIdx.x%2)ptx::barrier_sync<64>(1)"), ContainsSubstring("a part of warp"));
   CHECK_THAT(said("if(threadIdx.x<64)ptx::barrier_sync<64>(1);else ptx::barrier_sync<128>(1)"), ContainsSubstring("for"));
+  CHECK_THAT(said("if(threadIdx.x<64)ptx::barrier_sync<128>(1);else ptx::barrier_any<128>(1,true)"), ContainsSubstring("meet at barrier 1"));
+}
+
+TEST_CASE("bar.red gives all its threads one vote, which is each barrier's own") {
+  const char* const text = R"(struct Out { int* data; };
+extern "C" __global__ void kernel(const __grid_constant__ Out out) {
+  const int thread = static_cast<int>(threadIdx.x), number = 1 + thread / 64;
+  for (int i = 0; i < 3; ++i) out.data[3 * thread + i] = ptx::barrier_any<64>(number, i == 1 && thread == 70);
+})";
+  EmulatedGpu gpu(text, {});
+  std::vector<int> votes(3 * 128, 7);
+  REQUIRE(gpu.run(1, 1, 128, 0, Out{votes.data()}) == "");
+  for (int thread = 0; thread < 128; ++thread)
+    for (int i = 0; i < 3; ++i) CHECK(votes[static_cast<std::size_t>(3 * thread + i)] == (i == 1 && thread >= 64));
 }
 
 TEST_CASE("a warp's instruction wants all of the warp, with the same arguments") {

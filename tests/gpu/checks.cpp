@@ -101,7 +101,7 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
   for (std::size_t i = 0; i < count; ++i) {
     ggemm_config config = GGEMM_CONFIG_INIT;
     expect_ok(ggemm_config_get(context, &problem, i, &config), "ggemm_config_get");
-    const std::string kind = std::string(config.family) + (config.slices ? ", slices of k" : config.cluster_k > 1 ? ", k by clusters" : "");
+    const std::string kind = std::string(config.family) + (config.slices == 1 ? ", k of tiles left over" : config.slices ? ", slices of k" : config.cluster_k > 1 ? ", k by clusters" : "");
     bool known = false;
     for (const auto& [one, name] : out) known |= one == kind;
     if (!known) out.emplace_back(kind, config.name);

@@ -98,8 +98,13 @@ def failure_of(name, part):
         return "it took longer than it was given"
     if name == "sanitizer-missing":
         return "compute-sanitizer is not installed"
-    lines = [line for line in part["log"].splitlines() if re.search(r"FAILED|ERROR SUMMARY|Error|Invalid|hazard|repeat:", line)]
+    lines = [line for line in part["log"].splitlines() if re.search(r"FAILED|ERROR SUMMARY|Error|Invalid|hazard|repeat:|^  failed:|^ggemm:", line)]
     return "\n".join(lines[:12]) or "\n".join(part["log"].splitlines()[-12:])
+
+
+def benchmark_table(log):
+    """The tables that `ggemm bench --format markdown` printed among its lines of progress."""
+    return "\n".join(re.findall(r"^\|.*\|$|^$", log, re.M)).strip().splitlines()
 
 
 def table(header, rows):
@@ -111,6 +116,8 @@ def note_of(step, parts, names):
     if step == "capture":
         checks = [check for result in results(parts, step) for check in result["checks"]]
         return f"{len(checks)} checks, {sum(not c['ok'] for c in checks)} failed"
+    if step == "bench":
+        return f"{len(re.findall(r'^  .*: [0-9.]+ us', parts[step]['log'], re.M))} cases measured"
     counted = [row for result in results(parts, step) for row in result["rows"]]
     note = f"{sum(map(products, counted))} products, {sum(row['failed'] for row in counted)} failed"
     if step == "random":
@@ -161,6 +168,8 @@ def markdown(report, parts):
     if checks:
         lines += ["## Graphs, threads and streams", ""]
         lines += table(("check", "result", "time"), [(c["name"], "ok" if c["ok"] else "**FAILED**: " + c["what"], f"{c['seconds']:.1f} s") for c in sorted(checks, key=lambda c: c["name"])]) + [""]
+    if "bench" in parts:
+        lines += ["## Benchmark", ""] + benchmark_table(parts["bench"]["log"]) + [""]
     bad = {name: part for name, part in parts.items() if part["exit_code"] != 0}
     if bad:
         lines += ["## Failures", ""]

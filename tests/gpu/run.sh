@@ -5,18 +5,20 @@ usage() {
   cat <<'TXT'
 Usage: tests/gpu/run.sh [options] BUILD
 
-Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conformance, bin/ggemm_gpu_capture and lib/libggemm.so
-(cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled here but kernels, by NVRTC.
-What runs, in this order: corner cases (degenerate), CUDA graphs, threads and streams (capture), compute-sanitizer over each
-kernel family (sanitizer), and, for what is left of the budget, kernels drawn from all that the library has, each with many
-random products against the reference, plain and grouped (random). Another seed, or the next kernels of the same, add to it.
+Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conformance, bin/ggemm_gpu_capture, lib/libggemm.so
+and, for the benchmark, bin/ggemm (cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled
+here but kernels, by NVRTC. What runs, in this order: corner cases (degenerate), CUDA graphs, threads and streams (capture),
+compute-sanitizer over each kernel family (sanitizer), for what is left of the budget kernels drawn from all that the library
+has, each with many random products against the reference, plain and grouped (random), and then, alone on the GPU, the quick
+benchmark (bench). Another seed, or the next kernels of the same, add to it.
 
-  --budget S        seconds for all of it, about (240)
+  --budget S        seconds for all but the benchmark, about (240)
+  --bench-limit S   seconds for the benchmark; it begins no case that would end later (120)
   --seed N          of the random kernels (1)
   --first-kernel N  begin with kernel N of the seed, where an earlier run ended (0)
   --processes N     that share the random kernels and the capture checks (4)
-  --skip LIST       of degenerate, capture, sanitizer, random, separated by commas
-  --out FILE        the report, as FILE.md and FILE.json (gpu-report)
+  --skip LIST       of degenerate, capture, sanitizer, random, bench, separated by commas
+  --out FILE        the report, as FILE.md and FILE.json (gpu-report); the benchmark's rows as FILE-bench.jsonl
   --add FILE.json   count the products of an earlier report in (and of those that it counted in)
   --commit SHA      what was built, for the report
   --big             operands of more than 2^31 elements too (needs 16 GB of host and GPU memory)
@@ -26,14 +28,15 @@ Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_H
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 seed=1 first=0 processes=4 skip=, out=gpu-report add=() commit=unknown big=() build=
+budget=240 bench_limit=120 seed=1 first=0 processes=4 skip=, out=gpu-report add=() commit=unknown big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --budget | --seed | --first-kernel | --processes | --skip | --out | --add | --commit)
+    --budget | --bench-limit | --seed | --first-kernel | --processes | --skip | --out | --add | --commit)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; }
       case $1 in
         --budget) budget=$2 ;;
+        --bench-limit) bench_limit=$2 ;;
         --seed) seed=$2 ;;
         --first-kernel) first=$2 ;;
         --processes) processes=$2 ;;
@@ -126,4 +129,7 @@ if wanted random; then
   wait
 fi
 mkdir -p "$(dirname "$out")"
-python3 "$here/report.py" --work "$work" --out "$out" --commit "$commit" --seconds $((SECONDS - began)) --budget "$budget" ${add[@]+"${add[@]}"}
+if wanted bench && [ -x "$build/bin/ggemm" ]; then
+  step bench $((bench_limit + 60)) "$build/bin/ggemm" bench --suite quick --device cuda --limit "$bench_limit" --commit "$commit" --jsonl "$out-bench.jsonl" --format markdown
+fi
+python3 "$here/report.py" --work "$work" --out "$out" --commit "$commit" --seconds $((SECONDS - began)) --budget $((budget + bench_limit)) ${add[@]+"${add[@]}"}

@@ -30,6 +30,7 @@ Compiles the shipped kernels by NVRTC (GGEMM_NVRTC, else searched for) and repor
 
   --sample N     about N kernels: every configuration on every architecture at least once, with dtypes, layouts, forms and epilogues
                  taking turns (default, 120)
+  --names        every configuration by name, so with every dtype and layout, plain and grouped, on every architecture: some 9000 kernels
   --all          every configuration with every dtype, layout, form and epilogue
   --arch A,B     only these architectures
   --kernel NAME  of all kernels the one of this name, or those whose name contains it; prints what ptxas says
@@ -156,6 +157,15 @@ std::vector<Task> all_tasks(const std::vector<const Arch*>& chosen) {
       for (const core::Config& config : select::table(v.type))
         if (config.family != core::Family::host && !select::illegal(v.type, config, facts)) out.push_back({arch, v.type, config});
   }
+  return out;
+}
+
+// The first of each configuration's name, plain and grouped.
+std::vector<Task> named_tasks(const std::vector<const Arch*>& chosen) {
+  std::vector<Task> out;
+  std::set<std::string> taken;
+  for (Task& task : all_tasks(chosen))
+    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped ? " grouped" : "")).second) out.push_back(std::move(task));
   return out;
 }
 
@@ -346,7 +356,7 @@ class Work {
 // --------------------------------------------------------------------------------------------------------------------- arguments
 
 struct Arguments {
-  bool all = false, list = false;
+  bool all = false, names = false, list = false;
   std::size_t sample = 120;
   std::vector<const Arch*> archs;
   std::string kernel;
@@ -383,6 +393,7 @@ Arguments read_arguments(int count, char** values) {
     const auto value = [&]() -> const char* { return i + 1 < count ? values[++i] : (wrong(option + " needs a value"), nullptr); };
     if (option == "--help") std::exit(std::fputs(usage, stdout) < 0);
     else if (option == "--all") out.all = true;
+    else if (option == "--names") out.names = true;
     else if (option == "--list") out.list = true;
     else if (option == "--sample") out.sample = static_cast<std::size_t>(positive("--sample", value()));
     else if (option == "--threads") out.threads = positive("--threads", value());
@@ -406,7 +417,7 @@ std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
     all.push_back(jit::render_split(arch->name));
   }
   const bool some = arguments.kernel.empty() && !arguments.all;
-  for (const Task& task : some ? sample_tasks(arguments.archs, arguments.sample) : all_tasks(arguments.archs)) all.push_back(task.request());
+  for (const Task& task : !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample)) all.push_back(task.request());
   if (arguments.kernel.empty()) return all;
   std::vector<jit::Request> exact, containing;
   for (const jit::Request& task : all) {

@@ -2,8 +2,10 @@
 // ggemm_tile_at() against the scheduler that the sm90 kernels run, for every CTA of small launches.
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <random>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "ggemm.h"
 
@@ -60,7 +62,8 @@ int faults(const Launch& launch, int cluster_m, int cluster_n) {
   std::int64_t programs = 0;
   int wrong = 0;
   for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
-    Scheduler scheduler(params);
+    const DepthDeal none{};
+    Scheduler scheduler(params, none, 0);
     for (std::int64_t pid = blockIdx.x; scheduler.next(); pid += gridDim.x, ++programs) {
       const std::int64_t row = launch.swapped ? scheduler.tile_column() : scheduler.tile_row(), column = launch.swapped ? scheduler.tile_row() : scheduler.tile_column();
       ggemm_tile tile = GGEMM_TILE_INIT;
@@ -105,30 +108,125 @@ TEST_CASE("schedulers: a program's tile is the one that the persistent scheduler
   check_cluster<1, 4>();
 }
 
-TEST_CASE("schedulers: where k is cut into slices, every CTA of a tile has that tile, a slice of its own and no other tile") {
-  int wrong = 0, ctas = 0;
+TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of the same piece, and pieces are those of the cursor") {
+  int wrong = 0, pieces = 0;
   for (std::int64_t m = 1; m <= 6 * tile_m; m += 4)
     for (std::int64_t n = 1; n <= 6 * tile_n; n += 7)
-      for (const unsigned slices : {1u, 2u, 3u, 7u}) {
-        constexpr int cm = 2, ck = 1;
+      for (const unsigned clusters : {1u, 3u, 5u}) {
+        constexpr unsigned cm = 2, ck = 2;
+        constexpr i32 steps = 7;
         const ggemm_tile_grid grid = grid_of({m, n, 2, false, 1}, cm, 1);
         GemmParams params{};
         params.m = m, params.n = n, params.raster = 2;
         std::int64_t programs = 0;
         REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
-        gridDim.x = static_cast<unsigned>(programs) * slices;
-        std::set<std::pair<std::int64_t, unsigned>> seen;
-        for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x, ++ctas) {
-          PersistentScheduler<tile_m, tile_n, cm, 1, ck> scheduler(params, slices);
-          const SlicePlace place(blockIdx.x, gridDim.x, slices);
-          ggemm_tile tile = GGEMM_TILE_INIT;
-          REQUIRE(ggemm_tile_at(&grid, place.cell, &tile) == GGEMM_OK);
-          wrong += !scheduler.next() || scheduler.tile_row() != tile.tile_row || scheduler.tile_column() != tile.tile_col;
-          wrong += scheduler.next() || place.slice >= slices || !seen.insert({place.cell, place.slice}).second;
+        const u32 tiles = static_cast<u32>(programs) / cm;
+        for (const u32 cut : {0u, tiles / 2, tiles}) {
+          const DepthDeal deal{tiles - cut, cut, cut ? clusters : 1};
+          gridDim.x = clusters * cm * ck;
+          for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+            const u32 cluster = blockIdx.x / (cm * ck);
+            PersistentScheduler<tile_m, tile_n, cm, 1, ck, true> scheduler(params, deal, steps);
+            for (PieceCursor cursor(cluster, clusters); cursor.next(deal, steps, cluster, clusters); ++pieces) {
+              ggemm_tile tile = GGEMM_TILE_INIT;
+              REQUIRE(ggemm_tile_at(&grid, std::int64_t(cursor.tile()) * cm + blockIdx.x % cm, &tile) == GGEMM_OK);
+              wrong += !scheduler.next() || scheduler.tile_row() != tile.tile_row || scheduler.tile_column() != tile.tile_col || scheduler.tile() != cursor.tile();
+              const DepthPart here = scheduler.depth(), there = cursor.depth(deal, steps, cluster);
+              wrong += here.first != there.first || here.tiles != there.tiles;
+            }
+            wrong += scheduler.next();
+          }
         }
       }
   CHECK(wrong == 0);
-  CHECK(ctas > 1000);
+  CHECK(pieces > 1000);
+}
+
+namespace {
+
+struct Piece {
+  u32 cluster;
+  DepthPart depth;
+  TilePiece place;
+};
+
+// How many things are wrong with the pieces of a deal.
+int faults_of(const DepthDeal& deal, u32 steps, u32 clusters) {
+  int wrong = 0;
+  std::vector<std::vector<Piece>> tiles(deal.whole + deal.cut);
+  std::set<u32> slots;
+  for (u32 cluster = 0; cluster < clusters; ++cluster) {
+    u32 share = 0, pieces = 0;
+    PieceCursor cursor(cluster, clusters);
+    for (i64 last = -1; cursor.next(deal, steps, cluster, clusters); last = cursor.tile()) {
+      if (cursor.tile() >= tiles.size()) return wrong + 1000;
+      wrong += cursor.tile() <= last;
+      const Piece piece{cluster, cursor.depth(deal, steps, cluster), tile_piece(deal, steps, cursor.tile(), cluster)};
+      tiles[cursor.tile()].push_back(piece);
+      if (cursor.tile() >= deal.whole) share += static_cast<u32>(piece.depth.tiles), ++pieces;
+      else wrong += cursor.tile() % clusters != cluster;
+    }
+    wrong += cursor.next(deal, steps, cluster, clusters);  // it stays at the end
+    // Shares are even. Where there are as many for each tile, they are pieces.
+    const u64 all = u64(deal.cut) * steps;
+    wrong += cluster < deal.sharers ? share < all / deal.sharers || share > (all + deal.sharers - 1) / deal.sharers : share != 0;
+    if (deal.cut && deal.sharers % deal.cut == 0) wrong += pieces != (cluster < deal.sharers);
+  }
+  for (u32 tile = 0; tile < tiles.size(); ++tile) {
+    // Clusters came in their order, so these must be in the order of k.
+    u32 next = 0, number = 0;
+    for (const Piece& piece : tiles[tile]) {
+      wrong += piece.depth.first != static_cast<i32>(next) || (piece.depth.tiles < 1 && steps > 0);
+      next += static_cast<u32>(piece.depth.tiles);
+      wrong += piece.place.count != tiles[tile].size() || piece.place.number != number++;
+      if (tile < deal.whole) continue;
+      wrong += piece.place.cell != tile - deal.whole || piece.place.slot + piece.place.number >= piece_slots(deal) || !slots.insert(piece.place.slot + piece.place.number).second;
+    }
+    wrong += next != steps || tiles[tile].empty();
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("depth: of every deal each tile's every step is in one piece, pieces are in the order of k and know their number, count and slot") {
+  int deals = 0;
+  for (u32 clusters = 1; clusters <= 9; ++clusters)
+    for (u32 whole : {0u, 1u, clusters, 2 * clusters, 2 * clusters + 3})
+      for (u32 cut = 0; cut <= 2 * clusters; ++cut)
+        for (u32 sharers = 1; sharers <= (cut ? clusters : 1); ++sharers)
+          for (u32 steps = 0; steps <= 13; ++steps) {
+            if (cut && sharers > cut * steps) continue;
+            const DepthDeal deal{whole, cut, sharers};
+            const int wrong = faults_of(deal, steps, clusters);
+            if (wrong) FAIL_CHECK(wrong << " faults: whole " << whole << ", cut " << cut << ", sharers " << sharers << ", clusters " << clusters << ", steps " << steps);
+            ++deals;
+          }
+  CHECK(deals > 20000);
+  // Slices of all tiles: more sharers than tiles, all of them clusters.
+  for (u32 tiles = 1; tiles <= 12; ++tiles)
+    for (u32 slices = 2; slices <= 17; ++slices)
+      for (u32 steps = slices; steps <= 40; steps += 3) CHECK(faults_of({0, tiles, tiles * slices}, steps, tiles * slices) == 0);
+}
+
+TEST_CASE("depth: shares of large deals begin where exact arithmetic has them, and their tiles' pieces are the sharers between") {
+  std::mt19937_64 random(1);
+  const auto below = [&](u64 bound) { return static_cast<u32>(random() % bound); };
+  int wrong = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const u32 cut = 1 + below(i % 2 ? 4096 : 300), sharers = 1 + below(std::min<u64>(most_sharers, 0xffffffffu / cut - 2)), steps = 1 + below(u64(1) << (1 + below(31)));
+    if (u64(cut) * steps < sharers) continue;
+    const DepthDeal deal{below(1000), cut, sharers};
+    const auto begin = [&](u32 sharer) { return static_cast<u64>(static_cast<unsigned __int128>(sharer) * cut * steps / sharers); };
+    const u32 sharer = below(sharers);
+    const DepthPoint point = share_begin(deal, steps, sharer), end = share_begin(deal, steps, sharer + 1);
+    wrong += u64(point.tile) * steps + point.step != begin(sharer) || u64(end.tile) * steps + end.step != begin(sharer + 1);
+    const TilePiece piece = tile_piece(deal, steps, deal.whole + point.tile, sharer);
+    const u64 first = u64(point.tile) * steps, last = first + steps - 1;
+    const u32 from = sharer - piece.number, to = from + piece.count - 1;
+    wrong += piece.number >= piece.count || begin(from) > first || begin(from + 1) <= first || begin(to) > last || begin(to + 1) <= last;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("depth: parts of k follow one another from 0 to its end, and none is longer by more than a tile") {

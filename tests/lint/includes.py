@@ -24,7 +24,7 @@ LIB = {
 KERNELS = {
     "ptx": set(),
     "tile": {"ptx"},
-    "params": set(),
+    "params": {"tile"},
     "lines": {"params"},
     "pipeline": {"params", "ptx", "tile"},
     "scheduler": {"traits", "params", "pipeline", "tile", "ptx"},

@@ -14,7 +14,10 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
+import types
 import unittest
+import unittest.mock
 
 os.environ["TRITON_INTERPRET"] = "1"
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -31,6 +34,7 @@ try:
     import ggemm  # noqa: F401
     import operands
     import providers
+    import timing
 except ImportError:
     torch = None
 try:
@@ -41,6 +45,7 @@ except ImportError:
     triton = None
 
 GGEMM = os.environ.get("GGEMM")
+TORCH_ZEROS = torch.zeros if torch else None
 PLAIN = cases.Case("s", "large", "square", "bf16", "nt", size=(4, 6, 8))
 GROUPED = cases.Case("s", "grouped-general", "two", "bf16", "nt", groups=((1, 2, 3), (4, 5, 6)), generator="two of them")
 
@@ -260,11 +265,34 @@ class TestRun(unittest.TestCase):
         self.assertEqual((first["suite"], first["ours_us"], first["peers"], first["ratio"]), ("s-python", 2.0, {"slow": 5.0, "fast": 3.0}, 1.5))
         self.assertEqual((first["sm_mhz"], first["device"], first["commit"], first["config"]), (1500, "fake device", "abc", "chosen"))
         self.assertEqual((second["groups"], "m" in second), ("two of them", False))
-        self.assertIn("no_such_module is not compared: pip install no_such_module", error)
+        self.assertIn("no_such_module is not compared: pip install no_such_module (No module named", error)
         self.assertIn("quick but wrong left out: wrong result: element (0, 0)", error)
         self.assertIn("unable left out: NotImplementedError: not for this\n", error)
         self.assertIn("sys left out: JSONDecodeError", error)
         self.assertIn("| square | bf16 | nt | chosen | 2.00 |", out)
+
+    def test_a_provider_that_cannot_be_loaded(self):
+        self.path.with_name("made_for_another_torch.py").write_text("raise OSError('undefined symbol: at::sum\\nand more')")
+        with unittest.mock.patch.object(sys, "path", [str(self.path.parent), *sys.path]):
+            code, _, error = self.run_with(FakeTools({}), "--providers", "made_for_another_torch,quack_of_no_machine")
+        self.assertEqual((code, len(self.rows())), (0, 2))
+        self.assertIn("made_for_another_torch is not compared: it cannot be loaded: OSError: undefined symbol: at::sum\n", error)
+        with unittest.mock.patch.dict(sys.modules, {"quack": None}):
+            self.assertIn("quack is not compared: pip install quack-kernels (", quietly(compare.available, ["quack"])[2])
+
+    def test_what_a_tuner_wrote_does_not_count(self):
+        """The first launch compiles and tunes; D is poisoned between it and the one that is checked."""
+        log = []
+
+        def run():
+            log.append("run")
+
+        run.us = 1.0
+        tools = FakeTools({})
+        tools.ours = lambda case, operands, config: argparse.Namespace(name="ggemm", run=run, config="c")
+        with unittest.mock.patch.object(FakeTools.Operands, "poison", lambda _: log.append("poison")):
+            self.run_with(tools, "--providers", "")
+        self.assertEqual(log[:3], ["run", "poison", "run"])
 
     def test_no_peer_at_all(self):
         code, out, _ = self.run_with(FakeTools({"json": lambda: []}), "--providers", "json")
@@ -301,6 +329,48 @@ class TestRun(unittest.TestCase):
         with unittest.mock.patch.dict(sys.modules, {"torch": None}):
             with self.assertRaisesRegex(SystemExit, "needs torch: pip install torch"):
                 compare.load_tools()
+
+
+@unittest.skipUnless(torch, "needs torch and ggemm")
+class TestCudaTimer(unittest.TestCase):
+    """With stand-ins for what needs a GPU."""
+
+    def cold(self, launch, samples=2):
+        log = []
+
+        class Event:
+            def __init__(self, enable_timing):
+                assert enable_timing
+
+            def record(self):
+                log.append("event")
+
+            def elapsed_time(self, end):
+                return 0.5
+
+        def host():
+            log.append("launch")
+            launch()
+
+        nvml = argparse.Namespace(read=lambda: [(1980, 600.0)])
+        with unittest.mock.patch.multiple(torch.cuda, Event=Event, _sleep=lambda cycles: log.append(cycles), synchronize=lambda: log.append("wait")), \
+                unittest.mock.patch.multiple(timing, Nvml=lambda properties: nvml, FLUSH_BYTES=64), \
+                unittest.mock.patch.object(torch.cuda, "get_device_properties", lambda _: None), \
+                unittest.mock.patch.object(torch, "zeros", lambda *size, device=None, **named: TORCH_ZEROS(*size, **named)), \
+                unittest.mock.patch.object(torch, "sum", lambda *_, **__: log.append("read")):
+            timer = timing.CudaTimer()
+            times = timer.cold(samples, host)
+        return times, log, timer.telemetry
+
+    def test_a_launch_is_between_two_events_after_the_read(self):
+        times, log, telemetry = self.cold(lambda: None)
+        self.assertEqual((times, telemetry), ([500.0, 500.0], [(1980, 600.0)]))
+        head_start = log[4]
+        self.assertEqual(log, ["launch", "wait", "launch", "wait", *2 * [head_start, "read", "event", "launch", "event"], "wait"])
+
+    def test_the_gpu_waits_for_a_slow_host(self):
+        _, log, _ = self.cold(lambda: time.sleep(2e-3))
+        self.assertGreater(log[4], 2e-3 * 1.98e9)  # in cycles of the fastest clock
 
 
 RAGGED = ((5, 24, 16), (0, 24, 16), (11, 24, 16))
@@ -350,6 +420,64 @@ class TestOperands(unittest.TestCase):
                 self.assertRegex(made.wrong(), r"element \(\d+, 3\) is .*, must be ", case)
 
 
+class FakeQuack(types.ModuleType):
+    """What quack.gemm_interface promises of a product, computed by torch."""
+
+    def __init__(self):
+        super().__init__("quack.gemm_interface")
+
+    @staticmethod
+    def gemm(a, b, out, tuned, cu_seqlens_m=None, cu_seqlens_k=None):
+        bounds = cu_seqlens_m if cu_seqlens_m is not None else cu_seqlens_k
+        if bounds is None:
+            return torch.mm(a, b, out=out)
+        assert bounds.dtype == torch.int32 and bounds[0] == 0
+        for g, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:])):
+            if cu_seqlens_m is not None:
+                out[begin:end] = a[begin:end] @ b[g]
+            else:
+                out[g] = a[:, begin:end] @ b[begin:end]
+        return out
+
+
+class FakeDeepGemm(types.ModuleType):
+    """What DeepGEMM promises on compute capability 9.0, computed by torch."""
+
+    def __init__(self):
+        super().__init__("deep_gemm")
+
+    def set_mk_alignment_for_contiguous_layout(self, rows):
+        self.rows = rows
+
+    def get_mn_major_tma_aligned_tensor(self, scales):
+        return scales.t().contiguous().t()
+
+    def bf16_gemm_nt(self, a, b, d):
+        assert a.stride(-1) == b.stride(-1) == d.stride(-1) == 1
+        d.copy_(a.float() @ b.float().mT)
+
+    def fp8_gemm_nt(self, a, b, d):
+        (a, a_scales), (b, b_scales) = a, b
+        blocks = -(-a.shape[1] // 128)
+        assert a_scales.shape == (len(a), blocks) and a_scales.stride(0) == 1 and b_scales.shape == (-(-len(b) // 128), blocks)
+        self.bf16_gemm_nt(a.float() * a_scales.repeat_interleave(128, 1)[:, : a.shape[1]],
+                          b.float() * b_scales.repeat_interleave(128, 0).repeat_interleave(128, 1)[: b.shape[0], : b.shape[1]], d)
+
+    def m_grouped_bf16_gemm_nt_contiguous(self, a, b, d, group_of):
+        self.grouped(group_of, lambda rows, g: self.bf16_gemm_nt(a[rows], b[g], d[rows]), b)
+
+    def m_grouped_fp8_gemm_nt_contiguous(self, a, b, d, group_of):
+        self.grouped(group_of, lambda rows, g: self.fp8_gemm_nt((a[0][rows], a[1].t()[:, rows].contiguous().t()), (b[0][g], b[1][g]), d[rows]), b[0])
+
+    def grouped(self, group_of, product, b):
+        assert group_of.dtype == torch.int32 and len(group_of) % self.rows == 0 and b.is_contiguous()
+        for begin in range(0, len(group_of), self.rows):  # a tile of rows takes the group of its first
+            rows = slice(begin, begin + self.rows)
+            g = group_of[begin].item()
+            assert g >= 0 and set(group_of[rows].tolist()) <= {g, -1}
+            product(rows, g)
+
+
 @unittest.skipUnless(torch, "needs torch and ggemm")
 class TestProviders(unittest.TestCase):
     def check(self, case, launches, offered=True):
@@ -371,6 +499,29 @@ class TestProviders(unittest.TestCase):
             self.check(case, providers.of_torch)
             names |= {launch.name for launch in providers.of_torch(case, operands.Operands(case, "cpu"))}
         self.assertEqual(names, {"torch loop", "torch._grouped_mm"})
+
+    def test_quack(self):
+        with unittest.mock.patch.dict(sys.modules, {"quack": types.ModuleType("quack"), "quack.gemm_interface": FakeQuack()}):
+            for case in (PLAIN, dataclasses.replace(PLAIN, dtype="f16", layout="tn"), *(dataclasses.replace(GROUPED, layout=layout, groups=groups)
+                                                                                     for groups, layout in ((RAGGED, "nt"), (RAGGED, "nn"), (DEEP, "tn")))):
+                self.check(case, providers.of_quack)
+                self.assertEqual([launch.name for launch in providers.of_quack(case, operands.Operands(case, "cpu"))], ["quack", "quack tuned"])
+            for case in (dataclasses.replace(PLAIN, dtype="e4m3"), dataclasses.replace(GROUPED, groups=GENERAL)):
+                with self.assertRaises(NotImplementedError):
+                    providers.of_quack(case, operands.Operands(case, "cpu"))
+
+    def test_deep_gemm(self):
+        with unittest.mock.patch.dict(sys.modules, {"deep_gemm": FakeDeepGemm()}):
+            for dtype in ("bf16", "e4m3"):
+                self.check(dataclasses.replace(PLAIN, dtype=dtype, size=(40, 136, 272)), providers.of_deep_gemm)
+                for groups, names in ((RAGGED, ["deep_gemm (rows to 64)", "deep_gemm (rows to 128)"]),
+                                      (((130, 136, 272), (0, 136, 272), (257, 136, 272)), ["deep_gemm (rows to 128)"])):
+                    case = dataclasses.replace(GROUPED, dtype=dtype, groups=groups)
+                    self.check(case, providers.of_deep_gemm)
+                    self.assertEqual([launch.name for launch in providers.of_deep_gemm(case, operands.Operands(case, "cpu"))], names)
+            for case in (dataclasses.replace(PLAIN, dtype="f16"), dataclasses.replace(PLAIN, layout="nn"), dataclasses.replace(GROUPED, groups=GENERAL)):
+                with self.assertRaises(NotImplementedError):
+                    providers.of_deep_gemm(case, operands.Operands(case, "cpu"))
 
     @unittest.skipUnless(triton, "needs triton")
     def test_triton(self):
@@ -407,6 +558,4 @@ class TestProviders(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    import unittest.mock
-
     unittest.main()

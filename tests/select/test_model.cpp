@@ -127,7 +127,7 @@ TEST_CASE("model: twice the work takes twice the time where the device is full, 
   const core::ProblemType type = type_of(GGEMM_BF16);
   const core::DeviceFacts facts = device(90);
   for (const Config& config : select::table(type)) {
-    if (config.cluster_k > 1 || config.slices) continue;  // that the device is full is what they are not for
+    if (config.cluster_k > 1 || config.slices > core::tail_slices) continue;  // that the device is full is what they are not for
     if (select::illegal(type, config, facts)) continue;
     const auto time = [&](const Sizes& sizes) { return select::estimate(type, config, sizes, facts); };
     INFO(core::config_name(type, config));
@@ -206,6 +206,52 @@ TEST_CASE("model: k is cut into slices where D is small and k long, and nowhere 
     CHECK(ctas <= device(90).multiprocessors);
   }
   CHECK(chosen(4096, 4096, 4096).slices == 0);
-  CHECK(chosen(1024, 1024, 65536).slices == 0);
+  CHECK(chosen(1024, 1024, 65536).slices <= core::tail_slices);
   CHECK(chosen(16, 256, 512).slices == 0);
+}
+
+TEST_CASE("model: k is cut for the tiles that are left over where that shortens the last wave by much, and not where nothing is left over or k is short") {
+  const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(GGEMM_BF16), {1, m, n, k}, device(90))); };
+  for (const std::int64_t m : {512, 1024, 2048, 4096, 8192}) {
+    INFO(m << "x2112x7168");
+    CHECK(chosen(m, 2112, 7168).slices == core::tail_slices);
+  }
+  CHECK(chosen(4096, 4096, 4096).slices == 0);
+  CHECK(chosen(2048, 2048, 2048).slices == 0);
+  CHECK(chosen(2048, 32768, 512).slices == 0);
+  // And takes less time than the same tile without; never more.
+  const core::ProblemType type = type_of(GGEMM_BF16);
+  for (const Config& config : select::table(type)) {
+    if (config.slices != core::tail_slices) continue;
+    Config whole = config;
+    whole.slices = 0;
+    INFO(core::config_name(type, config));
+    for (const Sizes& sizes : {Sizes{1, 2048, 2112, 7168}, {1, 2048, 2048, 2048}, {1, 1000, 3000, 16384}, {1, 300, 200, 4000}, {1, 1, 1, 0}}) CHECK(select::estimate(type, config, sizes, device(90)) <= select::estimate(type, whole, sizes, device(90)));
+    CHECK(select::estimate(type, config, {1, 2048, 2112, 7168}, device(90)) < select::estimate(type, whole, {1, 2048, 2112, 7168}, device(90)));
+  }
+}
+
+TEST_CASE("model: tiles that are left over are dealt so that every tile is whole or cut, and every sharer has something") {
+  const core::ProblemType type = type_of(GGEMM_BF16);
+  int cuts = 0, even = 0, rounds = 0, wrong = 0;
+  for (const Config& config : select::table(type)) {
+    if (config.slices != core::tail_slices) continue;
+    for (const std::int64_t clusters : {1, 3, 7, 66, 132})
+      for (std::int64_t tiles = 1; tiles <= 3 * clusters + 1; ++tiles)
+        for (const std::int64_t steps : {0, 1, 2, 17, 64, 112, 1000, 1 << 20}) {
+          const kernels::DepthDeal deal = select::deal_tail(type, config, tiles, steps, clusters);
+          const std::int64_t rest = tiles % clusters;
+          wrong += deal.whole + deal.cut != tiles || deal.whole % clusters != (deal.cut ? 0 : rest);
+          wrong += deal.sharers < 1 || deal.sharers > clusters || (deal.cut && deal.sharers > deal.cut * steps);
+          wrong += deal.cut != 0 && deal.cut != rest && deal.cut != rest + clusters;
+          cuts += deal.cut > 0, even += deal.cut && deal.sharers % deal.cut == 0, rounds += deal.cut > clusters;
+          if (rest == 0 || steps < 17) wrong += deal.cut != 0;
+        }
+  }
+  CHECK(wrong == 0);
+  // all ways come
+  CHECK(cuts > 0);
+  CHECK(even > 0);
+  CHECK(even < cuts);
+  CHECK(rounds > 0);
 }

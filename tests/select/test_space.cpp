@@ -132,6 +132,8 @@ std::vector<Broken> broken() {
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
       {"257 slices of k", f16, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1), 257), h, "k may be cut into 256 slices, in a plain product"},
       {"slices of a group's k", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "k may be cut into 256 slices, in a plain product"},
+      {"tiles of a group that are left over", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), core::tail_slices), h, "k may be cut into 256 slices, in a plain product"},
+      {"tiles left over, of CTAs with one each", f16, sliced(along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), core::tail_slices), h, "CTAs that share a tile along k have one each: no tiles are left over"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
       {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
       {"rows by index along m on Hopper", gathered, cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "rows of A by index, if of 16 bits, must be contiguous along k"},
@@ -221,7 +223,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
       config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
-      config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 0, 2, 257}));
+      config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 1, 2, 257}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
     // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "common/failure.hpp"
+#include "common/mean_size.hpp"
 
 namespace ggemm::bench {
 namespace {
@@ -117,7 +118,7 @@ void Product::describe(const Case& one, const Operands& operands) {
     grouped_.expected_m += group.m, grouped_.expected_n += group.n, grouped_.expected_k += group.k;
     sample_sizes_.insert(sample_sizes_.end(), {group.m, group.n, group.k});
   }
-  for (std::int64_t* sum : {&grouped_.expected_m, &grouped_.expected_n, &grouped_.expected_k}) *sum = (*sum + count - 1) / count;  // 0 would say that it is not known
+  for (std::int64_t* sum : {&grouped_.expected_m, &grouped_.expected_n, &grouped_.expected_k}) *sum = tools::mean_size(*sum, count);
   grouped_args_.a = operands.pointers('a'), grouped_args_.b = operands.pointers('b'), grouped_args_.d = operands.pointers('d');
 }
 

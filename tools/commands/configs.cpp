@@ -43,7 +43,9 @@ void run(const Options& options) {
                         {"stages", c.stages},
                         {"raster", c.raster},
                         {"cluster", {c.cluster_m, c.cluster_n}},
-                        {"swapped", c.swapped != 0}});
+                        {"swapped", c.swapped != 0},
+                        {"slices", c.slices},
+                        {"teams", c.teams}});
       json.push_back({{"problem", spec.text()}, {"configs", list}});
       continue;
     }

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
+#include "common/mean_size.hpp"
 #include "common/operands.hpp"
 
 namespace ggemm::tools {
@@ -227,8 +228,7 @@ class DeviceJob {
     const auto mean = [this](auto value) {
       std::int64_t sum = 0;
       for (const Group& group : job_.groups) sum += value(group);
-      const auto count = static_cast<std::int64_t>(job_.groups.size());
-      return count ? (sum + count - 1) / count : 0;  // rounded up: 0 would say that it is not known
+      return mean_size(sum, static_cast<std::int64_t>(job_.groups.size()));
     };
     desc.expected_m = mean([](const Group& g) { return g.d.rows; });
     desc.expected_n = mean([](const Group& g) { return g.d.cols; });

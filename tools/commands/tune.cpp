@@ -43,11 +43,14 @@ int32_t watch_row(void* user, const ggemm_tune_row* row) {
   return 0;
 }
 
-// The winner first, then by time; what was refused last.
-void sort_rows(std::vector<Row>& rows, const std::string& best) {
-  std::stable_sort(rows.begin(), rows.end(), [&best](const Row& a, const Row& b) {
+// The winner first, then by time; what was refused last. Rows tell of the first round, the result of all: the winner has one time.
+void sort_rows(std::vector<Row>& rows, const ggemm_tune_result& result) {
+  const auto wins = [&result](const Row& row) { return row.config == result.best; };
+  for (Row& row : rows)
+    if (wins(row)) row.microseconds = result.microseconds, row.tflops = result.tflops;
+  std::stable_sort(rows.begin(), rows.end(), [&wins](const Row& a, const Row& b) {
     if (a.rejected.empty() != b.rejected.empty()) return a.rejected.empty();
-    if ((a.config == best) != (b.config == best)) return a.config == best;
+    if (wins(a) != wins(b)) return wins(a);
     return a.rejected.empty() && a.microseconds < b.microseconds;
   });
 }
@@ -104,7 +107,7 @@ void run(const Options& options) {
     }
     ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
     check(ggemm_tune(context.get(), &problem, &tune, &result));
-    sort_rows(watch.rows, result.best);
+    sort_rows(watch.rows, result);
     if (options.json) {
       json.push_back(to_json(specs[i], watch.rows, result));
     } else {

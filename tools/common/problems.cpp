@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "common/failure.hpp"
+#include "common/mean_size.hpp"
 #include "common/names.hpp"
 #include "common/table.hpp"
 
@@ -106,10 +107,9 @@ void ProblemSpec::fill_grouped() {
   }
   grouped_.groups = count;
   if (count == 0) return;
-  // Rounded up: 0 would say that it is not known.
-  grouped_.expected_m = (m + count - 1) / count;
-  grouped_.expected_n = (n + count - 1) / count;
-  grouped_.expected_k = (k + count - 1) / count;
+  grouped_.expected_m = mean_size(m, count);
+  grouped_.expected_n = mean_size(n, count);
+  grouped_.expected_k = mean_size(k, count);
   const std::int64_t bytes = 3 * sizeof(std::int64_t);
   grouped_.m = ggemm_i64_at(samples_.data(), bytes);
   grouped_.n = ggemm_i64_at(samples_.data() + 1, bytes);

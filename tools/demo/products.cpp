@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/failure.hpp"
+#include "common/mean_size.hpp"
 
 namespace ggemm::tools {
 namespace {
@@ -73,7 +74,7 @@ Products::Experts Products::experts(Stage stage) const {
   desc.b.row_stride = ggemm_const(1);  // stored [n, k]
   desc.b.col_stride = ggemm_const(k);
   if (stage == stage_gate) desc.epilogue.activation = GGEMM_ACTIVATION_SILU;
-  desc.expected_m = shape_.rows() / shape_.experts;
+  desc.expected_m = mean_size(shape_.rows(), shape_.experts);
   desc.expected_n = n;
   desc.expected_k = k;
   out.args.a = pointers_[stage][0].data();

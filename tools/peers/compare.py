@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ggemm beside torch and Triton, on the cases of `ggemm bench` and by its protocol: L2 cold and clean, a rest before each turn, turns A B B A, medians
+"""ggemm beside torch, Triton, QuACK and DeepGEMM, on the cases of `ggemm bench` and by its protocol: L2 cold and clean, a rest before each turn, turns A B B A, medians
 of paired ratios, geometric means by category. Results are JSON lines with the fields of `ggemm bench`; the suite's name gets "-python". A run that
 was cut off goes on where it stopped. A provider that is missing, or does not offer a case, or computes it wrong, is said and left out.
 
     tools/peers/compare.py --suite quick --jsonl results.jsonl
     tools/peers/compare.py --shape 4096,1024x2048x512 --dtype bf16,f16 --providers torch
 
-Needs the Python package ggemm, torch, and the command `ggemm`, which knows the cases; Triton if it is to be compared. Other options than these choose
-cases and are those of `ggemm bench`: --suite, --shape, --dtype, --layout, --filter, --shard.
-
-Run so far on the CPU alone, with torch, and the kernels of Triton in its interpreter: no figure of a GPU has been taken with it yet.
+Needs the Python package ggemm, torch, and the command `ggemm`, which knows the cases; of the others what is to be compared. Other options than these
+choose cases and are those of `ggemm bench`: --suite, --shape, --dtype, --layout, --filter, --shard.
 """
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 from typing import Any, Callable, Sequence
 
 import cases
@@ -29,6 +28,8 @@ import results
 from protocol import Arm, Deadline, Protocol, compare, paired_ratio
 
 HERE = pathlib.Path(__file__).resolve().parent
+PACKAGES = {"quack": "quack-kernels", "deep_gemm": "sgl-deep-gemm"}  # where a module's name is not that of what pip installs
+WORTH_SAYING = 1.0  # seconds of compiling and tuning
 
 
 def say(text: str) -> None:
@@ -76,6 +77,11 @@ class Comparison:
         return Arm(launch.name, lambda samples: self._timer.cold(samples, launch.run))
 
     def _fault(self, launch: Any, operands: Any) -> str | None:
+        begin = time.monotonic()
+        launch.run()  # compiles and tunes; the candidates that it tries write right numbers too, so D is poisoned after it
+        self._timer.wait()
+        if (seconds := time.monotonic() - begin) >= WORTH_SAYING:
+            say(f"  {launch.name}: {seconds:.1f} s for the first launch")
         operands.poison()
         found = launch.run()
         self._timer.wait()
@@ -121,8 +127,10 @@ def available(names: Sequence[str]) -> list[str]:
         try:
             importlib.import_module(name)
             found.append(name)
-        except ImportError:
-            say(f"{name} is not compared: pip install {name}")
+        except ModuleNotFoundError as error:
+            say(f"{name} is not compared: pip install {PACKAGES.get(name, name)} ({error})")
+        except Exception as error:  # whatever a library throws that was built for another torch or finds no CUDA
+            say(f"{name} is not compared: it cannot be loaded: {first_line(error)}")
     return found
 
 
@@ -135,7 +143,7 @@ def parse(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str
     parser = argparse.ArgumentParser(prog="compare.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ggemm", default="ggemm", metavar="FILE", help="the command that lists the cases (default: %(default)s)")
     parser.add_argument("--cases", type=pathlib.Path, metavar="FILE", help="cases that `ggemm bench --list --format json` wrote, instead of asking it")
-    parser.add_argument("--providers", default="torch,triton", help="whom to compare with (default: %(default)s)")
+    parser.add_argument("--providers", default="torch,triton,quack,deep_gemm", help="whom to compare with (default: %(default)s)")
     parser.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda if torch has it")
     parser.add_argument("--list", action="store_true", help="name the cases and measure nothing")
     parser.add_argument("--samples", type=int, default=32, help="launches of each provider at least (default: %(default)s)")
@@ -179,6 +187,7 @@ def measure(comparison: Comparison, chosen: Sequence[cases.Case], file: results.
 
 def main(arguments: Sequence[str] | None = None, load: Callable[[], Any] = load_tools) -> int:
     options, selection = parse(arguments)
+    deadline = Deadline(options.limit)
     found = cases.read(options.cases.read_text()) if options.cases else cases.listed(options.ggemm, selection)
     chosen = [dataclasses.replace(case, suite=case.suite + "-python") for case in found]
     if options.list:
@@ -191,7 +200,7 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[], Any] = load_
     limits = results.limits(options.limits) if options.limits else {}
     comparison = Comparison(protocol, available(list(filter(None, options.providers.split(",")))), device, tools, options.config, limits, name)
     file = results.ResultFile(options.jsonl, options.commit or commit(), name, options.config, options.keep_any)
-    failed = measure(comparison, chosen, file, Deadline(options.limit))
+    failed = measure(comparison, chosen, file, deadline)
     file.compact()
     keys = {case.key: case.flops for case in chosen}
     print(results.report([row for row in file.rows if results.key(row) in keys], keys))

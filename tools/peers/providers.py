@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What computes a case: ggemm, torch in its several ways, Triton (triton_products.py)."""
+"""What computes a case: ggemm, torch in its several ways, Triton (triton_products.py), QuACK, DeepGEMM."""
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, NamedTuple, Sequence
 
 import torch
@@ -53,7 +54,10 @@ def _without_result(call: Callable[[], object]) -> Callable[[], None]:
 # ------------------------------------------------------------------------------------------------------------------------------ torch
 def of_torch(case: Case, operands: Operands) -> list[Launch]:
     """Each way that torch has; one that it does not offer for the case fails when it is run."""
-    torch.backends.cuda.matmul.allow_tf32 = case.dtype == "tf32"
+    matmul = torch.backends.cuda.matmul
+    matmul.allow_tf32 = case.dtype == "tf32"
+    # Parts of a sum are kept in f32, as the others keep them.
+    matmul.allow_bf16_reduced_precision_reduction = matmul.allow_fp16_reduced_precision_reduction = False
     if case.groups:
         return _torch_grouped(case, operands)
     a, b, d = operands.a[0], operands.b[0], operands.d[0]
@@ -106,4 +110,80 @@ def of_triton(case: Case, operands: Operands) -> list[Launch]:
     return [Launch("triton", triton_products.plain(case, operands))]
 
 
-PEERS: dict[str, Callable[[Case, Operands], list[Launch]]] = {"torch": of_torch, "triton": of_triton}
+# ------------------------------------------------------------------------------------------------------------------------------ QuACK
+def of_quack(case: Case, operands: Operands) -> list[Launch]:
+    """With the configuration that it begins with, and with that which its tuner finds."""
+    if case.dtype not in ("bf16", "f16"):
+        raise NotImplementedError(f"asked for bf16 and f16 only, not {case.dtype}")
+    if case.groups and operands.joined is None:
+        raise NotImplementedError("its groups differ in m alone or in k alone")
+    from quack.gemm_interface import gemm
+
+    a, b, d = operands.joined or (operands.a[0], operands.b[0], operands.d[0])
+    bounds = {f"cu_seqlens_{operands.axis}": torch.nn.functional.pad(operands.ends(), (1, 0))} if case.groups else {}
+
+    def launch(name: str, tuned: bool) -> Launch:
+        return Launch(name, _without_result(lambda: gemm(a, b, out=d, tuned=tuned, **bounds)))
+
+    return [launch("quack", False), launch("quack tuned", True)]
+
+
+# --------------------------------------------------------------------------------------------------------------------------- DeepGEMM
+SCALED = 128  # elements of k, and columns of B, that share a scale
+GROUP_ROWS = 64, 128  # what its groups' rows can be padded to
+
+
+def of_deep_gemm(case: Case, operands: Operands) -> list[Launch]:
+    """Its fp8 products have a scale for each 128 elements of A and 128 x 128 of B, which are 1 here."""
+    if case.dtype not in ("bf16", "e4m3") or case.layout != "nt":
+        raise NotImplementedError(f"asked for bf16 and e4m3 in nt only, not {case.dtype} in {case.layout}")
+    if case.groups and operands.axis != "m":
+        raise NotImplementedError("its groups differ in m alone")
+    import deep_gemm
+
+    kind = "fp8" if case.dtype == "e4m3" else "bf16"
+    if case.groups:
+        mean = sum(m for m, _, _ in case.groups) / len(case.groups)
+        product = getattr(deep_gemm, f"m_grouped_{kind}_gemm_nt_contiguous")
+        return [_deep_gemm_groups(deep_gemm, product, case, operands, rows) for rows in GROUP_ROWS if mean <= rows or rows == max(GROUP_ROWS)]
+    product = getattr(deep_gemm, f"{kind}_gemm_nt")
+    a, b, d = _scaled(deep_gemm, operands.a[0]), _scaled_blocks(operands.b[0].t()), operands.d[0]
+    return [Launch("deep_gemm", _without_result(lambda: product(a, b, d)))]
+
+
+def _scaled(deep_gemm: Any, a: Any) -> Any:
+    """A with its scales if it is fp8, as the copy engine reads them: else each launch would lay them out anew."""
+    if a.dtype != torch.float8_e4m3fn:
+        return a
+    return a, deep_gemm.get_mn_major_tma_aligned_tensor(torch.ones((a.shape[0], -(-a.shape[1] // SCALED)), device=a.device))
+
+
+def _scaled_blocks(b: Any) -> Any:
+    if b.dtype != torch.float8_e4m3fn:
+        return b
+    return b, torch.ones((*b.shape[:-2], *(-(-length // SCALED) for length in b.shape[-2:])), device=b.device)
+
+
+def _deep_gemm_groups(deep_gemm: Any, product: Callable[..., None], case: Case, operands: Operands, multiple: int) -> Launch:
+    """Groups begin at multiples of so many rows, to which A is copied beforehand; the rows between them belong to no group."""
+    x, w, out = operands.joined
+    starts = [0]
+    for m, _, _ in case.groups:
+        starts.append(starts[-1] - (-m // multiple) * multiple)
+    parts = [slice(start, start + m) for start, (m, _, _) in zip(starts, case.groups)]
+    padded, d = x.new_zeros((starts[-1], x.shape[1])), out.new_full((starts[-1], out.shape[1]), math.nan)
+    group_of = torch.full((starts[-1],), -1, dtype=torch.int32, device=x.device)
+    for g, (part, rows) in enumerate(zip(parts, operands.a)):
+        padded[part].copy_(rows)
+        group_of[part] = g
+    a, b, results = _scaled(deep_gemm, padded), _scaled_blocks(w.transpose(1, 2)), [d[part] for part in parts]
+
+    def run() -> Sequence[Any]:
+        deep_gemm.set_mk_alignment_for_contiguous_layout(multiple)
+        product(a, b, d, group_of)
+        return results
+
+    return Launch(f"deep_gemm (rows to {multiple})", run)
+
+
+PEERS: dict[str, Callable[[Case, Operands], list[Launch]]] = {"torch": of_torch, "triton": of_triton, "quack": of_quack, "deep_gemm": of_deep_gemm}

@@ -3,6 +3,7 @@
 programs that walk the tiles of all groups, whose pointers and sizes lie on the device), with masks, as sizes here need not fill tiles."""
 from __future__ import annotations
 
+import concurrent.futures
 from typing import Any, Callable, Sequence
 
 import torch
@@ -17,6 +18,8 @@ TILES = [(128, 256, 64, 8, 3, 8), (256, 128, 64, 8, 3, 8), (128, 128, 64, 8, 4, 
          (64, 128, 64, 8, 4, 4), (64, 64, 64, 8, 5, 4), (128, 32, 64, 8, 5, 2), (16, 128, 128, 8, 4, 4), (16, 64, 256, 8, 4, 4)]
 GROUPED_TILES = [(128, 128, 64, 1, 3, 8), (128, 256, 64, 1, 3, 8), (128, 128, 64, 1, 4, 4), (64, 128, 64, 1, 4, 4), (64, 256, 64, 1, 3, 8),
                  (128, 64, 64, 1, 4, 4), (64, 64, 64, 1, 5, 4), (16, 128, 128, 1, 4, 4)]
+# Sums in f32 on CUDA cores, whose products the compiler writes out one by one.
+SMALL_TILES = [(64, 64, 16, 8, 3, 4), (128, 64, 16, 8, 3, 8), (64, 128, 16, 8, 3, 8), (32, 64, 32, 8, 3, 4)]
 PROGRAMS_A_MULTIPROCESSOR = 1, 2
 ALIGNED = 16  # elements that strides and sizes are multiples of, for the compiler to know
 
@@ -107,18 +110,28 @@ def grouped_kernel(a_ats, b_ats, d_ats, sizes, lines, groups, like_a, like_b, li
 def _arithmetic(case: Case) -> dict[str, Any]:
     if case.dtype == "f64":
         raise NotImplementedError("Triton's dot takes no f64")
-    return {"SUM": tl.int32 if case.dtype == "i8" else tl.float32, "PRECISION": "ieee" if case.dtype in ("f32", "f32x3") else "tf32"}
+    return {"SUM": tl.int32 if case.dtype == "i8" else tl.float32, "PRECISION": {"f32": "ieee", "f32x3": "tf32x3"}.get(case.dtype, "tf32")}
+
+
+def _tuned(function: Any, candidates: Sequence[triton.Config], key: Sequence[str], device: str, arguments: Sequence[Any], constants: dict[str, Any]) -> Any:
+    """An autotuned kernel whose candidates were compiled side by side; the tuner compiles anew, and passes over, those that could not be."""
+    kernel = triton.autotune(candidates, key=key)(function)
+    if device == "cuda":
+        with concurrent.futures.ThreadPoolExecutor() as pool, triton.AsyncCompileMode(pool, ignore_errors=True):
+            kernel.warmup(*arguments, grid=(1,), **constants)
+    return kernel
 
 
 def plain(case: Case, operands: Operands, candidates: Sequence[triton.Config] | None = None) -> Callable[[], None]:
     a, b, d = operands.a[0], operands.b[0], operands.d[0]
     m, n, k = case.size
-    kernel = triton.autotune(candidates or configs(TILES, a.element_size()), key=["m", "n", "k"])(plain_kernel)
+    candidates = candidates or configs(SMALL_TILES if case.dtype == "f32" else TILES, 2 if case.dtype == "f32" else a.element_size())
     arithmetic = _arithmetic(case)
+    arguments = a, b, d, m, n, k, a.stride(0), a.stride(1), b.stride(1), b.stride(0), d.stride(0)
+    kernel = _tuned(plain_kernel, candidates, ["m", "n", "k"], operands.device, arguments, arithmetic)
 
     def run() -> None:
-        kernel[lambda chosen: (triton.cdiv(m, chosen["BM"]) * triton.cdiv(n, chosen["BN"]),)](
-            a, b, d, m, n, k, a.stride(0), a.stride(1), b.stride(1), b.stride(0), d.stride(0), **arithmetic)
+        kernel[lambda chosen: (triton.cdiv(m, chosen["BM"]) * triton.cdiv(n, chosen["BN"]),)](*arguments, **arithmetic)
 
     return run
 
@@ -135,11 +148,11 @@ def grouped(case: Case, operands: Operands, candidates: Sequence[triton.Config] 
     if candidates is None:
         multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
         candidates = configs(GROUPED_TILES, like[0].element_size(), [multiprocessors * each for each in PROGRAMS_A_MULTIPROCESSOR])
-    kernel = triton.autotune(candidates, key=["key"])(grouped_kernel)
     constants = {"A_ALONG_K": along_k, "B_ALONG_K": case.layout[1] == "t", "EVEN": even, **_arithmetic(case)}
-    key = hash(case.key) & 0x7FFFFFFF
+    arguments = *addresses, sizes, lines, len(case.groups), *like, hash(case.key) & 0x7FFFFFFF
+    kernel = _tuned(grouped_kernel, candidates, ["key"], device, arguments, constants)
 
     def run() -> None:
-        kernel[lambda chosen: (chosen["PROGRAMS"],)](*addresses, sizes, lines, len(case.groups), *like, key, **constants)
+        kernel[lambda chosen: (chosen["PROGRAMS"],)](*arguments, **constants)
 
     return run

@@ -92,16 +92,21 @@ int arrays_from_capsule(PyObject* capsule, Array* out) {
 }
 
 /* ------------------------------------------------------------------------------------------------------ kinds of arrays */
-typedef enum Kind { KIND_OTHER, KIND_EXCHANGE, KIND_NUMPY, KIND_CUPY } Kind;
+typedef enum Kind { KIND_OTHER, KIND_EXCHANGE, KIND_NUMPY, KIND_CUPY, KIND_WRAPPER } Kind;
 typedef struct KnownType {
   PyObject* type;
   Kind kind;
   const DlExchange* exchange;
+  int tells_packed; /* of cupy: has _c_contiguous */
 } KnownType;
 
+enum { DTYPES_SEEN = 8 };
 static struct {
-  PyObject *fallback, *numpy_type, *dtypes, *cupy_stream;
-  PyObject *array_struct, *dtype, *requires_grad, *data, *ptr, *device_id, *shape, *strides; /* names */
+  PyObject *fallback, *numpy_type, *dtypes, *cupy_stream, *grad_enabled;
+  PyObject* seen[DTYPES_SEEN]; /* dtypes and their numbers, by identity: most are single objects */
+  int32_t seen_numbers[DTYPES_SEEN];
+  int seen_count;
+  PyObject *array_struct, *dtype, *requires_grad, *data, *ptr, *device_id, *shape, *strides, *packed; /* names */
   KnownType types[16];
   int type_count;
 } state;
@@ -112,7 +117,8 @@ int arrays_setup(PyObject* fallback, PyObject* numpy_type, PyObject* dtypes) {
   Py_INCREF(state.dtypes = dtypes);
   const struct { PyObject** to; const char* text; } names[] = {
       {&state.array_struct, "__array_struct__"}, {&state.dtype, "dtype"},         {&state.requires_grad, "requires_grad"}, {&state.data, "data"},
-      {&state.ptr, "ptr"},                       {&state.device_id, "device_id"}, {&state.shape, "shape"},                 {&state.strides, "strides"}};
+      {&state.ptr, "ptr"},                       {&state.device_id, "device_id"}, {&state.shape, "shape"},                 {&state.strides, "strides"},
+      {&state.packed, "_c_contiguous"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     if (!(*names[i].to = PyUnicode_InternFromString(names[i].text))) return -1;
   return 0;
@@ -143,12 +149,13 @@ static KnownType known_type(PyObject* object) {
   PyObject* type = (PyObject*)Py_TYPE(object);
   for (int i = 0; i < state.type_count; ++i)
     if (state.types[i].type == type) return state.types[i];
-  KnownType known = {type, KIND_OTHER, NULL};
+  KnownType known = {type, KIND_OTHER, NULL, 0};
   const int masked = PyObject_HasAttrString(type, "mask"); /* numpy's masked arrays are more than their memory */
-  if (PyType_IsSubtype((PyTypeObject*)type, (PyTypeObject*)state.numpy_type)) known.kind = masked ? KIND_OTHER : KIND_NUMPY;
+  if (type == (PyObject*)&PyList_Type || type == (PyObject*)&PyTuple_Type || PyObject_HasAttrString(type, "holds_arrays")) known.kind = KIND_WRAPPER;
+  else if (PyType_IsSubtype((PyTypeObject*)type, (PyTypeObject*)state.numpy_type)) known.kind = masked ? KIND_OTHER : KIND_NUMPY;
   else if ((known.exchange = exchange_of(type))) known.kind = KIND_EXCHANGE;
-  else if (is_cupy(type)) known.kind = KIND_CUPY;
-  if (state.type_count < (int)(sizeof state.types / sizeof *state.types)) {
+  else if (is_cupy(type)) known.kind = KIND_CUPY, known.tells_packed = PyObject_HasAttrString(type, "_c_contiguous");
+  if (state.type_count < (int)(sizeof state.types / sizeof *state.types)) { /* for good: a type's address must not become another's */
     Py_INCREF(type);
     state.types[state.type_count++] = known;
   }
@@ -160,15 +167,33 @@ static KnownType known_type(PyObject* object) {
 static int32_t dtype_of(PyObject* object) {
   PyObject* dtype = PyObject_GetAttr(object, state.dtype);
   if (!dtype) return -1;
-  PyObject* number = PyDict_GetItemWithError(state.dtypes, dtype);
+  int32_t found = -1;
+  for (int i = 0; i < state.seen_count && found < 0; ++i)
+    if (state.seen[i] == dtype) found = state.seen_numbers[i];
+  if (found < 0) {
+    PyObject* number = PyDict_GetItemWithError(state.dtypes, dtype);
+    if (number) found = (int32_t)PyLong_AsLong(number);
+    else if (!PyErr_Occurred()) found = 0;
+    if (number && state.seen_count < DTYPES_SEEN) {
+      Py_INCREF(state.seen[state.seen_count] = dtype);
+      state.seen_numbers[state.seen_count++] = found;
+    }
+  }
   Py_DECREF(dtype);
-  if (!number) return PyErr_Occurred() ? -1 : 0;
-  return (int32_t)PyLong_AsLong(number);
+  return found;
 }
 
 static void set_stride(Array* out, int dimension, int64_t bytes, int64_t size) {
   out->strides[dimension] = size ? bytes / size : 0;
   if (size && bytes % size) out->flags |= FLAG_PART_STRIDE;
+}
+
+static void set_packed(Array* out) {
+  int64_t step = 1;
+  for (int i = out->ndim - 1; i >= 0; --i) {
+    out->strides[i] = step;
+    step *= out->shape[i];
+  }
 }
 
 static int read_exchange(PyObject* object, const DlExchange* exchange, Array* out) {
@@ -226,21 +251,34 @@ static int integers(PyObject* tuple, int64_t* out) {
   return PyErr_Occurred() ? -1 : count;
 }
 
-static int read_cupy(PyObject* object, Array* out) {
+/* Whether strides need not be read, which takes as long as all the rest: cupy makes a tuple of them. */
+static int known_packed(PyObject* object) {
+  PyObject* packed = PyObject_GetAttr(object, state.packed);
+  if (!packed) PyErr_Clear();
+  Py_XDECREF(packed);
+  return packed == Py_True;
+}
+
+static int read_cupy(PyObject* object, int tells_packed, Array* out) {
   int result = -1;
   int64_t bytes[MAX_NDIM];
   PyObject* memory = PyObject_GetAttr(object, state.data);
   PyObject* shape = PyObject_GetAttr(object, state.shape);
-  PyObject* strides = PyObject_GetAttr(object, state.strides);
-  if (memory && shape && strides && (out->dtype = dtype_of(object)) >= 0 && (out->ndim = integers(shape, out->shape)) >= 0 &&
-      integers(strides, bytes) >= 0) {
-    out->data = (void*)(uintptr_t)integer(memory, state.ptr);
-    out->device = (int32_t)integer(memory, state.device_id);
-    out->flags = 0;
+  PyObject* strides = NULL;
+  out->flags = 0;
+  if (!memory || !shape || (out->dtype = dtype_of(object)) < 0 || (out->ndim = integers(shape, out->shape)) < 0) goto done;
+  if (tells_packed && out->ndim <= MAX_NDIM && known_packed(object)) {
+    set_packed(out);
+  } else {
+    strides = PyObject_GetAttr(object, state.strides);
+    if (integers(strides, bytes) < 0) goto done;
     const int64_t size = out->dtype == DTYPE_I64 ? 8 : (int64_t)ggemm_dtype_size((ggemm_dtype)out->dtype);
     for (int i = 0; i < out->ndim && i < MAX_NDIM; ++i) set_stride(out, i, bytes[i], size);
-    result = PyErr_Occurred() ? -1 : 0;
   }
+  out->data = (void*)(uintptr_t)integer(memory, state.ptr);
+  out->device = (int32_t)integer(memory, state.device_id);
+  result = PyErr_Occurred() ? -1 : 0;
+done:
   Py_XDECREF(memory);
   Py_XDECREF(shape);
   Py_XDECREF(strides);
@@ -265,8 +303,7 @@ static int read_other(PyObject* object, Reading* out) {
   return ok ? 0 : -1;
 }
 
-int arrays_read(PyObject* object, Reading* out) {
-  const KnownType known = known_type(object);
+static int read_known(KnownType known, PyObject* object, Reading* out) {
   memset(out, 0, sizeof *out);
   out->object = object;
   out->exchange = known.exchange;
@@ -274,12 +311,33 @@ int arrays_read(PyObject* object, Reading* out) {
   switch (known.kind) {
     case KIND_EXCHANGE: return read_exchange(object, known.exchange, &out->array);
     case KIND_NUMPY: return read_numpy(object, &out->array);
-    case KIND_CUPY: return read_cupy(object, &out->array);
+    case KIND_CUPY: return read_cupy(object, known.tells_packed, &out->array);
     default: return read_other(object, out);
   }
 }
 
+int arrays_read(PyObject* object, Reading* out) { return read_known(known_type(object), object, out); }
+
+int arrays_try(PyObject* object, Reading* out) {
+  const KnownType known = known_type(object);
+  if (known.kind != KIND_WRAPPER && !read_known(known, object, out)) return 1;
+  PyErr_Clear();
+  return 0;
+}
+
 void arrays_release(Reading* reading) { Py_CLEAR(reading->owner); }
+
+int arrays_grad_enabled(void) {
+  if (!state.grad_enabled) {
+    PyObject* torch = PyImport_ImportModule("torch");
+    state.grad_enabled = torch ? PyObject_GetAttrString(torch, "is_grad_enabled") : NULL;
+    Py_XDECREF(torch);
+    if (!state.grad_enabled) return -1;
+  }
+  PyObject* reply = PyObject_CallNoArgs(state.grad_enabled);
+  Py_XDECREF(reply);
+  return reply ? reply == Py_True : -1;
+}
 
 int arrays_stream(const Reading* reading, void** out_stream) {
   if (reading->has_stream) {

@@ -39,13 +39,17 @@ typedef struct Reading {
 } Reading;
 
 /* Takes over: `fallback`(object) returns (data, dtype, device, flags, shape, strides, owner, stream or None) for what is not read here; `numpy_type`
- * is numpy.ndarray; `dtypes` maps numpy dtypes to numbers. */
+ * is numpy.ndarray; `dtypes` maps numpy dtypes to numbers. A type with an attribute `holds_arrays` wraps others. */
 int arrays_setup(PyObject* fallback, PyObject* numpy_type, PyObject* dtypes);
 /* 0, or -1 with a Python error. */
 int arrays_read(PyObject* object, Reading* out);
+/* 1 if it was read; else 0, without an error. What the typed layer wraps around arrays, lists among it, is not even tried. */
+int arrays_try(PyObject* object, Reading* out);
 void arrays_release(Reading* reading);
 /* The current stream of the array's framework on its device: 1 if there is one, 0 if the framework knows none, -1 with a Python error. */
 int arrays_stream(const Reading* reading, void** out_stream);
+/* Whether torch records gradients now: 1 or 0, or -1 with a Python error. */
+int arrays_grad_enabled(void);
 /* The tensor in a DLPack capsule, which is left as it is and must outlive the array. */
 int arrays_from_capsule(PyObject* capsule, Array* out);
 /* (data, dtype, device, flags, shape, strides) */

@@ -6,24 +6,27 @@
 
 #include "arrays.h"
 #include "callbacks.h"
+#include "runner.h"
 
-/* The operands of a call, in this order; a plain one has those up to SCALE_B, a grouped plan those up to STATUS. */
-enum { A, B, C, BIAS, OUT, SCALE_A, SCALE_B, ROW_WEIGHTS, STATUS, ENDS, COUNTS, A_INDEX, D_INDEX, OPERANDS };
 static const char RUNNER[] = "ggemm.runner";
 
-typedef struct Runner {
+struct Runner {
   const ggemm_plan* plan;    /* or, without one: */
   ggemm_context* context;
   ggemm_grouped_desc desc;   /* whose numbers of groups lie elsewhere in each call */
-  int grouped, count;
+  int grouped, swapped, device_scalars, count;
   ggemm_dtype value_dtype;
+  PyObject* empty; /* NULL: out must be given */
   int has[OPERANDS];
   Array expected[OPERANDS];
-} Runner;
+};
 
-static PyObject* error_factory;
+static PyObject *error_factory, *stream_address;
 
-void calls_setup(PyObject* factory) { Py_INCREF(error_factory = factory); }
+void calls_setup(PyObject* factory, PyObject* address) {
+  Py_INCREF(error_factory = factory);
+  Py_INCREF(stream_address = address);
+}
 
 PyObject* calls_raise(ggemm_status status) {
   if (callbacks_restore_error()) return NULL;
@@ -33,79 +36,71 @@ PyObject* calls_raise(ggemm_status status) {
   return NULL;
 }
 
-PyObject* calls_signature(PyObject* arrays) {
-  unsigned char bytes[OPERANDS * (sizeof(void*) + sizeof(Array))];
-  size_t length = 0;
-  const Py_ssize_t count = PyTuple_Size(arrays);
-  if (count < 0 || count > OPERANDS) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "too many arrays");
-    return NULL;
-  }
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* object = PyTuple_GetItem(arrays, i);
-    const void* type = object == Py_None ? NULL : (const void*)Py_TYPE(object);
-    memcpy(bytes + length, &type, sizeof type);
-    length += sizeof type;
-    if (!type) continue;
-    Reading reading;
-    if (arrays_read(object, &reading)) {
-      arrays_release(&reading);
-      return NULL;
-    }
-    const Array* a = &reading.array;
-    const size_t dimensions = (size_t)(a->ndim < MAX_NDIM ? a->ndim : MAX_NDIM);
-    const int32_t head[4] = {a->dtype, a->device, a->ndim, a->flags};
-    memcpy(bytes + length, head, sizeof head);
-    memcpy(bytes + length + sizeof head, a->shape, dimensions * sizeof(int64_t));
-    memcpy(bytes + length + sizeof head + dimensions * sizeof(int64_t), a->strides, dimensions * sizeof(int64_t));
-    length += sizeof head + 2 * dimensions * sizeof(int64_t);
-    arrays_release(&reading);
-  }
-  return PyBytes_FromStringAndSize((const char*)bytes, (Py_ssize_t)length);
+/* -------------------------------------------------------------------------------------------------------------- making one */
+Runner* runner_of(PyObject* capsule) { return PyCapsule_GetPointer(capsule, RUNNER); }
+
+static void runner_free(PyObject* capsule) {
+  Runner* runner = runner_of(capsule);
+  Py_XDECREF(runner->empty);
+  free(runner);
 }
 
-static void runner_free(PyObject* capsule) { free(PyCapsule_GetPointer(capsule, RUNNER)); }
-
-static PyObject* make_runner(const Runner* made, PyObject* arrays) {
+static PyObject* make_runner(Runner made, PyObject* arrays, PyObject* empty) {
   const Py_ssize_t count = PyTuple_Size(arrays);
   if (count <= OUT || count > OPERANDS) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a runner takes the arrays of a call in their order");
     return NULL;
   }
-  Runner* runner = malloc(sizeof *runner);
-  if (!runner) return PyErr_NoMemory();
-  *runner = *made;
-  runner->count = (int)count;
-  for (int i = 0; i < runner->count; ++i) {
+  made.count = (int)count;
+  for (int i = 0; i < made.count; ++i) {
     PyObject* object = PyTuple_GetItem(arrays, i);
     if (object == Py_None) continue;
     Reading reading;
     const int failed = arrays_read(object, &reading);
-    runner->has[i] = 1;
-    runner->expected[i] = reading.array;
+    made.has[i] = 1;
+    made.expected[i] = reading.array;
     arrays_release(&reading);
-    if (failed) {
-      free(runner);
-      return NULL;
-    }
+    if (failed) return NULL;
   }
+  Runner* runner = malloc(sizeof *runner);
+  if (!runner) return PyErr_NoMemory();
+  *runner = made;
   PyObject* capsule = PyCapsule_New(runner, RUNNER, runner_free);
-  if (!capsule) free(runner);
+  if (!capsule) {
+    free(runner);
+    return NULL;
+  }
+  if (empty != Py_None) Py_INCREF(runner->empty = empty);
   return capsule;
 }
 
-PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype) {
+PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype, PyObject* empty, int swapped,
+                       int device_scalars) {
   Runner made;
   memset(&made, 0, sizeof made);
-  made.plan = plan, made.grouped = grouped, made.value_dtype = value_dtype;
-  return make_runner(&made, arrays);
+  made.plan = plan, made.grouped = grouped, made.value_dtype = value_dtype, made.swapped = swapped, made.device_scalars = device_scalars;
+  return make_runner(made, arrays, empty);
 }
 
-PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype) {
+PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype, PyObject* empty, int swapped) {
   Runner made;
   memset(&made, 0, sizeof made);
-  made.context = context, made.desc = *desc, made.grouped = 1, made.value_dtype = value_dtype;
-  return make_runner(&made, arrays);
+  made.context = context, made.desc = *desc, made.grouped = 1, made.value_dtype = value_dtype, made.swapped = swapped;
+  return make_runner(made, arrays, empty);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- the arrays */
+int runner_read(PyObject* const* objects, int count, Reading* readings) {
+  for (int i = 0; i < count; ++i) readings[i].owner = NULL; /* so that all can be released, whatever comes of reading them */
+  for (int i = 0; i < count; ++i) {
+    if (objects[i] == Py_None) readings[i].object = NULL;
+    else if (!arrays_try(objects[i], &readings[i])) return 0;
+  }
+  return 1;
+}
+
+void runner_release(Reading* readings, int count) {
+  for (int i = 0; i < count; ++i) arrays_release(&readings[i]);
 }
 
 static int alike(const Array* a, const Array* b) {
@@ -115,35 +110,68 @@ static int alike(const Array* a, const Array* b) {
   return 1;
 }
 
+/* What is made for a call may be missing from it. */
+static int all_alike(const Runner* runner, const Reading* readings) {
+  for (int i = 0; i < runner->count; ++i) {
+    const int given = readings[i].object != NULL;
+    if (!given && (i == OUT || i == STATUS)) continue;
+    if (given != runner->has[i] || (given && !alike(&readings[i].array, &runner->expected[i]))) return 0;
+  }
+  return 1;
+}
+
+/* 1 if nothing is against writing and reading them, 0 if something is; -1 with a Python error. */
+static int usable(const Reading* readings, int count, int watch) {
+  int flags = 0;
+  for (int i = 0; i < count; ++i) {
+    if (!readings[i].object) continue;
+    const int found = readings[i].array.flags;
+    flags |= i == OUT || i == STATUS ? found : found & ~FLAG_READ_ONLY;
+  }
+  if (!flags) return 1;
+  if (flags & ~FLAG_NEEDS_GRAD) return 0;
+  if (!watch) return 1;
+  const int recorded = arrays_grad_enabled();
+  return recorded < 0 ? -1 : !recorded;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------- the run */
 typedef union Scalar {
   double f64;
   float f32;
   int32_t i32;
 } Scalar;
 
+static void store(Scalar* scalar, ggemm_dtype dtype, double value) {
+  if (dtype == GGEMM_F64) scalar->f64 = value;
+  else if (dtype == GGEMM_I32) scalar->i32 = (int32_t)value;
+  else scalar->f32 = (float)value;
+}
+
 /* `out` points to the number in the dtype that the library wants; NULL for None. */
 static int scalar(PyObject* object, ggemm_dtype dtype, Scalar* storage, const void** out) {
   *out = NULL;
   if (object == Py_None) return 0;
   *out = storage;
-  if (dtype == GGEMM_I32) {
-    const long long value = PyLong_Check(object) ? PyLong_AsLongLong(object) : (long long)PyFloat_AsDouble(object);
-    storage->i32 = (int32_t)value;
-    if (!PyErr_Occurred() && (value != storage->i32 || (!PyLong_Check(object) && PyFloat_AsDouble(object) != (double)value)))
-      PyErr_Format(PyExc_ValueError, "i8 products stored as i32 take alpha and beta of 32-bit integers, not %R", object);
-  } else {
-    const double value = PyFloat_AsDouble(object);
-    if (dtype == GGEMM_F64) storage->f64 = value;
-    else storage->f32 = (float)value;
+  const double value = PyFloat_AsDouble(object);
+  if (PyErr_Occurred()) return -1;
+  if (dtype == GGEMM_I32 && !(value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value)) {
+    PyErr_Format(PyExc_ValueError, "i8 products stored as i32 take alpha and beta of 32-bit integers, not %R", object);
+    return -1;
   }
-  return PyErr_Occurred() ? -1 : 0;
+  store(storage, dtype, value);
+  return 0;
 }
+
+static int plain_number(PyObject* object) { return object == Py_None || PyFloat_CheckExact(object) || PyLong_CheckExact(object); }
 
 /* The stream of the call; 0, or -1 with a Python error. */
 static int find_stream(PyObject* given, const Reading* readings, int count, void** out) {
   *out = NULL;
   if (given != Py_None) {
-    *out = PyLong_AsVoidPtr(given);
+    PyObject* address = PyLong_Check(given) ? given : PyObject_CallFunctionObjArgs(stream_address, given, NULL);
+    if (address) *out = PyLong_AsVoidPtr(address);
+    if (address != given) Py_XDECREF(address);
     return PyErr_Occurred() ? -1 : 0;
   }
   for (int i = 0; i < count; ++i) {
@@ -154,72 +182,95 @@ static int find_stream(PyObject* given, const Reading* readings, int count, void
   return 0;
 }
 
-static ggemm_status launch(const Runner* runner, const Reading* readings, const void* alpha, const void* beta, void* stream) {
-  void* data[OPERANDS];
-  for (int i = 0; i < OPERANDS; ++i) data[i] = i < runner->count ? readings[i].array.data : NULL;
-  ggemm_status status;
-  PyThreadState* thread = PyEval_SaveThread();
-  if (runner->grouped) {
-    ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
-    args.a = data[A], args.b = data[B], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
-    args.scale_a = data[SCALE_A], args.scale_b = data[SCALE_B], args.row_weights = data[ROW_WEIGHTS], args.status = data[STATUS];
-    if (runner->plan) {
-      status = ggemm_plan_run_grouped(runner->plan, &args, stream);
-    } else {
-      ggemm_grouped_desc desc = runner->desc;
-      if (runner->has[ENDS]) desc.ends.data = data[ENDS];
-      if (runner->has[COUNTS]) desc.counts.data = data[COUNTS];
-      if (runner->has[A_INDEX]) desc.a_index.data = data[A_INDEX];
-      if (runner->has[D_INDEX]) desc.d_index.data = data[D_INDEX];
-      status = ggemm_grouped_gemm(runner->context, &desc, &args, stream);
-    }
-  } else {
+static ggemm_status launch(const Runner* runner, void* const* data, const void* alpha, const void* beta, void* stream) {
+  const int a = runner->swapped ? B : A, b = runner->swapped ? A : B;
+  const int scale_a = runner->swapped ? SCALE_B : SCALE_A, scale_b = runner->swapped ? SCALE_A : SCALE_B;
+  if (!runner->grouped) {
     ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
-    args.a = data[A], args.b = data[B], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
-    args.scale_a = data[SCALE_A], args.scale_b = data[SCALE_B];
-    status = ggemm_plan_run(runner->plan, &args, stream);
+    args.a = data[a], args.b = data[b], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
+    args.scale_a = data[scale_a], args.scale_b = data[scale_b];
+    return ggemm_plan_run(runner->plan, &args, stream);
   }
-  PyEval_RestoreThread(thread);
-  return status;
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = data[a], args.b = data[b], args.c = data[C], args.bias = data[BIAS], args.d = data[OUT], args.alpha = alpha, args.beta = beta;
+  args.scale_a = data[scale_a], args.scale_b = data[scale_b], args.row_weights = data[ROW_WEIGHTS], args.status = data[STATUS];
+  if (runner->plan) return ggemm_plan_run_grouped(runner->plan, &args, stream);
+  ggemm_grouped_desc desc = runner->desc;
+  if (runner->has[ENDS]) desc.ends.data = data[ENDS];
+  if (runner->has[COUNTS]) desc.counts.data = data[COUNTS];
+  if (runner->has[A_INDEX]) desc.a_index.data = data[A_INDEX];
+  if (runner->has[D_INDEX]) desc.d_index.data = data[D_INDEX];
+  return ggemm_grouped_gemm(runner->context, &desc, &args, stream);
 }
 
-PyObject* calls_run(PyObject* capsule, PyObject* arrays, PyObject* alpha, PyObject* beta, PyObject* stream_object, int watch_grad) {
-  const Runner* runner = PyCapsule_GetPointer(capsule, RUNNER);
-  if (!runner) return NULL;
-  if (PyTuple_Size(arrays) != runner->count) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "not as many arrays as the runner was made for");
+PyObject* runner_run(const Runner* runner, PyObject* const* objects, Reading* readings, PyObject* const* extras) {
+  const int numbers = !runner->device_scalars && plain_number(extras[ALPHA]) && plain_number(extras[BETA]);
+  const int fits = numbers ? usable(readings, runner->count, extras[WATCH] == Py_True) : 0;
+  if (fits < 0) return NULL;
+  const int checked = runner->has[STATUS], on_host = runner->expected[OUT].device == HOST;
+  if (!fits || (!readings[OUT].object && !runner->empty) || (checked && !readings[STATUS].object && !on_host)) Py_RETURN_NOTIMPLEMENTED;
+  Scalar storage[2];
+  const void *alpha, *beta;
+  void* stream;
+  if (scalar(extras[ALPHA], runner->value_dtype, &storage[0], &alpha) || scalar(extras[BETA], runner->value_dtype, &storage[1], &beta) ||
+      find_stream(extras[STREAM], readings, runner->count, &stream))
     return NULL;
+  if (!beta && runner->has[C]) {
+    store(&storage[1], runner->value_dtype, 1);
+    beta = &storage[1];
   }
-  const int refused_in = watch_grad ? ~FLAG_READ_ONLY : ~(FLAG_READ_ONLY | FLAG_NEEDS_GRAD);
-  Reading readings[OPERANDS];
-  memset(readings, 0, (size_t)runner->count * sizeof *readings);
-  PyObject* result = NULL;
-  int fits = 1;
-  for (int i = 0; i < runner->count && fits; ++i) {
-    PyObject* object = PyTuple_GetItem(arrays, i);
-    const int given = object != Py_None;
-    if (given && arrays_read(object, &readings[i])) goto done;
-    const Array* array = &readings[i].array;
-    if (given != runner->has[i] || (given && !alike(array, &runner->expected[i]))) fits = 0;
-    if (array->flags & (i == OUT || i == STATUS ? ~0 : refused_in)) fits = 0;
-  }
-  if (fits) {
-    Scalar storage[2];
-    const void *alpha_at, *beta_at;
-    void* stream;
-    if (scalar(alpha, runner->value_dtype, &storage[0], &alpha_at) || scalar(beta, runner->value_dtype, &storage[1], &beta_at) ||
-        find_stream(stream_object, readings, runner->count, &stream))
-      goto done;
-    const ggemm_status status = launch(runner, readings, alpha_at, beta_at, stream);
-    if (status != GGEMM_OK) {
-      calls_raise(status);
-      goto done;
+  PyObject* out = objects[OUT];
+  if (readings[OUT].object) {
+    Py_INCREF(out);
+  } else {
+    out = PyObject_CallNoArgs(runner->empty);
+    if (!out || arrays_read(out, &readings[OUT])) {
+      Py_XDECREF(out);
+      return NULL;
     }
   }
-  result = PyBool_FromLong(fits);
-done:
-  for (int i = 0; i < runner->count; ++i) arrays_release(&readings[i]);
+  int32_t found[4]; /* on the CPU the library says itself what it finds */
+  void* data[OPERANDS] = {NULL};
+  for (int i = 0; i < runner->count; ++i)
+    if (readings[i].object) data[i] = readings[i].array.data;
+  if (checked && !data[STATUS]) data[STATUS] = found;
+  PyThreadState* thread = PyEval_SaveThread();
+  const ggemm_status status = launch(runner, data, alpha, beta, stream);
+  PyEval_RestoreThread(thread);
+  if (status == GGEMM_OK) return out;
+  Py_DECREF(out);
+  return calls_raise(status);
+}
+
+int runner_count(PyObject* capsule) {
+  const Runner* runner = runner_of(capsule);
+  return runner ? runner->count : -1;
+}
+
+PyObject* runner_call(PyObject* capsule, PyObject* const* objects) {
+  const Runner* runner = runner_of(capsule);
+  if (!runner) return NULL;
+  Reading readings[OPERANDS];
+  PyObject* result;
+  if (runner_read(objects, runner->count, readings) && all_alike(runner, readings)) {
+    result = runner_run(runner, objects, readings, objects + runner->count);
+  } else {
+    Py_INCREF(result = Py_NotImplemented);
+  }
+  runner_release(readings, runner->count);
   return result;
+}
+
+static PyObject* run(PyObject* capsule, PyObject* const* objects, Py_ssize_t count) {
+  const int arrays = runner_count(capsule);
+  if (count == arrays + EXTRAS) return runner_call(capsule, objects);
+  if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%zd arguments, and the runner takes %d", count, arrays + EXTRAS);
+  return NULL;
+}
+
+PyObject* calls_bind(PyObject* runner) {
+  static PyMethodDef definition = {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL};
+  return runner_of(runner) ? PyCFunction_New(&definition, runner) : NULL;
 }
 
 PyObject* calls_stream(PyObject* arrays) {

@@ -253,8 +253,8 @@ static PyObject* plan_run_seconds(const ggemm_plan* plan, const ggemm_gemm_args*
   return PyFloat_FromDouble(((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec)) / count);
 }
 
-static PyObject* setup(PyObject* factory, PyObject* fallback, PyObject* numpy_type, PyObject* dtypes) {
-  calls_setup(factory);
+static PyObject* setup(PyObject* factory, PyObject* stream_address, PyObject* fallback, PyObject* numpy_type, PyObject* dtypes) {
+  calls_setup(factory, stream_address);
   if (arrays_setup(fallback, numpy_type, dtypes)) return NULL;
   Py_RETURN_NONE;
 }
@@ -271,11 +271,17 @@ static PyObject* read_capsule(PyObject* capsule) {
 }
 %}
 
-PyObject* calls_signature(PyObject* arrays);
-PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype);
-PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype);
-PyObject* calls_run(PyObject* runner, PyObject* arrays, PyObject* alpha, PyObject* beta, PyObject* stream, int watch_grad);
+PyObject* calls_runner(const ggemm_plan* plan, PyObject* arrays, int grouped, ggemm_dtype value_dtype, PyObject* empty, int swapped, int device_scalars);
+PyObject* calls_group_runner(ggemm_context* context, const ggemm_grouped_desc* desc, PyObject* arrays, ggemm_dtype value_dtype, PyObject* empty, int swapped);
+PyObject* calls_bind(PyObject* runner);
+PyObject* calls_table(PyObject* make, int count, int limit);
 PyObject* calls_stream(PyObject* arrays);
+%init %{
+{
+  PyObject* type = calls_plan_type();
+  if (type && PyModule_AddObject(m, "Plan", type)) Py_CLEAR(type);
+}
+%}
 %constant int FLAG_READ_ONLY = FLAG_READ_ONLY;
 %constant int FLAG_NEEDS_GRAD = FLAG_NEEDS_GRAD;
 %constant int FLAG_NO_DATA = FLAG_NO_DATA;

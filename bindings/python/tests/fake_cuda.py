@@ -91,27 +91,34 @@ class ndarray:
         self.data = types.SimpleNamespace(ptr=host.ctypes.data, device_id=ordinal)
         self.tolist = host.tolist
 
+    @property
+    def _c_contiguous(self):
+        return self.host.flags.c_contiguous
+
 
 ndarray.__module__ = "cupy"
+device_stack = [0]
 
 
 class Device:
     def __init__(self, ordinal):
-        pass
+        self.ordinal = ordinal
 
     def __enter__(self):
-        pass
+        device_stack.append(self.ordinal)
 
     def __exit__(self, *_):
-        pass
+        device_stack.pop()
 
 
 cupy = types.ModuleType("cupy")
 cupy.ndarray = ndarray
-cupy.empty = lambda shape, dtype: ndarray(np.empty(shape, dtype))
+cupy.empty = lambda shape, dtype: ndarray(np.empty(shape, dtype), device_stack[-1])
+cupy.zeros = lambda shape, dtype: ndarray(np.zeros(shape, dtype), device_stack[-1])
 cupy.cuda = types.ModuleType("cupy.cuda")
 cupy.cuda.get_current_stream = lambda device: current
 cupy.cuda.Device = Device
+cupy.cuda.runtime = types.SimpleNamespace(getDevice=lambda: device_stack[-1])
 sys.modules.update({"cupy": cupy, "cupy.cuda": cupy.cuda})
 
 a, b, d = np.ones((64, 32), np.float32), np.ones((32, 48), np.float32), np.empty((64, 48), np.float32)
@@ -184,7 +191,7 @@ for p, q, out, options in [
 # What the check finds is raised; kernels do nothing here, so it is what lies there already.
 rows, experts = device(16, 32), device(4, 32, 48)
 for found, message in (((0, 0, 0, 0), None), ((2, 1, 1, 0), "m of group 1: it ends before it begins"), ((7, 3, 4, 9), r"a_index[9], group 3: an index")):
-    cupy.empty = lambda shape, dtype: ndarray(np.resize(np.array(found), shape).astype(dtype))
+    cupy.empty = lambda shape, dtype: ndarray(np.resize(np.array(found), shape).astype(dtype), device_stack[-1])
     try:
         ggemm.grouped_matmul(rows, experts, ends=ends, checked=True)
     except ggemm.ArgumentError as error:
@@ -209,6 +216,7 @@ for call, message in [
 A1, B1, D1 = (ndarray(x, 1) for x in (a, b, d))
 on_one = new_stream(1)
 assert launches(lambda: ggemm.matmul(A1, B1, out=D1, stream=on_one)) == [on_one]
+assert ggemm.matmul(A1, B1, stream=on_one).data.device_id == 1 and device_stack == [0], "a new array where the operands are"
 assert ggemm.context("cuda:1").device.ordinal == 1 and "cuda:1" in repr(ggemm.context("cuda:1"))
 
 # --------------------------------------------------------------------------------------------------------------------- failures

@@ -178,6 +178,12 @@ def test_nothing_is_left_behind():
             plan(a, a[:2], out=out)
     gc.collect()
     assert (sys.getrefcount(a), sys.getrefcount(out)) == counts
+    weights = np.ones((2, 3, 3), np.float32)
+    gone = weakref.ref(weights)
+    ggemm.grouped_matmul(a, weights, ends=np.array([1, 3], np.int32))
+    del weights
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_program_that_ends_with_everything_alive():

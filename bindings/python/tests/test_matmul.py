@@ -117,6 +117,23 @@ def test_plans_take_other_sizes_of_packed_arrays(rng):
     assert np.array_equal(by_columns(a, b), a @ b)
 
 
+def test_the_arguments_of_plans(rng):
+    a, b, d = integers(rng, 5, 7), integers(rng, 7, 6), np.empty((5, 6), np.float32)
+    plan = ggemm.plan(a, b)
+    out = "".join(["o", "ut"])  # not the object that stands in source
+    assert plan(b=b, a=a, **{out: d}) is d and np.array_equal(d, a @ b)
+    assert np.array_equal(plan(a, b=b), a @ b)
+    for call, message in [(lambda: plan(a), "b is missing"), (lambda: plan(b=b), "a is missing"), (lambda: plan(a, b, d), "3 arguments were given"),
+                          (lambda: plan(a, b, a=a), "'a' was given twice"), (lambda: plan(a, b, d=d), "takes no argument 'd'"),
+                          (lambda: plan(a, b, ends=d), "takes no argument 'ends'"), (lambda: plan(a, b, watch=d), "takes no argument 'watch'")]:
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(TypeError, match="never made"):
+        ggemm.Plan.__new__(ggemm.Plan)(a, b)
+    grouped = ggemm.grouped_plan(np.stack([a] * 2), np.stack([b] * 2))
+    assert np.array_equal(grouped(b=np.stack([b] * 2), a=np.stack([a] * 2)), np.stack([a @ b] * 2))
+
+
 def test_what_plans_refuse(rng):
     a, b, c = integers(rng, 5, 7), integers(rng, 7, 6), integers(rng, 5, 6)
     plan, with_c = ggemm.plan(a, b), ggemm.plan(a, b, c=c)

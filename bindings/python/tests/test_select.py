@@ -68,6 +68,17 @@ def test_tune():
         ggemm.tune(problem(context=context), budget=0.1, progress=fail)
 
 
+def test_no_plan_from_before_a_tuning_is_used():
+    context = ggemm.Context("cpu", cache_dir="", cblas_path="")
+    a = np.ones((96, 96), np.float32)
+    ggemm.matmul(a, a, context=context)
+    (before,) = [kept for _, kept in context._plans.values()]
+    ggemm.tune(ggemm.problem(a, a, context=context), budget=0.1)
+    ggemm.matmul(a, a, context=context)
+    (after,) = [kept for _, kept in context._plans.values()]
+    assert after is not before
+
+
 def test_tiles():
     # The worked examples of Triton's tutorials.
     tile = ggemm.tiles(1024, 768, (128, 64), raster=2)[60]

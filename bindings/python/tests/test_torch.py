@@ -61,8 +61,12 @@ def test_a_gradient_is_never_lost_silently():
         ggemm.matmul(a, b)
     with pytest.raises(ggemm.ArgumentError, match=r"b\[0\] requires grad"):
         ggemm.grouped_matmul([b.t()], [a.t()])
+    plan = ggemm.plan(a.detach(), b)
+    with pytest.raises(ggemm.ArgumentError, match="a requires grad.*ggemm.torch"):
+        plan(a, b)
     with torch.no_grad():
-        assert torch.equal(ggemm.matmul(a, b), a @ b)
+        assert torch.equal(ggemm.matmul(a, b), a @ b) and torch.equal(plan(a, b), a @ b)
+        assert torch.equal(plan._run(a, b, *[None] * 8, True), a @ b), "not the long way"
     assert torch.equal(ggemm.matmul(a.detach(), b), a @ b)
 
 

@@ -32,6 +32,7 @@ struct Product {
 class Machine {
  public:
   virtual void barrier(int number, int threads) = 0;  // bar.sync; threads 0: all of the CTA
+  virtual bool barrier_any(int number, int threads, bool vote) = 0;  // bar.red.or
   virtual void warp_barrier(uint32_t lanes) = 0;
   virtual void cluster_arrive(bool release) = 0;
   virtual void cluster_wait() = 0;
@@ -46,6 +47,7 @@ class Machine {
   virtual uint32_t cluster_rank() = 0;
   virtual uint32_t cluster_size() = 0;
   virtual void check_global(const void* pointer, std::size_t alignment, const char* what) = 0;
+  virtual bool late() = 0;  // whether this thread does not see yet what others wrote to global memory, where nothing says that it must: at random
 
   virtual void barrier_init(uint32_t barrier, uint32_t arrivals) = 0;
   virtual void barrier_arrive(uint32_t barrier, uint32_t expected_bytes) = 0;

@@ -30,6 +30,7 @@ class Emulation final : public Machine {
   Failure run();
 
   void barrier(int number, int threads) override;
+  bool barrier_any(int number, int threads, bool vote) override;
   void warp_barrier(uint32_t lanes) override;
   void cluster_arrive(bool release) override;
   void cluster_wait() override;
@@ -43,6 +44,7 @@ class Emulation final : public Machine {
   uint32_t cluster_rank() override { return running_->cta->rank; }
   uint32_t cluster_size() override { return static_cast<uint32_t>(ctas_.size()); }
   void check_global(const void* pointer, std::size_t alignment, const char* what) override;
+  bool late() override { return random_.chance(0.5); }
 
   void barrier_init(uint32_t barrier, uint32_t arrivals) override;
   void barrier_arrive(uint32_t barrier, uint32_t expected_bytes) override;
@@ -124,6 +126,7 @@ class Emulation final : public Machine {
   void arrive_at(Cta& cta, uint32_t offset, uint32_t expected_bytes);
   void complete_bytes(Cta& cta, uint32_t offset, uint32_t bytes);
   void complete_phase(SharedBarrier& barrier);
+  void arrive_at_named(int number, int threads, bool votes, bool vote);
   void release_all(NamedBarrier& barrier);
   void check_named(NamedBarrier& barrier, int number);
   void release_syncthreads(Cta& cta);

@@ -68,6 +68,7 @@ struct Fiber {
   Warpgroup* warpgroup = nullptr;
   int number = 0, lane = 0;  // in the CTA, in the warp
   bool exited = false, queued = false, released = false;  // released: from where it met others
+  bool any = false;  // what the last barrier's vote was
   Wait waits;
 
   std::vector<AsyncCopy> copies;          // cp.async, oldest first
@@ -143,6 +144,7 @@ struct Warpgroup {
 
 struct NamedBarrier {
   int expected = 0;
+  bool votes = false, any = false;  // bar.red, and whether one voted for it
   std::vector<Fiber*> arrived;
 };
 

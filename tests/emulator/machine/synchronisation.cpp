@@ -149,13 +149,22 @@ void Emulation::store_matrices(uint32_t shared, const uint32_t (&in)[4], bool tr
 
 // ---------------------------------------------------------------------------------------------------- barriers of a CTA
 
-void Emulation::barrier(int number, int threads) {
+void Emulation::barrier(int number, int threads) { arrive_at_named(number, threads, false, false); }
+
+bool Emulation::barrier_any(int number, int threads, bool vote) {
+  arrive_at_named(number, threads, true, vote);
+  return running_->any;
+}
+
+void Emulation::arrive_at_named(int number, int threads, bool votes, bool vote) {
   Fiber& fiber = *running_;
   Cta& cta = *fiber.cta;
   if (number < 0 || number > 15 || threads % 32 != 0) fail(illegal_instruction, "bar.sync %d, %d: numbers are 0 to 15, threads whole warps", number, threads);
   NamedBarrier& barrier = cta.named[static_cast<std::size_t>(number)];
-  if (barrier.arrived.empty()) barrier.expected = threads;
+  if (barrier.arrived.empty()) barrier.expected = threads, barrier.votes = votes, barrier.any = false;
   if (barrier.expected != threads) fail(illegal_instruction, "bar.sync %d for %d threads, where others wait for %d", number, threads, barrier.expected);
+  if (barrier.votes != votes) fail(illegal_instruction, "bar.sync and bar.red meet at barrier %d", number);
+  barrier.any |= vote;
   if (expected_elsewhere(fiber)) fail(illegal_instruction, "bar.sync %d, while other lanes of the warp are at %s", number, fiber.warp->meeting.what);
   barrier.arrived.push_back(&fiber);
   if (threads == 0) {
@@ -170,7 +179,7 @@ void Emulation::barrier(int number, int threads) {
 
 void Emulation::release_all(NamedBarrier& barrier) {
   publish_all(barrier.arrived);
-  for (Fiber* fiber : barrier.arrived) release(*fiber);
+  for (Fiber* fiber : barrier.arrived) fiber->any = barrier.any, release(*fiber);
   barrier.arrived.clear();
 }
 

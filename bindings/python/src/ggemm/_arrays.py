@@ -237,7 +237,9 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int, zero: 
     if kind == "torch":
         import torch
 
-        return functools.partial(getattr(torch, maker), shape, dtype=getattr(torch, LONG_NAMES[dtype]), device="cpu" if device == HOST else f"cuda:{device}")
+        # By a tensor like the new ones, and of separate sizes: torch takes twice as long to make sense of a dtype, a device and a tuple.
+        one = torch.empty(0, dtype=getattr(torch, LONG_NAMES[dtype]), device="cpu" if device == HOST else f"cuda:{device}")
+        return functools.partial(getattr(one, f"new_{maker}"), *shape)
     if kind == "jax":
         import jax
 
@@ -248,14 +250,30 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int, zero: 
     if dtype not in NUMPY_DTYPES:
         raise UnsupportedError(f"numpy has no {NAMES[dtype]} of its own: pip install ml_dtypes")
     if kind == "cupy":
-        import cupy
-
-        def empty() -> Any:
-            with cupy.cuda.Device(device):
-                return getattr(cupy, maker)(shape, NUMPY_DTYPES[dtype])
-
-        return empty
+        return _cupy_allocator(maker, shape, NUMPY_DTYPES[dtype], device)
     return functools.partial(getattr(np, maker), shape, NUMPY_DTYPES[dtype])
+
+
+def _cupy_allocator(maker: str, shape: tuple[int, ...], dtype: Any, device: int) -> Callable[[], Any]:
+    import cupy
+
+    current, make = cupy.cuda.runtime.getDevice, getattr(cupy, maker)
+
+    def empty() -> Any:
+        if current() == device:  # as nearly always, and to enter it takes as long as all the rest
+            return make(shape, dtype)
+        with cupy.cuda.Device(device):
+            return make(shape, dtype)
+
+    return empty
+
+
+def direct_allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int, zero: bool = False) -> Callable[[], Any] | None:
+    """`allocator`, where there is one and what it makes is what the caller gets: a new array of jax is not, before the product is done."""
+    try:
+        return None if framework(like) == "jax" else allocator(like, shape, dtype, device, zero)
+    except (ArgumentError, UnsupportedError):
+        return None
 
 
 def finished(out: Any) -> Any:
@@ -297,4 +315,4 @@ def stream_address(stream: Any) -> int | None:
     raise ArgumentError(f"stream is a {type(stream).__name__}: give an address, or an object with __cuda_stream__")
 
 
-_native.setup(from_status, read_other, np.ndarray, {dtype: number for number, dtype in NUMPY_DTYPES.items()} | {np.dtype(np.uint64): I64})
+_native.setup(from_status, stream_address, read_other, np.ndarray, {dtype: number for number, dtype in NUMPY_DTYPES.items()} | {np.dtype(np.uint64): I64})

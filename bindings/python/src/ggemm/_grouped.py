@@ -2,13 +2,12 @@
 """Grouped products: one call, and plans."""
 from __future__ import annotations
 
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _native, native
-from ._arrays import HOST, I32, NAMES, NO_DATA, READ_ONLY, UNREADABLE, Array, allocator, finished, read, read_all, stream_address
+from ._arrays import HOST, I32, NAMES, NO_DATA, READ_ONLY, Array, Matrix, allocator, direct_allocator, finished, read, read_all, stream_address
 from ._context import Context
 from ._errors import ArgumentError
 from ._faults import found_fault
@@ -19,10 +18,8 @@ from ._plan import _NUMBERS, OPERANDS, PlanBase, like, number, scalar_address, w
 from ._problem import Activation, Compute, Gate, Problem, Settings, scalar_dtype
 from ._scales import Scale, Scales, unwrapped
 
-_RUNNER = (*OPERANDS, "row_weights", "status")  # as calls_run takes them, of a plan
+_RUNNER = (*OPERANDS, "row_weights", "status")  # in the order of a plan's runner
 _NUMBERS_OF_GROUPS = ("ends", "counts", "a_index", "d_index")  # and by the one-call form
-_FLIPPED = {"a": "b", "b": "a", "scale_a": "scale_b", "scale_b": "scale_a"}
-_NOT_ARRAYS = {list, tuple, Pointers, Scale}
 
 
 def describe(o: Operands, settings: Settings, allocate: bool = True) -> tuple[Call, Problem]:
@@ -84,77 +81,52 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
 
     Raises ArgumentError, UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
+    if sizes is None and (checked is None or type(checked) is bool):  # what arrays alone say
+        done = _call(default_calls if context is None else context._calls, a, b, c, bias, out, scale_a, scale_b, row_weights, None, ends, counts, a_index,
+                     d_index, alpha, beta, stream, True, d_index_unique, expected, checked, activation, gate, dtype, compute, config, tune_key, False,
+                     context, max_ctas)
+        if done is not NotImplemented:
+            return done
     operands = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, sizes, a_index, d_index, d_index_unique, row_weights, expected, checked)
     return grouped_matmul_watched(operands, alpha, beta, Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas), stream, True)
 
 
-class ArrayCall:
-    """Products of arrays that look alike: what differs is memory, that of the numbers of groups included."""
-
-    def __init__(self, call: Call, problem: Problem, o: Operands) -> None:
-        self.call, self.context = call, problem.context
-        self.status = call.desc.checked == 1
-        self.beta = 1 if "c" in call.dtypes else None
-        self.flipped, self.on_host = call.flipped, call.device == HOST
-        out = call.arrays["out"]
-        self.empty = allocator(o.a, out.shape, out.dtype, call.device, zero=o.d_index is not None) if o.out is None else None
-        expected = {**call.arrays, **read_all(**{name: getattr(o, name) for name in _NUMBERS_OF_GROUPS})}
-        if self.status:
-            expected["status"] = Array(0, I32, call.device, 0, 1, (4,), (1,))
-        names = [_FLIPPED.get(name, name) if call.flipped else name for name in (*_RUNNER, *_NUMBERS_OF_GROUPS)]
-        value_dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
-        arrays = tuple(like(expected.get(name)) for name in names)
-        self.runner = _native.calls_group_runner(self.context._handle.pointer, call.desc, arrays, value_dtype)
-
-    def run(self, o: Operands, alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
-        """The result; None if something is not as it seemed, which the long way then says."""
-        out = self.empty() if self.empty is not None else o.out
-        status = None
-        if self.status:
-            status = np.empty(4, np.int32) if self.on_host else allocator(o.a, (4,), I32, self.call.device)()
-        a, b, scale_a, scale_b = (o.b, o.a, o.scale_b, o.scale_a) if self.flipped else (o.a, o.b, o.scale_a, o.scale_b)
-        arrays = (a, b, o.c, o.bias, out, scale_a, scale_b, o.row_weights, status, o.ends, o.counts, o.a_index, o.d_index)
-        if not _native.calls_run(self.runner, arrays, alpha, self.beta if beta is None else beta, stream_address(stream), int(watch)):
-            return None
-        _raise_fault(status, self.call)
-        return out if o.out is not None else finished(out)
+def _make(arrays: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, Context]:
+    """What a call of arrays that look like these starts from: what differs is memory, that of the numbers of groups included."""
+    unique, mean_sizes, checked, *rest = settings
+    a, b, c, bias, out, scale_a, scale_b, row_weights, _, ends, counts, a_index, d_index = arrays
+    o = Operands(a, b, c, bias, out, scale_a, scale_b, ends, counts, None, a_index, d_index, unique, row_weights, mean_sizes, checked)
+    call, problem = describe(o, Settings(*rest), allocate=False)
+    expected = {**_expected(call), **read_all(**{name: getattr(o, name) for name in _NUMBERS_OF_GROUPS})}
+    made = expected["out"]
+    empty = direct_allocator(a, made.shape, made.dtype, call.device, zero=d_index is not None) if out is None else None
+    looks = tuple(like(expected.get(name)) for name in (*_RUNNER, *_NUMBERS_OF_GROUPS))
+    return _native.calls_group_runner(problem.context._handle.pointer, call.desc, looks, _value_dtype(call), empty, call.flipped), problem.context
 
 
-_default_calls: dict[Any, ArrayCall] = {}  # of all default contexts
+def _expected(call: Call) -> dict[str, Array]:
+    """How the arrays of calls look."""
+    return {**call.arrays, **({"status": Array(0, I32, call.device, 0, 1, (4,), (1,))} if call.desc.checked == 1 else {})}
+
+
+def _value_dtype(call: Call) -> int:
+    return scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
+
+
+default_calls: dict[Any, Any] = {}  # of all default contexts
 _CALLS_KEPT = 4096
-
-
-def _array_call(o: Operands, settings: Settings) -> ArrayCall | None:
-    """What is known of products like this one; None where arrays alone do not say it."""
-    arrays = (o.a, o.b, o.c, o.bias, o.out, o.scale_a, o.scale_b, o.row_weights, o.ends, o.counts, o.a_index, o.d_index)
-    if o.sizes is not None or not (o.checked is None or isinstance(o.checked, bool)) or not _NOT_ARRAYS.isdisjoint(map(type, arrays)):
-        return None
-    s = settings
-    try:
-        signature = _native.calls_signature(arrays)
-    except (ArgumentError, *UNREADABLE):
-        return None
-    key = (signature, o.d_index_unique, o.expected, o.checked, s.activation, s.gate, s.dtype, s.compute, s.config, s.tune_key, s.max_ctas)
-    calls = _default_calls if s.context is None else s.context._calls
-    found = calls.get(key)
-    if found is None:
-        call, problem = describe(o, s, allocate=False)
-        if len(calls) >= _CALLS_KEPT:  # sizes that never repeat must not fill memory
-            calls.clear()
-        found = calls[key] = ArrayCall(call, problem, o)
-    return found
+_call, _ = _native.calls_table(_make, len(_RUNNER) + len(_NUMBERS_OF_GROUPS), _CALLS_KEPT)
 
 
 def grouped_matmul_watched(o: Operands, alpha: Any, beta: Any, settings: Settings, stream: Any, watch: bool) -> Any:
-    """grouped_matmul; watch=False for callers that record gradients themselves."""
-    if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
-        alpha, beta = number(alpha), number(beta)
+    """grouped_matmul of whatever it takes; watch=False for callers that record gradients themselves."""
+    alpha, beta = number(alpha), number(beta)
     device_scalars = type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS
-    known = None if device_scalars else _array_call(o, settings)
-    watch = watch and ("torch" not in sys.modules or sys.modules["torch"].is_grad_enabled())
-    result = known.run(o, alpha, beta, stream, watch) if known is not None else None
-    if result is not None:
-        return result
+    if not device_scalars and o.sizes is None and (o.checked is None or type(o.checked) is bool):
+        done = _call(default_calls if settings.context is None else settings.context._calls, o.a, o.b, o.c, o.bias, o.out, o.scale_a, o.scale_b, o.row_weights,
+                     None, o.ends, o.counts, o.a_index, o.d_index, alpha, beta, stream, watch, o.d_index_unique, o.expected, o.checked, *settings)
+        if done is not NotImplemented:
+            return done
     call, problem = describe(o, settings._replace(device_scalars=device_scalars))
     _run(call, problem, o, alpha, beta, stream, watch)
     if isinstance(call.out, list) and o.out is None:
@@ -220,58 +192,51 @@ def _run(call: Call, problem: Problem, o: Operands, alpha: Any, beta: Any, strea
 
 
 class GroupedPlan(PlanBase):
-    """A grouped product bound to a configuration and its kernel: `plan(a, b, out=d)`. Immutable and thread-safe. Made by `grouped_plan`."""
+    """A grouped product bound to a configuration and its kernel. Immutable and thread-safe. Made by `grouped_plan`.
+
+    `p(a, b, *, out=None, c=None, bias=None, scale_a=None, scale_b=None, row_weights=None, alpha=None, beta=None, status=None, stream=None)` runs the
+    products on arrays like those that the plan was made for; of `Pointers` only the addresses count. Returns out, or a new array.
+    Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan with checked=True, an int32
+    array [4] on the device that receives what is found, and nothing is raised; else as `checked=True` of `grouped_matmul`. Never compiles.
+    Raises ArgumentError.
+    """
 
     def __init__(self, call: Call, problem: Problem) -> None:
         super().__init__(problem)
-        self._beta = 1 if "c" in call.dtypes else None
         self._call = call
-        self._status = call.desc.checked == 1
-        expected = dict(call.arrays)
-        if self._status:
-            expected["status"] = Array(0, I32, call.device, 0, 1, (4,), (1,))
-        self._expected = expected
+        expected = self._expected = _expected(call)
+        self._status = "status" in expected
         self._scalar_arrays = bool(call.desc.epilogue.scalars_on_device)
-        self._flipped = call.flipped
-        value_dtype = scalar_dtype(call.dtypes["a"], call.dtypes["b"], call.dtypes["out"])
-        arrays = self._ordered(tuple(like(expected.get(name)) for name in _RUNNER))
-        self._runner = _native.calls_runner(self._handle, arrays, 1, value_dtype)
+        made = expected["out"] if "out" in expected and not call.desc.d.pointers and not isinstance(call.like, Matrix) else None
+        empty = direct_allocator(call.like, made.shape, made.dtype, call.device, zero=call.desc.d_rows != 0) if made else None
+        looks = tuple(like(expected.get(name)) for name in _RUNNER)
+        runner = _native.calls_runner(self._handle, looks, 1, _value_dtype(call), empty, call.flipped, int(self._scalar_arrays))
+        self._run = _native.calls_bind(runner)
+        self._bind(runner)
 
-    def _ordered(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The operands in the order of the C interface."""
-        if not self._flipped:
-            return arrays
-        a, b, c, bias, out, scale_a, scale_b, *rest = arrays
-        return (b, a, c, bias, out, scale_b, scale_a, *rest)
+    if TYPE_CHECKING:  # it is the base's, in C
 
-    def __call__(self, a: Any, b: Any, *, out: Any = None, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, row_weights: Any = None,
-                 alpha: Any = None, beta: Any = None, status: Any = None, stream: Any = None) -> Any:
-        """Runs the products on arrays like those that the plan was made for; of `Pointers` only the addresses count. Returns out, or a new array.
+        def __call__(self, a: Any, b: Any, *, out: Any = None, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None,
+                     row_weights: Any = None, alpha: Any = None, beta: Any = None, status: Any = None, stream: Any = None) -> Any: ...
 
-        Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan with checked=True, an int32
-        array [4] on the device that receives what is found, and nothing is raised; else as `checked=True` of `grouped_matmul`. Never compiles.
-        Raises ArgumentError.
-        """
-        beta = self._beta if beta is None else beta
-        target = self._new_out(a) if out is None else out
-        given = (a, b, c, bias, target, scale_a, scale_b, row_weights, status)
-        if not _NOT_ARRAYS.isdisjoint(map(type, given)):
-            given = tuple(map(_memory, given))
-        own = None
-        if self._status and status is None:
-            own = self._new_status(given[0])
-            given = (*given[:-1], own)
-        if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
-            alpha, beta = number(alpha), number(beta)
+    def _long_way(self, given: tuple[Any, ...], alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
+        """A call that is not as the runner expects it."""
+        arrays = dict(zip(_RUNNER, map(_memory, given)))
+        out, own = given[_RUNNER.index("out")], None
+        if out is None:
+            arrays["out"] = self._new_out(given[0])
+        if self._status and arrays["status"] is None:
+            own = arrays["status"] = self._new_status(arrays["a"])
+        alpha, beta = number(alpha), number(beta)
         if self._scalar_arrays:
-            self._run_with_scalars(dict(zip(_RUNNER, given)), alpha, beta, stream)
+            self._run_with_scalars(arrays, alpha, beta, stream)
         elif type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: grouped_plan(..., device_scalars=True)")
-        elif not _native.calls_run(self._runner, self._ordered(given), alpha, beta, stream_address(stream), 1):
-            self._explain_misfit(dict(zip(_RUNNER, given)))
+        elif self._run(*arrays.values(), alpha, beta, stream, watch) is NotImplemented:
+            self._explain_misfit(arrays)
         if own is not None:
             _raise_fault(own, self._call)
-        return target if out is not None else finished(target)
+        return finished(arrays["out"]) if out is None else out
 
     def _new_out(self, a: Any) -> Any:
         call, planned = self._call, self._expected["out"]

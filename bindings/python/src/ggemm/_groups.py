@@ -31,6 +31,7 @@ class Pointers:
     col_stride: Any = None
     axis: str = "column"
     shape: tuple[int, int] | None = None
+    holds_arrays = True  # so that no call takes it for one
 
     def strides(self) -> tuple[Any, Any]:
         return (PACKED if self.row_stride is None else self.row_stride, PACKED if self.col_stride is None else self.col_stride)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import numbers
 import sys
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _native, native
-from ._arrays import (HOST, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, UNREADABLE, Array, Matrix, allocator, device_name, finished,
+from ._arrays import (HOST, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, Array, Matrix, allocator, device_name, finished,
                       packed_strides, read, read_all, stream_address)
 from ._context import Context, Handle
 from ._errors import ArgumentError
 from ._problem import Activation, Compute, Gate, PlainProblem, Problem, Settings, check_shape, output_columns, same_device, sizes_of, strides_of
 from ._scales import Scale, Scales, plain_scale, unwrapped
 
-_run = _native.calls_run
-_signature = _native.calls_signature
 _NUMBERS = (type(None), float, int)
 
 
@@ -31,7 +29,7 @@ def _destroy(plan: Any, context: Handle) -> None:
     native.plan_destroy(plan)
 
 
-class PlanBase:
+class PlanBase(_native.Plan):
     """A problem bound to a configuration and its compiled kernel. Immutable and thread-safe."""
 
     def __init__(self, problem: Problem) -> None:
@@ -86,7 +84,7 @@ def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: i
     return array.data or None, 0 if one else array.strides[0] * NUMPY_DTYPES[dtype].itemsize, value
 
 
-OPERANDS = ("a", "b", "c", "bias", "out", "scale_a", "scale_b")  # as calls_run takes them
+OPERANDS = ("a", "b", "c", "bias", "out", "scale_a", "scale_b")  # in the order of a runner
 
 
 def like(array: Array | None) -> Matrix | None:
@@ -97,7 +95,13 @@ def like(array: Array | None) -> Matrix | None:
 
 
 class Plan(PlanBase):
-    """A plain product bound to a configuration and its kernel: `plan(a, b, out=c)`. Immutable and thread-safe. Made by `plan`."""
+    """A plain product bound to a configuration and its kernel. Immutable and thread-safe. Made by `plan`.
+
+    `p(a, b, *, c=None, bias=None, scale_a=None, scale_b=None, out=None, alpha=None, beta=None, stream=None)` computes
+    D = act(alpha scale A B + beta C + bias), as `matmul` would. Never compiles.
+    Shapes: those of the plan; or, where all operands are packed row-major as the plan's are, any others that fit each other.
+    Returns `out`, or a new array. Raises ArgumentError if an array is not as the plan takes it.
+    """
 
     def __init__(self, problem: PlainProblem) -> None:
         super().__init__(problem)
@@ -106,37 +110,29 @@ class Plan(PlanBase):
         self._scalar_arrays = p.settings.device_scalars
         out = p.operands.get("out") or Array(0, p.dtype, p.device, 0, 2, p.shape, packed_strides(p.shape))
         expected = {**p.operands, "out": out}
-        self._runner = _native.calls_runner(self._handle, tuple(like(expected.get(name)) for name in OPERANDS), 0, p.value_dtype)
+        arrays = tuple(like(expected.get(name)) for name in OPERANDS)
+        direct = p.empty if p.direct else None
+        self._runner = _native.calls_runner(self._handle, arrays, 0, p.value_dtype, direct, 0, int(p.settings.device_scalars))
+        self._run = _native.calls_bind(self._runner)
+        self._bind(self._runner)
 
-    def __call__(self, a: Any, b: Any, *, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, out: Any = None, alpha: Any = None,
-                 beta: Any = None, stream: Any = None) -> Any:
-        """D = act(alpha scale A B + beta C + bias), as `matmul` would. Never compiles.
+    if TYPE_CHECKING:  # it is the base's, in C
 
-        Shapes: those of the plan; or, where all operands are packed row-major as the plan's are, any others that fit each other.
-        Returns `out`, or a new array. Raises ArgumentError if an array is not as the plan takes it.
-        """
-        return self._call(a, b, c, bias, out, unwrapped(scale_a), unwrapped(scale_b), alpha, beta, stream, 1)
+        def __call__(self, a: Any, b: Any, *, c: Any = None, bias: Any = None, scale_a: Any = None, scale_b: Any = None, out: Any = None,
+                     alpha: Any = None, beta: Any = None, stream: Any = None) -> Any: ...
 
-    def _call(self, a: Any, b: Any, c: Any, bias: Any, out: Any, scale_a: Any, scale_b: Any, alpha: Any, beta: Any, stream: Any, watch: int) -> Any:
-        if beta is None:
-            beta = self._beta
-        if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
-            alpha, beta = self._numbers(alpha, beta)
-        if stream is not None:
-            stream = stream_address(stream)
+    def _long_way(self, arrays: tuple[Any, ...], alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
+        """A call that is not as the runner expects it."""
+        a, b, c, bias, out, scale_a, scale_b = map(unwrapped, arrays)
+        alpha, beta = self._numbers(alpha, beta)
+        stream = stream_address(stream)
         target = out
         if target is None:
+            read_all(a=a)
             target = (self._plain.empty or allocator(a, self._plain.shape, self._plain.dtype, self._plain.device))()
-        try:
-            done = not self._scalar_arrays and _run(self._runner, (a, b, c, bias, target, scale_a, scale_b), alpha, beta, stream, watch)
-        except (ArgumentError, *UNREADABLE):
-            read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=scale_a, scale_b=scale_b)  # says which one it is, if it is one of them
-            raise
-        if not done and watch and "torch" in sys.modules and not sys.modules["torch"].is_grad_enabled():
-            done = not self._scalar_arrays and _run(self._runner, (a, b, c, bias, target, scale_a, scale_b), alpha, beta, stream, 0)
-        if not done:
-            arrays = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
-            target = self._general(arrays, target, alpha, beta, stream, watch)
+        if self._run(a, b, c, bias, target, scale_a, scale_b, alpha, beta, stream, watch) is NotImplemented:
+            given = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
+            target = self._general(given, target, alpha, self._beta if beta is None else beta, stream, watch)
         return target if out is not None else finished(target)
 
     def _numbers(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
@@ -145,11 +141,11 @@ class Plan(PlanBase):
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: plan(..., device_scalars=True)")
         return alpha, beta
 
-    def _general(self, arrays: dict[str, Any], target: Any, alpha: Any, beta: Any, stream: int | None, watch: int) -> Any:
-        """A call that is not just like the plan: says what is wrong with it, or does it with its own sizes."""
+    def _general(self, arrays: dict[str, Any], target: Any, alpha: Any, beta: Any, stream: int | None, watch: bool) -> Any:
+        """A call that is not just like the plan's: says what is wrong with it, or does it with its own sizes."""
         p = self._plain
         given = read_all(**arrays)
-        watched(given, bool(watch))
+        watched(given, watch)
         if same_device(given) != p.device:
             raise ArgumentError(f"a is on {device_name(given['a'].device)}, the plan is for {device_name(p.device)}")
         m, n, k = sizes_of(given["a"], given["b"])
@@ -220,18 +216,18 @@ def plan(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, ac
     return Plan(PlainProblem(a, b, c, bias, out, scale_a, scale_b, settings))
 
 
-_default_plans: dict[Any, Plan] = {}  # of all default contexts
+default_plans: dict[Any, Any] = {}  # of all default contexts
 _PLANS_KEPT = 4096
 
 
-def _plan_for(key: Any, problem: PlainProblem) -> Plan:
-    made = Plan(problem)
-    settings = problem.settings
-    plans = _default_plans if settings.context is None else settings.context._plans
-    if len(plans) >= _PLANS_KEPT:  # sizes that never repeat must not fill memory
-        plans.clear()
-    plans[key] = made
-    return made
+def _make(arrays: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, Plan]:
+    kind_a, kind_b, *rest = settings
+    a, b, c, bias, out, scale_a, scale_b = arrays
+    made = Plan(PlainProblem(a, b, c, bias, out, Scale(scale_a, kind_a) if kind_a else scale_a, Scale(scale_b, kind_b) if kind_b else scale_b, Settings(*rest)))
+    return made._runner, made
+
+
+_call, _find = _native.calls_table(_make, len(OPERANDS), _PLANS_KEPT)
 
 
 def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activation = None, gate: Gate = None, scale_a: Scales = None,
@@ -256,28 +252,25 @@ def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activ
 
     Raises ArgumentError for shapes, dtypes, devices and strides that do not fit; UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
-    return matmul_watched(a, b, c, bias, activation, gate, scale_a, scale_b, alpha, beta, out, dtype, compute, config, tune_key, stream, context, 1,
-                          max_ctas)
+    kind_a = kind_b = None
+    if scale_a is not None and isinstance(scale_a, Scale):
+        scale_a, kind_a = scale_a.values, scale_a.kind
+    if scale_b is not None and isinstance(scale_b, Scale):
+        scale_b, kind_b = scale_b.values, scale_b.kind
+    done = _call(default_plans if context is None else context._plans, a, b, c, bias, out, scale_a, scale_b, alpha, beta, stream, True, kind_a, kind_b,
+                 activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
+    if done is not NotImplemented:
+        return done
+    settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
+    return matmul_watched((a, b, c, bias, out, scale_a, scale_b), (kind_a, kind_b), alpha, beta, settings, stream, True)
 
 
-def matmul_watched(a: Any, b: Any, c: Any, bias: Any, activation: Activation, gate: Gate, scale_a: Scales, scale_b: Scales, alpha: Any, beta: Any, out: Any,
-                   dtype: Any, compute: Compute, config: Any, tune_key: str | None, stream: Any, context: Context | None, watch: int,
-                   max_ctas: int = 0) -> Any:
-    """matmul; watch=0 for callers that record gradients themselves."""
-    device_scalars = False
-    if type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
-        alpha, beta = number(alpha), number(beta)
-        device_scalars = type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS
-    values_a, kind_a = (scale_a.values, scale_a.kind) if isinstance(scale_a, Scale) else (scale_a, None)
-    values_b, kind_b = (scale_b.values, scale_b.kind) if isinstance(scale_b, Scale) else (scale_b, None)
-    try:
-        signature = _signature((a, b, c, bias, out, values_a, values_b))
-    except (ArgumentError, *UNREADABLE):
-        read_all(a=a, b=b, c=c, bias=bias, out=out, scale_a=values_a, scale_b=values_b)  # says which one it is
-        raise
-    key = (signature, activation, gate, kind_a, kind_b, dtype, compute, config, tune_key, device_scalars, max_ctas)
-    found = (_default_plans if context is None else context._plans).get(key)
-    if found is None:
-        settings = Settings(activation, gate, dtype, compute, config, tune_key, device_scalars, context, max_ctas)
-        found = _plan_for(key, PlainProblem(a, b, c, bias, out, scale_a, scale_b, settings))
-    return found._call(a, b, c, bias, out, values_a, values_b, alpha, beta, stream, watch)
+def matmul_watched(arrays: tuple[Any, ...], kinds: tuple[Any, Any], alpha: Any, beta: Any, settings: Settings, stream: Any, watch: bool) -> Any:
+    """matmul of whatever it takes; watch=False for callers that record gradients themselves."""
+    alpha, beta = number(alpha), number(beta)
+    settings = settings._replace(device_scalars=type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS)
+    found = _find(default_plans if settings.context is None else settings.context._plans, arrays, (*kinds, *settings))
+    if found is NotImplemented:
+        read_all(**dict(zip(OPERANDS, arrays)))  # says which one it is
+        raise ArgumentError("the arrays cannot be read")
+    return found._long_way(arrays, alpha, beta, stream, watch)

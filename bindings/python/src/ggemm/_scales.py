@@ -28,6 +28,7 @@ class Scale:
     values: Any
     kind: Kind | None = None
     aligned: bool = False
+    holds_arrays = True  # so that no call takes it for one
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from . import native
+from ._plan import default_plans
 from ._problem import Problem
 
 
@@ -20,6 +21,7 @@ class Config(NamedTuple):
     cluster: tuple[int, int, int]  #: CTAs of a cluster, down, across and along k (1 where none share a tile); zeros in the families that form none
     swapped: bool  #: the product is computed transposed
     slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
+    teams: int  #: 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
 
     def __str__(self) -> str:
         return self.name
@@ -33,7 +35,7 @@ class Config(NamedTuple):
 
 
 def _config(c: Any) -> Config:
-    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices)
+    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices, c.teams)
 
 
 def configs(problem: Problem) -> list[Config]:
@@ -98,4 +100,6 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
     flat = [size for sizes in sample_sizes or () for size in sizes]
     names = [str(config) for config in configs or ()]
     best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, float(budget), names, flat, function)
+    for plans in (default_plans, problem.context._plans):  # which matmul made before
+        plans.clear()
     return TuneResult(Config.parse(best), microseconds, tflops, seconds, rows)

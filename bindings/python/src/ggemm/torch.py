@@ -41,7 +41,7 @@ def _output_dtype(a: Tensor, b: Tensor, dtype: torch.dtype | None) -> torch.dtyp
 def _matmul(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: str, p0: float, p1: float, alpha: float, compute: str,
             dtype: Optional[torch.dtype]) -> Tensor:
     name: Activation = (activation, p0) if activation == "leaky_relu" else (activation, p0, p1) if activation == "clamp" else activation
-    return matmul_watched(a, b, None, bias, name, None, None, None, alpha, None, None, dtype, compute, None, None, None, None, 0)
+    return matmul_watched((a, b, None, bias, None, None, None), (None, None), alpha, None, Settings(name, dtype=dtype, compute=compute), None, False)
 
 
 @_matmul.register_fake

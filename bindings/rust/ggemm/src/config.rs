@@ -43,6 +43,8 @@ pub struct Config {
     pub swapped: bool,
     /// Parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut.
     pub slices: i32,
+    /// 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all.
+    pub teams: i32,
 }
 
 impl Config {
@@ -71,6 +73,7 @@ impl Config {
             cluster: (raw.cluster_m, raw.cluster_n, raw.cluster_k),
             swapped: raw.swapped != 0,
             slices: raw.slices,
+            teams: raw.teams,
         })
     }
 

@@ -15,6 +15,8 @@ GG_DEVICE void barrier_wait(u32 barrier, u32 parity) { emulator::machine().barri
 
 template <int THREADS>
 GG_DEVICE void barrier_sync(int number) { emulator::machine().barrier(number, THREADS); }
+template <int THREADS>
+GG_DEVICE bool barrier_any(int number, bool vote) { return emulator::machine().barrier_any(number, THREADS, vote); }
 
 GG_DEVICE void cluster_barrier() { emulator::machine().cluster_arrive(true), emulator::machine().cluster_wait(); }
 GG_DEVICE u32 cluster_rank() { return emulator::machine().cluster_rank(); }

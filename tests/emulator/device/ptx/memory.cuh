@@ -42,6 +42,11 @@ GG_DEVICE u32 count_arrival(u32* counter, u32 last) {
   *counter = before >= last ? 0 : before + 1;
   return before;
 }
+// Others' arrivals may be seen late.
+GG_DEVICE u32 seen_arrivals(const u32* counter) {
+  emulator::machine().check_global(counter, 4, "ld.acquire");
+  return emulator::machine().late() ? 0 : *counter;
+}
 
 GG_DEVICE Vector16 load_vector(const void* p) {
   emulator::machine().check_global(p, 16, "ld.global.v4");

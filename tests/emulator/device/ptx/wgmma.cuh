@@ -12,6 +12,9 @@ GG_DEVICE void wgmma_wait() { emulator::machine().product_wait(PENDING); }
 
 template <class Sum>
 GG_DEVICE void wgmma_settle(Sum&) {}
+// Who reads it before a product has written it shall notice.
+GG_DEVICE void wgmma_blank(float& sum) { sum = __builtin_nanf(""); }
+GG_DEVICE void wgmma_blank(i32& sum) { sum = 0x5a5a5a5a; }
 
 GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
   return static_cast<u64>(shared >> 4 & 0x3fff) | static_cast<u64>(leading >> 4) << 16 | static_cast<u64>(stride >> 4) << 32 | 1ull << 62;
@@ -24,11 +27,11 @@ constexpr emulator::Element wgmma_element(int dtype) {
 
 template <int N>
 struct Wgmma {
-  template <bool ADD, class Sum>
-  GG_DEVICE static void mma(Sum (&d)[N / 2], u64 a, u64 b) {
+  template <class Sum>
+  GG_DEVICE static void mma(Sum (&d)[N / 2], u64 a, u64 b, i32 add) {
     static_assert(N == 8 || N == 16 || (N % 32 == 0 && N <= 256), "columns that the instruction's wrapper knows");
     constexpr bool wide = GG_A == 3 || GG_A == 4;  // other types have one layout
-    emulator::machine().product({wgmma_element(GG_A), wgmma_element(GG_B), wide && GG_MAJOR_A == 1, wide && GG_MAJOR_B == 1, N, ADD, a, b}, d);
+    emulator::machine().product({wgmma_element(GG_A), wgmma_element(GG_B), wide && GG_MAJOR_A == 1, wide && GG_MAJOR_B == 1, N, add != 0, a, b}, d);
   }
 };
 
