@@ -1109,7 +1109,8 @@ const _: () = {
  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
  "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
  they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1"; and into how many slices k is cut for as many clusters, where it is:
- "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c1x1x8\_k4\_r1".*/
+ "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c1x1x8\_k4\_r1". Where two teams of warps take turns at tiles, one storing while the other multiplies, they are the third of the
+ warps' numbers: "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8".*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
@@ -1136,7 +1137,8 @@ pub struct ggemm_config {
     pub cluster_k: i32,
     /// parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
     pub slices: i32,
-    pub reserved1: i32,
+    /// 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
+    pub teams: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -1191,8 +1193,8 @@ const _: () = {
         "Offset of field: ggemm_config::slices",
     ][::core::mem::offset_of!(ggemm_config, slices) - 168usize];
     [
-        "Offset of field: ggemm_config::reserved1",
-    ][::core::mem::offset_of!(ggemm_config, reserved1) - 172usize];
+        "Offset of field: ggemm_config::teams",
+    ][::core::mem::offset_of!(ggemm_config, teams) - 172usize];
 };
 /// Names a problem, plain or grouped: exactly one pointer is set. Frozen.
 #[repr(C)]
