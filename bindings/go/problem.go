@@ -176,7 +176,7 @@ type Config struct {
 	ClusterM, ClusterN  int  // CTAs of a cluster, down and across; 0 in the families that form none
 	ClusterK            int  // CTAs of a cluster that share a tile along k, 1 where none do; likewise
 	Swapped             bool // the product is computed transposed
-	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
+	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut
 }
 
 // TileGrid returns the tiles of a product of m by n under the configuration.

@@ -20,7 +20,7 @@ class Config(NamedTuple):
     raster: int  #: rows of tiles that are walked together (Triton's GROUP_SIZE_M)
     cluster: tuple[int, int, int]  #: CTAs of a cluster, down, across and along k (1 where none share a tile); zeros in the families that form none
     swapped: bool  #: the product is computed transposed
-    slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
+    slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut
 
     def __str__(self) -> str:
         return self.name
