@@ -618,8 +618,10 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
  *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1"; and how many CTAs of a cluster share a tile along k, where
  *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1"; and into how many slices k is cut for as many clusters, where it is:
- *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1x8_k4_r1". Where two teams of warps take turns at tiles, one storing while the other multiplies, they are the third of the
- *  warps' numbers: "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8". */
+ *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1x8_k4_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
+ *  "sm90_bf16_bf16_f32_tn_128x192x64_w8x1_s4_c2x1_kt_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
+ *  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max_ctas` allows. Where two teams of warps take turns at tiles,
+ *  one storing while the other multiplies, they are the third of the warps' numbers: "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8". */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];
@@ -632,7 +634,8 @@ typedef struct ggemm_config {
   int32_t cluster_m, cluster_n; /**< CTAs of a cluster down and across D; 0 in the families that form none */
   int32_t swapped;              /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
   int32_t cluster_k;            /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
-  int32_t slices;               /**< parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut */
+  int32_t slices;               /**< parts of k that a tile's sums are added up from, each by a cluster of its own; 1: none but of the tiles that are left over ("kt"), in as many
+                                     parts as share them evenly; 0 where k is not cut */
   int32_t teams;                /**< 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all */
 } ggemm_config;
 #define GGEMM_CONFIG_INIT { sizeof(ggemm_config), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -66,7 +66,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   constexpr double indexed_bytes = 24;
   const bool indexed = type.grouped & core::gathered_rows;
   const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
-  constexpr double store_clocks = 720;  // a step of the epilogue: fill a slot, wait for the one before
+  constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
   constexpr double beside = 0.15;  // of what hides behind the slower
   return {std::max(multiply, bring) + beside * std::min(multiply, bring), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
@@ -127,6 +127,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const double clocks = start_clocks + (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX
                                             ? tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)))
+                                            : c.teams > 1 ? rounds * std::max(steps * costs.step, (steps * costs.step + costs.store) / 2) + costs.store
                                             : rounds * (steps * costs.step + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again));
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);

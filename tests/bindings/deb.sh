@@ -20,7 +20,7 @@ name=deb
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 read_options "work" "$@"
 work=${work:-$top/build/debtest}
-have dpkg-shlibdeps && have dpkg-deb && have apt-get || missing "needs Debian or Ubuntu and dpkg-dev (apt-get install dpkg-dev)"
+have dpkg-shlibdeps && have dpkg-deb && have apt-get || missing "there is no dpkg-dev: install it, as tools/setup.sh bindings does on Debian and Ubuntu"
 cd "$top"
 dependencies
 

@@ -24,10 +24,10 @@ name=go
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 read_options "build work" "$@"
 work=${work:-$top/build/go}
-have go || missing "there is no Go: install ${oldest%.*} or later (https://go.dev/dl, or the distribution's package golang-go)"
+have go || missing "there is no Go: install ${oldest%.*} or later, as tools/setup.sh bindings does (or https://go.dev/dl)"
 version=$(go env GOVERSION)
 [ "$(printf '%s\n' "go${oldest%.*}" "$version" | sort -V | head -n 1)" = "go${oldest%.*}" ] ||
-  missing "there is $version, and the module needs Go ${oldest%.*} or later (https://go.dev/dl)"
+  missing "there is $version, and the module needs Go ${oldest%.*} or later: install it, as tools/setup.sh bindings does (or https://go.dev/dl)"
 cd "$top"
 mkdir -p "$work"
 

@@ -22,7 +22,7 @@ wheel in the oldest Python that is promised. Packages come from PyPI.
 
 Tests with torch, cupy or jax are skipped unless GGEMM_PYTHON_EXTRA names what to install besides, such as "torch jax";
 with CI=true that is jax.
-What is missing is named. Without Python the exit code is 4, which stands for skipped, but 1 with CI=true.
+What is missing is named. Without Python or its headers the exit code is 4, which stands for skipped, but 1 with CI=true.
 TXT
 }
 build= work= quick=0 gpu_suite=
@@ -32,7 +32,9 @@ read_options "build work gpu_suite" "$@"
 work=${work:-$top/build/python}
 package=$top/bindings/python
 have python3 && python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
-  missing "there is no Python 3.10 or later with venv: install python3, python3-dev and python3-venv"
+  missing "there is no Python 3.10 or later with venv: install python3, python3-dev and python3-venv, as tools/setup.sh bindings does"
+python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
+  missing "there are no headers of $(python3 --version): install python3-dev, as tools/setup.sh bindings does"
 cd "$top"
 mkdir -p "$work"
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 GGEMM_SOURCE_DIR=$top GGEMM_CACHE_DIR=

@@ -12,7 +12,7 @@ time where there are two cores. What each prints is kept in build/bindings.
 
 A language whose tools are missing is skipped with a line that says what to install; with CI=true that is a failure.
 What a call costs is printed and fails at ten times what is promised, as other work on the machine is in it;
-GGEMM_OVERHEAD_SLACK=1 holds it to the promise. The exit code is 0 if nothing failed.
+GGEMM_OVERHEAD_SLACK=1 holds it to the promise. The exit code is 0 if something passed and nothing failed.
 TXT
 }
 names=() junit=

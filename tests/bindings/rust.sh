@@ -13,7 +13,7 @@ promised, and a program built from the packed crates alone. Crates are downloade
   --work <folder>    where everything made here goes (build/rust)
   --quick            without the oldest Rust and the packed crates
 
-What is missing is named. Without cargo the exit code is 4, which stands for skipped, but 1 with CI=true. An oldest Rust
+What is missing is named. Without Rust the exit code is 4, which stands for skipped, but 1 with CI=true. An oldest Rust
 that cannot be downloaded is left out.
 TXT
 }
@@ -27,7 +27,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 read_options "build work" "$@"
 work=${work:-$top/build/rust}
 
-have cargo || missing "there is no cargo: install Rust $oldest or later (https://rustup.rs, or the distribution's packages cargo, rust-clippy and rustfmt)"
+version=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p') || true
+[ -n "$version" ] && [ "$(printf '%s\n' "$oldest" "$version" | sort -V | head -n 1)" = "$oldest" ] && cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ||
+  missing "there is ${version:+cargo $version, but }no Rust $oldest or later with rustfmt and clippy: install them, as tools/setup.sh bindings does (or https://rustup.rs)"
 cd "$top"
 mkdir -p "$work"
 export CARGO_TARGET_DIR=$work/target CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_NET_RETRY=5 RUST_BACKTRACE=0

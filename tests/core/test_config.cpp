@@ -44,9 +44,12 @@ TEST_CASE("config: names are as the manual shows them") {
   CHECK(core::config_name(bf16, both) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k3_swap_r1");
   CHECK(core::kernel_name(bf16, both) == "sm90_bf16_bf16_f32_tn_16x64x64_w1x4_s8_c1x1x8_k_swap");
   CHECK(core::config_name(bf16, tail) == "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s8_c2x1_kt_r1");
+  core::Config teams = cluster;
+  teams.warps_m = 4, teams.teams = 2;
+  CHECK(core::config_name(bf16, teams) == "sm90_bf16_bf16_f32_tn_128x256x64_w4x1x2_s4_c2x1_r8");
   core::Config swapped_tail = swapped;
   swapped_tail.slices = core::tail_slices;
-  for (const core::Config& config : {cluster, swapped, along, sliced, both, tail, swapped_tail}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
+  for (const core::Config& config : {cluster, swapped, along, sliced, both, tail, swapped_tail, teams}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
   CHECK(core::config_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
   CHECK(core::kernel_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
 }
@@ -152,6 +155,9 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s0_r8", "s0", "stages"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s33_r8", "s33", "stages"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s03_r8", "s03", "stages"},
+      {"sm90_bf16_bf16_f32_tn_128x128x64_w4x1x1_s6_c2x1_r8", "w4x1x1", "warps"},
+      {"sm90_bf16_bf16_f32_tn_128x128x64_w4x1x3_s6_c2x1_r8", "w4x1x3", "warps"},
+      {"sm80_bf16_bf16_f32_tn_128x128x64_w4x1x2_s3_r8", "w4x1x2", "warps"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1x1_r8", "c2x1x1", "a cluster"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1x17_r8", "c1x1x17", "a cluster"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1x2x2_r8", "c1x1x2x2", "a cluster"},

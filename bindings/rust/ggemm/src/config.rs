@@ -41,7 +41,7 @@ pub struct Config {
     pub cluster: (i32, i32, i32),
     /// Whether the product is computed transposed.
     pub swapped: bool,
-    /// Parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut.
+    /// Parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut.
     pub slices: i32,
     /// 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all.
     pub teams: i32,
