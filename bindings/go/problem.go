@@ -176,12 +176,8 @@ type Config struct {
 	ClusterM, ClusterN  int  // CTAs of a cluster, down and across; 0 in the families that form none
 	ClusterK            int  // CTAs of a cluster that share a tile along k, 1 where none do; likewise
 	Swapped             bool // the product is computed transposed
-<<<<<<< HEAD
-	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
-	Teams               int  // 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
-=======
 	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut
->>>>>>> main
+	Teams               int  // 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
 }
 
 // TileGrid returns the tiles of a product of m by n under the configuration.

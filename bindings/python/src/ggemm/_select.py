@@ -20,12 +20,8 @@ class Config(NamedTuple):
     raster: int  #: rows of tiles that are walked together (Triton's GROUP_SIZE_M)
     cluster: tuple[int, int, int]  #: CTAs of a cluster, down, across and along k (1 where none share a tile); zeros in the families that form none
     swapped: bool  #: the product is computed transposed
-<<<<<<< HEAD
-    slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 0 where k is not cut
-    teams: int  #: 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
-=======
     slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut
->>>>>>> main
+    teams: int  #: 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
 
     def __str__(self) -> str:
         return self.name
