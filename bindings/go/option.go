@@ -127,7 +127,8 @@ func WithScaleB(scale Scale) Option {
 // WithStream queues the work on a CUstream of the context's device; 0 is the legacy default stream. The host ignores it.
 func WithStream(stream uintptr) Option { return Option{kind: optionStream, at: stream} }
 
-// WithTF32 rounds f32 inputs to tf32 (10 explicit mantissa bits), for tensor cores. The host rounds likewise.
+// WithTF32 rounds f32 inputs to the nearest tf32 (10 explicit mantissa bits; which of two that are as near depends on the kernel), for tensor
+// cores. The host rounds likewise.
 func WithTF32() Option { return Option{kind: optionCompute, number: C.GGEMM_COMPUTE_TF32} }
 
 // WithF32x3 multiplies f32 inputs on tensor cores, as three bf16 terms each, with an error no larger than that of f32 products and sums.

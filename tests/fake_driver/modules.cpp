@@ -192,7 +192,7 @@ FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::u
   out.base = reinterpret_cast<std::uintptr_t>(address);
   out.inner = dims[0], out.outer = dims[1], out.stride = strides[0];
   out.box_inner = box[0], out.box_outer = box[1];
-  out.element_bytes = size, out.swizzle_bytes = 128;
+  out.element_bytes = size, out.swizzle_bytes = 128, out.tf32 = type == cu::TensorType::tf32;
   std::memcpy(map, &out, sizeof out);
   return Result::success;
 }

@@ -124,6 +124,20 @@ void Emulation::check_box(const TensorMap& map, uint32_t shared, const char* wha
   window_at(*running_->cta, shared, bytes, map.swizzle_bytes == 128 ? 1024 : 128, what);
 }
 
+namespace {
+
+// f32 to nearest even in tf32's 10 bits of mantissa, as an H200's copy engine did. Infinity and NaN pass.
+void round_tf32(char* line, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += 4) {
+    uint32_t bits;
+    std::memcpy(&bits, line + at, 4);
+    if ((bits & 0x7f800000u) != 0x7f800000u) bits = (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
+    std::memcpy(line + at, &bits, 4);
+  }
+}
+
+}  // namespace
+
 // Fills a box in a CTA's window. What lies outside the matrix is zero.
 void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer) {
   const int64_t size = map.element_bytes, width = map.box_inner * size;
@@ -137,6 +151,7 @@ void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_
     if (from >= 0 && from < static_cast<int64_t>(map.outer) && end > begin)
       std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + inner * size + begin,
                   static_cast<std::size_t>(end - begin));
+    if (map.tf32) round_tf32(line, width);
     const uint32_t to = shared + row * static_cast<uint32_t>(width);
     for (uint32_t at = 0; at < width; at += piece)
       std::memcpy(cta.window + (map.swizzle_bytes == 128 ? swizzled(to + at) : to + at), line + at, std::min<std::size_t>(piece, static_cast<std::size_t>(width) - at));

@@ -14,7 +14,8 @@ struct alignas(64) TensorMap {
   std::uint32_t box_inner, box_outer;
   std::uint32_t element_bytes;
   std::uint32_t swizzle_bytes;  // 0 or 128
-  std::uint64_t reserved[8];
+  std::uint64_t tf32;           // 1: elements are rounded as they are loaded
+  std::uint64_t reserved[7];
 };
 static_assert(sizeof(TensorMap) == 128);
 

@@ -243,8 +243,8 @@ def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activ
       block). scale_b: likewise one number, [n] or [1, n], [ceil(k/128), n] or [ceil(k/128), ceil(n/128)]. Any strides. `Scale` says the kind.
     alpha, beta: numbers; or arrays of one element on the device, read when the product runs (then no number beside them).
     out: [m, n], written and returned; may be c. Else a new array of `dtype` (of a's, if b is alike; f32 if not; i32 for i8, f32 if scaled; bf16 for fp8).
-    compute: "tf32" to round f32 operands to tf32; "f32x3" for f32 accuracy on tensor cores; "fp8_fast" to sum fp8
-      products as fast as the GPU can, in fewer bits.
+    compute: "tf32" to round f32 operands to the nearest tf32 (which of two that are as near depends on the kernel); "f32x3" for f32
+      accuracy on tensor cores; "fp8_fast" to sum fp8 products as fast as the GPU can, in fewer bits.
     config: forces a configuration by name. tune_key: uses records tuned under this name only.
     max_ctas: CTAs at most that multiply at once, so that other work may run beside; 0: as many as the GPU holds.
     stream: an address or a stream object; None: the current stream of torch or cupy, else the default stream.

@@ -349,7 +349,8 @@ const _: () = {
 };
 /// f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores.
 pub const GGEMM_COMPUTE_DEFAULT: ggemm_compute = 0;
-/// f32 inputs rounded to tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Needs A and B f32. The host device rounds likewise.
+/** f32 inputs rounded to the nearest tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Of two that are as near it is the larger in magnitude, but in kernels of
+ the sm90 family the even one. Needs A and B f32. The host device rounds likewise, to the larger.*/
 pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
 /** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
  added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/

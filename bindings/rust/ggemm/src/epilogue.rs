@@ -70,7 +70,8 @@ pub enum Compute {
     /// inputs are exact.
     #[default]
     Default,
-    /// `f32` inputs rounded to tf32 (10 explicit mantissa bits), sums in `f32`, on tensor cores.
+    /// `f32` inputs rounded to the nearest tf32 (10 explicit mantissa bits; which of two that are as near depends on the
+    /// kernel), sums in `f32`, on tensor cores.
     Tf32,
     /// `f32` inputs with an error no larger than that of `f32` products and sums, on tensor cores: three bf16 terms of each.
     F32x3,
