@@ -137,6 +137,7 @@ plan = ggemm.plan(A, B, out=D)
 assert launches(lambda: plan(A, B, out=D, stream=stream)) == [stream]
 for call in (lambda: ggemm.matmul(A, B, out=D), lambda: plan(A, B, out=D)):
     check_no_copies(call, a, b, d)
+assert ggemm.configs(ggemm.problem(A, B)) and ggemm.plan(A, B).config, "which make no array"
 try:
     ggemm.matmul(A, B)
 except ggemm.ArgumentError as error:

@@ -111,8 +111,7 @@ class Plan(PlanBase):
         out = p.operands.get("out") or Array(0, p.dtype, p.device, 0, 2, p.shape, packed_strides(p.shape))
         expected = {**p.operands, "out": out}
         arrays = tuple(like(expected.get(name)) for name in OPERANDS)
-        direct = p.empty if p.direct else None
-        self._runner = _native.calls_runner(self._handle, arrays, 0, p.value_dtype, direct, 0, int(p.settings.device_scalars))
+        self._runner = _native.calls_runner(self._handle, arrays, 0, p.value_dtype, p.empty, 0, int(p.settings.device_scalars))
         self._run = _native.calls_bind(self._runner)
         self._bind(self._runner)
 
@@ -129,7 +128,7 @@ class Plan(PlanBase):
         target = out
         if target is None:
             read_all(a=a)
-            target = (self._plain.empty or allocator(a, self._plain.shape, self._plain.dtype, self._plain.device))()
+            target = allocator(a, self._plain.shape, self._plain.dtype, self._plain.device)()
         if self._run(a, b, c, bias, target, scale_a, scale_b, alpha, beta, stream, watch) is NotImplemented:
             given = {"a": a, "b": b, "c": c, "bias": bias, "out": out, "scale_a": scale_a, "scale_b": scale_b}
             target = self._general(given, target, alpha, self._beta if beta is None else beta, stream, watch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, Union
 
 from . import native
-from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, allocator, device_name, dtype_number, framework, packed_strides, read_all
+from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, device_name, direct_allocator, dtype_number, packed_strides, read_all
 from ._context import Context, context_for
 from ._errors import ArgumentError
 from ._scales import Scale, Scales, plain_scale, unwrapped
@@ -212,8 +212,7 @@ class PlainProblem(Problem):
         self.dtype = dtype
         self.value_dtype = scalar_dtype(given["a"].dtype, given["b"].dtype, dtype)
         self.operands = given
-        self.empty = allocator(a, self.shape, dtype, device) if out is None and not isinstance(a, Matrix) else None
-        self.direct = self.empty is not None and framework(a) != "jax"  # what it makes is what the caller gets
+        self.empty = direct_allocator(a, self.shape, dtype, device) if out is None and not isinstance(a, Matrix) else None
 
 
 def problem(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
