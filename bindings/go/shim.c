@@ -214,15 +214,18 @@ ggo_result ggo_gemm(uintptr_t context, ggemm_gemm_desc desc, ggo_args args) {
 ggo_result ggo_gemm_usual(uintptr_t context, GGO_OPERANDS, ggemm_dtype a, int64_t a_row, int64_t a_col, ggemm_dtype b, int64_t b_row, int64_t b_col,
                           ggemm_dtype c, int64_t c_row, int64_t c_col, ggemm_dtype d, int64_t d_row, int64_t d_col, ggemm_activation activation, double p0,
                           double p1, ggemm_bias bias, ggemm_dtype bias_dtype, ggemm_compute compute) {
-  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
-  desc.m = m, desc.n = n, desc.k = k;
-  desc.a.dtype = a, desc.a.row_stride = a_row, desc.a.col_stride = a_col;
-  desc.b.dtype = b, desc.b.row_stride = b_row, desc.b.col_stride = b_col;
-  desc.c.dtype = c, desc.c.row_stride = c_row, desc.c.col_stride = c_col;
-  desc.d.dtype = d, desc.d.row_stride = d_row, desc.d.col_stride = d_col;
-  desc.epilogue.activation = activation, desc.epilogue.activation_p0 = p0, desc.epilogue.activation_p1 = p1;
-  desc.epilogue.bias = bias, desc.epilogue.bias_dtype = bias_dtype;
-  desc.compute = compute;
+  /* Part by part: of a whole struct the compiler makes a string instruction, which takes as long to start as all the rest. */
+  _Static_assert(sizeof(ggemm_gemm_desc) == 288, "every field must be set here");
+  const ggemm_scale no_scale = {GGEMM_SCALE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED};
+  ggemm_gemm_desc desc;
+  desc.struct_size = sizeof desc, desc.m = m, desc.n = n, desc.k = k;
+  desc.a = (ggemm_matrix){.dtype = a, .row_stride = a_row, .col_stride = a_col};
+  desc.b = (ggemm_matrix){.dtype = b, .row_stride = b_row, .col_stride = b_col};
+  desc.c = (ggemm_matrix){.dtype = c, .row_stride = c_row, .col_stride = c_col};
+  desc.d = (ggemm_matrix){.dtype = d, .row_stride = d_row, .col_stride = d_col};
+  desc.epilogue = (ggemm_epilogue_desc){.activation = activation, .bias = bias, .bias_dtype = bias_dtype, .activation_p0 = p0, .activation_p1 = p1};
+  desc.compute = compute, desc.reserved0 = 0, desc.config = NULL, desc.tune_key = NULL;
+  desc.scale_a = no_scale, desc.scale_b = no_scale, desc.max_ctas = 0, desc.reserved1 = 0;
   scalars s;
   const ggemm_gemm_args args = usual_args(GGO_GIVEN, &s);
   return result_of(ggemm_gemm(context_of(context), &desc, &args, (void*)stream));
