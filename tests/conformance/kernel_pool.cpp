@@ -225,7 +225,7 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
     drawing.seed = rng.next();
     constexpr double work_of_many = 30000;  // multiply-adds that are asked for, for each multiprocessor
     const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
-    const bool tail = number == 2 && kernel.config.find("_kt") != std::string::npos;
+    const bool tail = number % 3 == 2 && kernel.config.find("_kt") != std::string::npos;
     const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : tail ? tiles_left_over(kernel, rng) : std::vector<Size>{};
     Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
     auto name = legal_name(input, kernel.config);
