@@ -89,7 +89,6 @@ struct SliceParams {
   void* sums;
   u32* arrivals;
   DepthDeal deal;
-  u32 reserved;
 };
 
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.

@@ -43,10 +43,10 @@ std::int64_t slices_of(const Upright& upright, std::int64_t k) {
 }
 // clusters: that the device holds at once.
 kernels::DepthDeal deal_of(const core::Config& named, const core::ProblemType& type, const Upright& upright, std::int64_t k, std::int64_t clusters) {
-  const kernels::DepthDeal none{static_cast<kernels::u32>(upright.tiles), 0, 1};
+  const kernels::DepthDeal none = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
   if (named.slices != core::tail_slices) {
     const std::int64_t slices = slices_of(upright, k);
-    return slices < 2 ? none : kernels::DepthDeal{0, none.whole, static_cast<kernels::u32>(upright.tiles * slices)};
+    return slices < 2 ? none : kernels::depth_deal(0, none.whole, static_cast<kernels::u32>(upright.tiles * slices));
   }
   const std::int64_t steps = kernels::ceil_div(k, named.tile_k) * (core::by_terms(type) ? kernels::term_products : 1);
   const kernels::DepthDeal deal = select::deal_tail(type, named, upright.tiles, steps, clusters);
@@ -136,7 +136,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
     device_->launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
   }
   kernels::TensorParams params = cuda::tensor_params(*device_, upright.type, c, choice.config.swap ? kernels::transposed(packed) : packed);
-  params.slices = {lease.data, lease.arrivals, deal, 0};
+  params.slices = {lease.data, lease.arrivals, deal};
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   if (clusters > most_ctas / choice.kernel->cluster)

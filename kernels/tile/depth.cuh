@@ -20,7 +20,9 @@ GG_HD DepthPart depth_part(i32 tiles, i32 parts, i32 part) {
 // (sharers + 1) * cut, and above what any other cluster's number comes to so.
 struct DepthDeal {
   u32 whole, cut, sharers;  // sharers: 1 or more
+  u32 pieces = 0;           // sharers / cut where that is a whole number, and so how many pieces each tile has, which spares clusters most divisions; else, or if unknown, 0
 };
+GG_HD DepthDeal depth_deal(u32 whole, u32 cut, u32 sharers) { return {whole, cut, sharers, cut && sharers % cut == 0 ? sharers / cut : 0}; }
 constexpr u32 most_sharers = 0xffff;
 
 // A place in the steps of the tiles that are cut.
@@ -29,6 +31,10 @@ struct DepthPoint {
 };
 // Where a sharer's steps begin, which is where the former's end: sharer * cut * steps / sharers, rounded down. Of clusters that have no share: behind the last tile.
 GG_HD DepthPoint share_begin(const DepthDeal& deal, u32 steps, u32 sharer) {
+  if (deal.pieces) {
+    const u32 tile = sharer / deal.pieces, piece = sharer - tile * deal.pieces, most = steps / deal.pieces;
+    return {tile, piece * most + piece * (steps - most * deal.pieces) / deal.pieces};
+  }
   const u32 tiles = sharer * deal.cut, rest = tiles % deal.sharers;
   return {tiles / deal.sharers, rest * (steps / deal.sharers) + rest * (steps % deal.sharers) / deal.sharers};
 }
@@ -73,7 +79,9 @@ struct TilePiece {
 // The sharers that have steps of the tile are neighbours.
 GG_HD TilePiece tile_piece(const DepthDeal& deal, u32 steps, u32 tile, u32 cluster) {
   if (tile < deal.whole) return {};
-  const u32 cell = tile - deal.whole, first = (cell * deal.sharers + (deal.sharers - 1) / steps) / deal.cut, last = ((cell + 1) * deal.sharers - 1) / deal.cut;
+  const u32 cell = tile - deal.whole;
+  if (deal.pieces) return {cluster - cell * deal.pieces, deal.pieces, cell, cell * deal.pieces};
+  const u32 first = (cell * deal.sharers + (deal.sharers - 1) / steps) / deal.cut, last = ((cell + 1) * deal.sharers - 1) / deal.cut;
   // A sharer's piece of the next tile has the next slot. Where every sharer has one piece, sharers are slots.
   return {cluster - first, last - first + 1, cell, first + (deal.sharers % deal.cut ? cell : 0)};
 }

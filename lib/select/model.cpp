@@ -127,8 +127,9 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
+  constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
   const double clocks = start_clocks + (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX
-                                            ? tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)))
+                                            ? cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)))
                                             : c.teams > 1 ? rounds * std::max(steps * costs.step, (steps * costs.step + costs.store) / 2) + costs.store
                                             : rounds * (steps * costs.step + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again));
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
@@ -217,7 +218,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
 
 kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
   const Tail tail = best_tail(tensor_costs(type, config.swap ? core::transposed(config) : config), tiles, steps, clusters);
-  return {static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers)};
+  return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));
 }
 
 Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts) {

@@ -198,8 +198,8 @@ TEST_CASE("depth: of every deal each tile's every step is in one piece, pieces a
         for (u32 sharers = 1; sharers <= (cut ? clusters : 1); ++sharers)
           for (u32 steps = 0; steps <= 13; ++steps) {
             if (cut && sharers > cut * steps) continue;
-            const DepthDeal deal{whole, cut, sharers};
-            const int wrong = faults_of(deal, steps, clusters);
+            // Whether it is known that all tiles have as many pieces or not.
+            const int wrong = faults_of({whole, cut, sharers}, steps, clusters) + faults_of(depth_deal(whole, cut, sharers), steps, clusters);
             if (wrong) FAIL_CHECK(wrong << " faults: whole " << whole << ", cut " << cut << ", sharers " << sharers << ", clusters " << clusters << ", steps " << steps);
             ++deals;
           }
@@ -207,7 +207,7 @@ TEST_CASE("depth: of every deal each tile's every step is in one piece, pieces a
   // Slices of all tiles: more sharers than tiles, all of them clusters.
   for (u32 tiles = 1; tiles <= 12; ++tiles)
     for (u32 slices = 2; slices <= 17; ++slices)
-      for (u32 steps = slices; steps <= 40; steps += 3) CHECK(faults_of({0, tiles, tiles * slices}, steps, tiles * slices) == 0);
+      for (u32 steps = slices; steps <= 40; steps += 3) CHECK(faults_of({0, tiles, tiles * slices}, steps, tiles * slices) + faults_of(depth_deal(0, tiles, tiles * slices), steps, tiles * slices) == 0);
 }
 
 TEST_CASE("depth: shares of large deals begin where exact arithmetic has them, and their tiles' pieces are the sharers between") {
@@ -217,7 +217,8 @@ TEST_CASE("depth: shares of large deals begin where exact arithmetic has them, a
   for (int i = 0; i < 200000; ++i) {
     const u32 cut = 1 + below(i % 2 ? 4096 : 300), sharers = 1 + below(std::min<u64>(most_sharers, 0xffffffffu / cut - 2)), steps = 1 + below(u64(1) << (1 + below(31)));
     if (u64(cut) * steps < sharers) continue;
-    const DepthDeal deal{below(1000), cut, sharers};
+    const u32 whole = below(1000);
+    const DepthDeal deal = i % 3 ? depth_deal(whole, cut, sharers) : DepthDeal{whole, cut, sharers};
     const auto begin = [&](u32 sharer) { return static_cast<u64>(static_cast<unsigned __int128>(sharer) * cut * steps / sharers); };
     const u32 sharer = below(sharers);
     const DepthPoint point = share_begin(deal, steps, sharer), end = share_begin(deal, steps, sharer + 1);
