@@ -87,7 +87,7 @@ double tail_clocks(const TensorCosts& costs, double tiles, double steps, double 
   const double shared = ceil_div(cut * steps, sharers) * costs.step;
   if (tail.sharers % tail.cut == 0) return whole + shared + meet(costs, sharers / cut) + costs.store;
   // Clusters are at different places of k then, so that they find less of what they read in L2.
-  constexpr double apart = 1.18;
+  constexpr double apart = 1.1;
   // Most sharers have the end of a tile first, whose sums they write and leave. Where they have more than a tile, that was long before others read them, who then need not write theirs.
   const double pieces = ceil_div(sharers, cut) + 1, early = meet_clocks + costs.sums / meet_bytes, late = tail.cut > tail.sharers ? meet(costs, pieces - 2) : meet(costs, pieces);
   return whole + apart * shared + early + late + (1 + std::floor(cut / sharers)) * costs.store;
