@@ -119,6 +119,8 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& given, void* stream) const {
   const Upright upright(choice, type, given.m, given.n);
   const core::Config& c = upright.config;
+  if (upright.tiles > most_ctas / choice.kernel->cluster)
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 tiles of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   const std::int64_t resident = clusters_of(choice, given.max_ctas);
   const kernels::DepthDeal deal = deal_of(choice.config, type, upright, given.k, resident);
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));
@@ -139,8 +141,6 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   params.slices = {lease.data, lease.arrivals, deal};
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
-  if (clusters > most_ctas / choice.kernel->cluster)
-    core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 CTAs of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments);
 }

@@ -26,12 +26,12 @@ class EngineRunner final : public select::Runner {
   ScratchProblem& scratch_;
 };
 
-// Whether k could be cut for tiles that are left over, but is not: another candidate does the same.
+// Whether k could be cut for tiles that are left over, but that gains nothing: another candidate is as good without.
 bool idle_tail(const select::Ranking& ranking, const select::Candidate& candidate) {
   core::Config whole = candidate.config;
   whole.slices = 0;
   return candidate.config.slices == core::tail_slices &&
-         std::any_of(ranking.legal.begin(), ranking.legal.end(), [&](const select::Candidate& other) { return other.config == whole && other.microseconds == candidate.microseconds; });
+         std::any_of(ranking.legal.begin(), ranking.legal.end(), [&](const select::Candidate& other) { return other.config == whole && other.microseconds <= candidate.microseconds; });
 }
 
 // The ranked table, and of the best few also the neighbouring raster groups: they share a kernel.

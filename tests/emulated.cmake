@@ -28,7 +28,7 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
-foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x690x3100 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_kt_r2:250x600x1600 i8_i8_i32_tn_64x64x128_w4x1_s4_c1x2_kt_r1:300x100x3100
+foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_kt_r2:250x600x1600 i8_i8_i32_tn_64x64x128_w4x1_s4_c1x2_kt_r1:300x100x3100
                       e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_kt_r1:120x470x3100 i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_kt_swap_r1:33x190x3100 f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_kt_r1:170x150x300
                       f16_f16_f32_nn_64x64x64_w4x1_s4_c1x1_kt_r1:60x60x12300 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x1_kt_r1:60x310x6200)
   string(REPLACE ":" ";" case ${case})
@@ -85,7 +85,7 @@ ggemm_add_emulated_mutant("the counter of slices is not 0 again" ${sliced} epilo
 ggemm_add_emulated_mutant("sums that stay are added once more" ${tail} epilogue/slices.cuh "piece >= own ? 1 : 0" "0" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("who writes nothing does not count" ${tail} epilogue/slices.cuh "if (thread == 0) ptx::count_arrival(arrivals, others)" "" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("a share begins where its tile does" ${tail} tile/depth.cuh "tile == begin.tile ? begin.step : 0" "0u" --sizes 60x690x3100)
-ggemm_add_emulated_mutant("pieces of two tiles have one place" ${tail} tile/depth.cuh "deal.sharers % deal.cut ? cell : 0" "0u" --sizes 60x690x3100)
+ggemm_add_emulated_mutant("pieces of two tiles have one place" ${tail} tile/depth.cuh "deal.sharers % deal.cut ? cell : 0" "0u" --sizes 60x310x6200)
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("copies are waited for too late, CUDA cores" ${elements} mainloop/simt.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("the last tile's depth is not cut off, CUDA cores" ${elements} pipeline/element_copy.cuh "k < depth && line_.has(mn)" "line_.has(mn)")
@@ -94,6 +94,6 @@ set(gathered --kind grouped --rows by-index --seed 8 --per-kernel 4)
 set(scattered --kind grouped --rows by-index --seed 10)
 set(listed sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1)
 ggemm_add_emulated_mutant("a row that is nowhere is read" ${multistage} pipeline/copy.cuh "NOWHERE : at" "0 : at" ${gathered})
-ggemm_add_emulated_mutant("rows are used before they are looked up" ${listed} mainloop/wgmma.cuh "ptx::barrier_sync<128>(1 + CONSUMERS)" "(void)0" ${gathered})
+ggemm_add_emulated_mutant("rows are used before they are looked up" ${listed} mainloop/wgmma.cuh "ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS)" "(void)0" ${gathered})
 ggemm_add_emulated_mutant("a row of D that is nowhere is stored" ${listed} epilogue/staged.cuh "if (line < 0) continue" "(void)0" ${scattered})
 ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "outer_stride_, i * ROW_STEP < rows" "outer_stride_, true")

@@ -20,7 +20,7 @@ class ClusterReduction {
   static constexpr int FINISHERS = finishers(Mainloop::WN, T::CLUSTER_K);
   static constexpr int WN = Mainloop::WN / FINISHERS;  // columns of a warpgroup's part that a CTA finishes
   static constexpr int BYTES = THREADS * BLOCKS * ALL * 16;
-  static_assert(BYTES <= Mainloop::RING_BYTES && sizeof(Sum) == 4, "the ring holds a tile's sums");
+  static_assert(T::CLUSTER_K == 1 || (BYTES <= Mainloop::RING_BYTES && sizeof(Sum) == 4), "the ring holds a tile's sums");
   Sum sums[BLOCKS][WN / 2];
 
   // All consumers of all CTAs of the cluster, while its other threads are at a cluster_barrier too; `shared` is free. Says whether this CTA finishes anything:

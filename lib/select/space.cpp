@@ -244,7 +244,8 @@ constexpr Rule sm90_rules[] = {
      },
      "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
     {[](const Query& q) { return q.config.warps_m * q.config.warps_n * std::max<int>(1, q.config.teams) <= 8; }, "registers serve two consumers"},
-    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0); }, "consumers that take turns have whole tiles: CTAs share none along k"},
+    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0 && !promoted(q.type) && !core::by_terms(q.type)); },
+     "consumers that take turns have whole tiles, which CTAs do not share along k, and sums that are not promoted"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const int n = c.tile_n / c.warps_n;

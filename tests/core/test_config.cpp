@@ -89,6 +89,9 @@ TEST_CASE("config: the raster group and the number of slices are no part of a ke
   CHECK(core::kernel_name(type, tail) == core::kernel_name(type, two));
   CHECK(core::kernel_name(type, two) == core::kernel_name(type, three));
   CHECK(core::kernel_name(type, two) != core::kernel_name(type, whole));
+  core::Config teams = whole;
+  teams.teams = 2;
+  CHECK(core::kernel_name(type, teams) != core::kernel_name(type, whole));
   CHECK(changed([](core::Config& c) { c.tile_m = 64; }));
   CHECK(changed([](core::Config& c) { c.tile_n = 128; }));
   CHECK(changed([](core::Config& c) { c.tile_k = 64; }));

@@ -28,7 +28,7 @@ extern "C" __global__ void kernel(const __grid_constant__ Out out) {
   const u32 at = ptx::shared_address(shared);
   float sums[4] = {};
   FENCE;
-  ptx::Wgmma<8>::mma<true>(sums, ptx::wgmma_descriptor(at, 0, 1024), ptx::wgmma_descriptor(at + 8192, 0, 1024));
+  ptx::Wgmma<8>::mma(sums, ptx::wgmma_descriptor(at, 0, 1024), ptx::wgmma_descriptor(at + 8192, 0, 1024), 1);
   ptx::wgmma_commit();
   OVER;
   WAIT;

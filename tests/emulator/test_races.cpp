@@ -95,7 +95,7 @@ TEST_CASE("stores: what they read is written before, with a fence, and not again
 
 TEST_CASE("products read their operands from the first to the wait") {
   const std::string fill = "words[thread] = 0; words[thread + 2048] = 0; ptx::fence_async(); __syncthreads(); ";
-  const std::string product = "ptx::wgmma_fence(); ptx::Wgmma<8>::mma<true>(sums, ptx::wgmma_descriptor(at, 0, 1024), ptx::wgmma_descriptor(at + 8192, 0, 1024)); ptx::wgmma_commit(); ";
+  const std::string product = "ptx::wgmma_fence(); ptx::Wgmma<8>::mma(sums, ptx::wgmma_descriptor(at, 0, 1024), ptx::wgmma_descriptor(at + 8192, 0, 1024), 1); ptx::wgmma_commit(); ";
   const std::string wait = "ptx::wgmma_wait<0>(); ";
   CHECK(said(fill + product + wait + "__syncthreads(); words[thread] = 1;") == "");
   CHECK_THAT(said(fill + product + "if (thread == 3) words[0] = 1; " + wait), race);

@@ -46,6 +46,7 @@ std::vector<Broken> broken() {
   terms_of_groups.grouped = 1;
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
+  const auto teams = [](Config config) { return config.teams = 2, config; };
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
@@ -126,6 +127,8 @@ std::vector<Broken> broken() {
       {"warps across", f16, cluster(tile(sm90, 128, 128, 64, 2, 4, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
       {"96 rows a consumer", f16, cluster(tile(sm90, 96, 128, 64, 4, 1, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
       {"3 consumers", f16, cluster(tile(sm90, 192, 128, 64, 12, 1, 4), 1, 1), h, "registers serve two consumers"},
+      {"teams along k", f16, teams(along(tile(sm90, 128, 128, 64, 4, 1, 4), 2)), h, "consumers that take turns have whole tiles, which CTAs do not share along k, and sums that are not promoted"},
+      {"teams of promoted sums", type_of(GGEMM_E4M3), teams(cluster(tile(sm90, 64, 128, 128, 4, 1, 4), 1, 1)), h, "consumers that take turns have whole tiles, which CTAs do not share along k, and sums that are not promoted"},
       {"24 columns a consumer", f16, cluster(tile(sm90, 128, 24, 64, 8, 1, 4), 1, 1), h, "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
       {"clusters of three", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 3, 1), h, "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all with those along k"},
       {"three CTAs along k", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 3), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
