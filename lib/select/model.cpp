@@ -127,11 +127,17 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
-  constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
-  const double clocks = start_clocks + (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX
-                                            ? cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)))
-                                            : c.teams > 1 ? rounds * std::max(steps * costs.step, (steps * costs.step + costs.store) / 2) + costs.store
-                                            : rounds * (steps * costs.step + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again));
+  const auto all_tiles = [&] {
+    const double tile = steps * costs.step;
+    if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
+      constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
+      return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
+    }
+    // A team stores while the other multiplies.
+    if (c.teams > 1) return rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
+    return rounds * (tile + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again);
+  };
+  const double clocks = start_clocks + all_tiles();
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
