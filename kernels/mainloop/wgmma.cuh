@@ -3,7 +3,7 @@
 // A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them.
 // Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead (grouped products; plain ones copy them first).
 #pragma once
-#include "pipeline/copy.cuh"
+#include "pipeline/line_copy.cuh"
 #include "pipeline/ring.cuh"
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
@@ -21,10 +21,9 @@ struct PanelTile {
   static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = PANELS * PANEL_BYTES;
   static_assert(PANELS * INNER == (MN_MAJOR ? SPAN : DEPTH) && ROWS % 8 == 0, "a tile is whole panels of whole swizzle periods");
 
-  // The layout is SharedTile's, so that threads can write it too: so many of them, or all 128.
-  static constexpr int HANDS = BYTES / 16 < 128 ? BYTES / 16 : 128;
+  // Threads write the same layout.
   template <int OPERAND, bool BY_INDEX>
-  using Gather = TileCopy<OPERAND, SharedTile<ROWS, PANELS * INNER, SIZE>, MN_MAJOR, HANDS, 1, 1, BY_INDEX>;
+  using Gather = LineCopy<OPERAND, ROWS, PANELS, SIZE, MN_MAJOR, BY_INDEX>;
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k), into this CTA or, by `ctas`, into several.
   template <int SHARE>
@@ -101,19 +100,17 @@ class WgmmaMainloop {
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
     const int thread = static_cast<int>(threadIdx.x);
-    const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);
     // A CTA of a cluster may lie past the product's last row or column.
     using GatherA = typename TileA::template Gather<0, INDEX_A>;
     using GatherB = typename TileB::template Gather<1, INDEX_B>;
-    GatherA gather_a = [&] {
-      if constexpr (INDEX_A) return GatherA(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(index, start + row + i) : -1; });
-      else return GatherA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0));
-    }();
-    GatherB gather_b = [&] {
-      if constexpr (INDEX_B) return GatherB(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; });
-      else return GatherB(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0));
-    }();
-    ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS);
+    if constexpr (INDEX_A) GatherA::describe(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(index, start + row + i) : -1; }, p.k);
+    else GatherA::describe(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), p.k);
+    if constexpr (INDEX_B) GatherB::describe(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; }, p.k);
+    else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), p.k);
+    const auto all_threads = [] { ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS); };
+    all_threads();
+    const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2), moved = (by_threads_a && GatherA::moved()) || (by_threads_b && GatherB::moved());
+    const auto depth_of = [&](i32 tile) { return tile == tiles - 1 ? static_cast<i32>(p.k - (tiles - i64(1)) * T::BK) : T::BK; };
     Cursor done = at;
 #pragma unroll 1
     for (i32 i = 0; i < tiles + AHEAD; ++i) {
@@ -127,16 +124,26 @@ class WgmmaMainloop {
           if (reach & 1) share.load_a(to, a, barrier, static_cast<i32>(row), i * T::BK);
           if (reach & 2) share.load_b(to, b, barrier, static_cast<i32>(column), i * T::BK);
         }
-        const i32 depth = i == tiles - 1 ? last : T::BK;
-        if (!(reach & 1) && thread < TileA::HANDS) gather_a.renew(), gather_a.issue(slot, depth, 0), gather_a.advance();
-        if (!(reach & 2) && thread < TileB::HANDS) gather_b.renew(), gather_b.issue(slot + TileA::BYTES, depth, 0), gather_b.advance();
+        if (by_threads_a) GatherA::issue(slot, i, depth_of(i));
+        if (by_threads_b) GatherB::issue(slot + TileA::BYTES, i, depth_of(i));
         ++at;
       }
       ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the slot
       if (i < AHEAD) continue;
-      ptx::cp_async_wait<AHEAD>();
+      if (moved) ptx::cp_async_wait<AHEAD - 1>();
+      else ptx::cp_async_wait<AHEAD>();
+      const i32 tile = i - AHEAD, depth = depth_of(tile);
+      const bool realign_a = by_threads_a && GatherA::realigns(depth), realign_b = by_threads_b && GatherB::realigns(depth);
+      if (realign_a || realign_b) {
+        all_threads();
+        Cursor after = done;
+        ++after;
+        char *const slot = slots + done.slot * SLOT_BYTES, *const next = slots + after.slot * SLOT_BYTES;
+        if (realign_a) GatherA::realign(slot, next, tile, depth, tile == tiles - 1);
+        if (realign_b) GatherB::realign(slot + TileA::BYTES, next + TileA::BYTES, tile, depth, tile == tiles - 1);
+      }
       ptx::fence_async();
-      ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS);
+      all_threads();
       if (thread == 0) ptx::barrier_arrive(ring.full(done.slot));
       ++done;
     }

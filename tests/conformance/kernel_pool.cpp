@@ -155,11 +155,13 @@ std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) co
   return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(1, 3 * tile.k + 1)}};
 }
 
-// Of a kernel that cuts k for the tiles that are left over: any number of them besides whole waves, and k so long that it pays. In few rows of tiles, as few rows of D are checked.
-std::vector<Size> KernelPool::tiles_left_over(const KernelClass& kernel, Rng& rng) const {
+// Of a kernel that cuts k for the tiles that are left over by so many CTAs: any number of them besides whole waves, and k so long that it pays. In few rows of tiles, as few rows
+// of D are checked.
+std::vector<Size> KernelPool::tiles_left_over(const KernelClass& kernel, int ctas, Rng& rng) const {
   const Size& tile = kernel.tile;
-  const int64_t rows = rng.between(1, 3), columns = std::max<int64_t>(1, rng.between(1, 5 * multiprocessors_ / 2) / rows);
-  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(35 * tile.k, 90 * tile.k)}};
+  const bool all = ctas >= multiprocessors_;  // operands of so many tiles take long to make
+  const int64_t rows = all ? 3 : rng.between(1, 3), columns = std::max<int64_t>(1, rng.between(1, 5 * ctas / 2) / rows);
+  return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(35 * tile.k, (all ? 45 : 90) * tile.k)}};
 }
 
 std::vector<std::string> KernelPool::families() const {
@@ -226,13 +228,14 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
     constexpr double work_of_many = 30000;  // multiply-adds that are asked for, for each multiprocessor
     const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
     const bool tail = number % 3 == 2 && kernel.config.find("_kt") != std::string::npos;
-    const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : tail ? tiles_left_over(kernel, rng) : std::vector<Size>{};
+    const int ctas = tail ? static_cast<int>(std::min<int64_t>(multiprocessors_, rng.pick({3, 5, 8, 11, 16, 24, 24, 1 << 30}))) : 0;
+    const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : tail ? tiles_left_over(kernel, ctas, rng) : std::vector<Size>{};
     Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
     auto name = legal_name(input, kernel.config);
     if (!name) continue;
     // Fewer CTAs than the device holds, where the configuration has that: 8 are a whole number of any clusters.
-    if (rng.chance(0.15)) {
-      input.max_ctas = rng.pick({1, 2, 3, 5, 8, 11, 40});
+    if (tail ? ctas < multiprocessors_ : rng.chance(0.15)) {
+      input.max_ctas = tail ? ctas : rng.pick({1, 2, 3, 5, 8, 11, 40});
       const auto limited = legal_name(input, kernel.config);
       if (limited) name = limited;
       else input.max_ctas = 0;

@@ -64,7 +64,7 @@ class KernelPool {
 
   void find(const CaseType& type, Found& found) const;
   std::vector<Size> many_tiles(const KernelClass& kernel, Rng& rng) const;
-  std::vector<Size> tiles_left_over(const KernelClass& kernel, Rng& rng) const;
+  std::vector<Size> tiles_left_over(const KernelClass& kernel, int ctas, Rng& rng) const;
   void turn_into_cells(const Found& found);
   std::optional<std::string> legal_name(const Case& c, const std::string& config) const;  // with the raster group of the library's choice
   const Options& options_;

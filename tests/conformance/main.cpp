@@ -47,7 +47,7 @@ int run(const Options& options) {
     return pool.empty() ? 1 : 0;
   }
   std::printf("ggemm %s on %s %s\n", ggemm_version_string(), info.name, info.arch);
-  install_crash_handler();
+  install_handlers();
   Tally tally(options.failures_shown);
   Tally::Run result;
   {

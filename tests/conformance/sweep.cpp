@@ -15,13 +15,23 @@
 namespace ggemm::tests {
 namespace {
 
-thread_local char crash_line[512];
+// What each thread is at, for a program that is ended from outside or by a crash.
+char lines[64][512];
+std::atomic<unsigned> threads = 0;
+thread_local char* const line = lines[threads++ % 64];
+
+void say(const char* text) { (void)!write(STDOUT_FILENO, text, strlen(text)); }
 
 void on_crash(int signal) {
-  static const char text[] = "\nFAILED: a crash (an access to an unmapped page?) in this case; repeat it with\n  ";
-  (void)!write(STDOUT_FILENO, text, sizeof text - 1);
-  (void)!write(STDOUT_FILENO, crash_line, strlen(crash_line));
-  (void)!write(STDOUT_FILENO, "\n", 1);
+  say("\nFAILED: a crash (an access to an unmapped page?) in this case; repeat it with\n  ");
+  say(line), say("\n");
+  _exit(128 + signal);
+}
+
+void on_end(int signal) {
+  say("\nFAILED: ended from outside, while this was under way (a product that takes a minute hangs):\n");
+  for (const char* each : lines)
+    if (*each) say("  "), say(each), say("\n");
   _exit(128 + signal);
 }
 
@@ -29,9 +39,9 @@ void on_crash(int signal) {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-void set_crash_line(const std::string& line) { std::snprintf(crash_line, sizeof crash_line, "%s", line.c_str()); }
+void set_line(const std::string& text) { std::snprintf(line, sizeof lines[0], "%s", text.c_str()); }
 
-void install_crash_handler() {
+void install_handlers() {
 #if defined(__SANITIZE_ADDRESS__)
   // The sanitizer's own report says more.
   return;
@@ -40,6 +50,8 @@ void install_crash_handler() {
   action.sa_handler = on_crash;
   sigaction(SIGSEGV, &action, nullptr);
   sigaction(SIGBUS, &action, nullptr);
+  action.sa_handler = on_end;
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 Sweep::Sweep(const Options& options, ggemm_context* context, Tally& tally) : options_(options), context_(context), tally_(tally) {
@@ -69,12 +81,14 @@ void Sweep::parallel(std::int64_t count, double deadline, const std::function<vo
 }
 
 void Sweep::judge(Session& session, const RowKey& row, Kind kind, const Case& input, const std::string& config, const std::string& repeat) {
-  set_crash_line(repeat);
+  set_line(repeat);
+  if (options_.only_case >= 0) std::printf("%s\n%s\n", config.empty() ? "the library's choice" : config.c_str(), input.text().c_str()), std::fflush(stdout);
   Outcome outcome;
   for (int i = 0; i < options_.repeats && outcome.verdict == Verdict::right; ++i) {
     outcome = session.run(input, config, check_options(options_.cuda ? row.family : "host", input.type, options_.work));
     if (outcome.verdict == Verdict::wrong && options_.repeats > 1) outcome.what += " (run " + std::to_string(i + 1) + " of " + std::to_string(options_.repeats) + ")";
   }
+  set_line("");
   if (session.broken()) broken_ = true;
   if (outcome.verdict == Verdict::right) return tally_.passed(row, kind);
   if (outcome.verdict == Verdict::refused) return tally_.refused(row);
@@ -86,7 +100,10 @@ bool Sweep::prepare(const KernelClass& kernel, const KernelCase& first) {
   describe(first.input, call);
   call.force(first.config);
   const ggemm_problem problem = call.problem();
-  if (!ggemm_prepare(context_, &problem, 1, nullptr, nullptr)) return true;
+  set_line("compiling " + first.config + ": " + repeat_kernel_case(options_, kernel.number, 0));
+  const ggemm_status prepared = ggemm_prepare(context_, &problem, 1, nullptr, nullptr);
+  set_line("");
+  if (!prepared) return true;
   tally_.failed(kernel.row, Kind::exact,
                 {first.config, std::string("ggemm_prepare: ") + ggemm_last_error(), first.input.text(), repeat_kernel_case(options_, kernel.number, 0)});
   return false;

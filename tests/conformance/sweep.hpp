@@ -47,8 +47,8 @@ class Sweep {
 
 // Seconds on the steady clock.
 double now();
-// A crash of this thread prints `line` before the program ends.
-void set_crash_line(const std::string& line);
-void install_crash_handler();
+// What this thread is at ("": nothing), printed if the program crashes or is ended from outside.
+void set_line(const std::string& text);
+void install_handlers();
 
 }  // namespace ggemm::tests

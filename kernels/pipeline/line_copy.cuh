@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operand's way into sm_90a's ring where the tensor copy engine does not reach it: lines of any base and stride, by the 128 threads of the producer warpgroup.
+//
+// The operand is seen as lines of contiguous elements: along k, or, where K_OUTER, along m (or n). A tile's lines are cut into panels of 128 bytes, as the copy engine has them
+// (tile/panels.cuh). A line may begin anywhere, so its aligned vectors of 16 bytes are copied as they are, from the one on that holds its first byte: issue(). When they have
+// arrived, the line is moved by the up to 15 bytes that it lies off, in place: realign(). Vectors that reach past the tile's first or last byte, and operands without
+// neighbouring elements, are gathered element by element: nothing outside the operand is read. Zeros take the place of what is outside.
+#pragma once
+#include "params.cuh"
+#include "ptx/async.cuh"
+#include "ptx/memory.cuh"
+#include "tile/panels.cuh"
+
+namespace ggemm::kernels {
+
+// Of PANELS panels of ROWS lines of elements of SIZE bytes. OPERAND tells A's from B's. BY_INDEX: each line lies where it is said to.
+template <int OPERAND, int ROWS, int PANELS, int SIZE, bool K_OUTER, bool BY_INDEX>
+class LineCopy {
+  static_assert(!BY_INDEX || !K_OUTER, "an index is of rows along k");
+  static_assert(ROWS % 8 == 0 && (ROWS % 16 == 0 || ROWS == 8), "panels are whole swizzle periods, dealt 16 lines at a time");
+  static constexpr int THREADS = 128, STEP = 16, ACROSS = panel_bytes / 16, VECTORS = ROWS * PANELS * ACROSS, LINE = PANELS * panel_bytes;
+  static constexpr int BATCH = SIZE == 1 ? 2 : 4;  // vectors of a line that a thread moves at once: fp8 has few registers for them
+  using Vector = ptx::Vector16;
+
+ public:
+  // Describes the operand to all threads, after a barrier. data: the tile's first element at k = 0. mn_left: rows (or columns) of the operand from there.
+  GG_DEVICE static void describe(const void* data, i64 mn_stride, i64 k_stride, i64 mn_left, i64 k) {
+    if (thread() != 0) return;
+    Operand o;
+    o.first = static_cast<const char*>(data), o.stride = (K_OUTER ? k_stride : mn_stride) * SIZE, o.inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
+    o.left = static_cast<i32>(min_of(mn_left, i64(K_OUTER ? LINE / SIZE : ROWS)));
+    o.way = o.inner != SIZE ? Way::elements : ((reinterpret_cast<u64>(data) | static_cast<u64>(o.stride)) & 15) ? Way::moved : Way::straight;
+    const i64 span = ((K_OUTER ? k : o.left) - 1) * o.stride;
+    o.length = (K_OUTER ? o.left : k) * SIZE;
+    o.low = o.first + min_of(span, i64(0)), o.high = o.first + max_of(span, i64(0)) + o.length;
+    operand() = o;
+  }
+  // By index: line_of(i) is the operand's row that the tile's row i is, below 0 if it is none. data: the operand's first element.
+  template <class LineOf>
+  GG_DEVICE static void describe(const void* data, i64 mn_stride, i64 k_stride, LineOf line_of, i64 k) {
+    describe(data, mn_stride, k_stride, i64(ROWS), k);
+    for (int i = thread(); i < ROWS; i += THREADS) {
+      const i64 at = line_of(i);
+      row_offsets()[i] = at < 0 ? NOWHERE : at * mn_stride * SIZE;
+    }
+  }
+
+  // Whether lines are moved in every tile: then the copies of the next tile must have arrived too before one is realigned.
+  GG_DEVICE static bool moved() { return operand().way == Way::moved; }
+  // Whether tiles so deep must be realigned.
+  GG_DEVICE static bool realigns(i32 depth) { return operand().way == Way::moved || (operand().way == Way::straight && bytes(depth) % 16 != 0); }
+
+  // Starts the copy of tile number `tile` along k, `depth` of it (1 to all), to `slot`.
+  GG_DEVICE static void issue(char* slot, i32 tile, i32 depth) {
+    if (operand().way != Way::elements && !at_edge(tile, depth)) issue_vectors(slot, tile, depth);
+    else issue_slowly(slot, tile, depth);
+  }
+
+  // Moves the lines of such a tile to where they belong, and cuts off what is past their end. The copies have arrived; barriers before and after. next: the slot of the
+  // next tile, whose copies have arrived too if there is one (not `last`) and lines are moved; its lines are not.
+  GG_DEVICE static void realign(char* slot, char* next, i32 tile, i32 depth, bool last) {
+    // Operands that keep half of the threads idle share them.
+    const int first = OPERAND == 0 ? thread() : THREADS - 1 - thread();
+#pragma unroll 1
+    for (int row = first; row < ROWS; row += THREADS) {
+      const char* const source = line(tile, row);
+      const int off = static_cast<int>(reinterpret_cast<u64>(source) & 15), valid = bytes(depth);
+      if (!has_line(row, depth) || (off == 0 && valid == LINE)) continue;
+#pragma unroll 1
+      for (int first = 0; first < PANELS * ACROSS; first += BATCH) {
+        Vector in[BATCH + 1];
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) in[i] = *at(slot, row, first + i);
+        // What follows the last vector: where lines lie along k, the next tile's first.
+        in[BATCH] = {};
+        if (first + BATCH < PANELS * ACROSS) in[BATCH] = *at(slot, row, first + BATCH);
+        else if (valid + off > LINE && !K_OUTER && !last) in[BATCH] = *at(next, row, 0);
+        else if (valid + off > LINE) in[BATCH] = load(tile, source, LINE - off, valid);
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+          Vector out = moved(in[i], in[i + 1], off);
+          if (valid < LINE) out = cut(out, valid - 16 * (first + i));
+          *at(slot, row, first + i) = out;
+        }
+      }
+    }
+  }
+
+ private:
+  enum class Way : i32 { straight, moved, elements };
+
+  // Rests in shared memory: registers are dear here.
+  struct Operand {
+    const char* first;       // the tile's first element; by index the operand's
+    i64 stride, inner;       // bytes from line to line; from element to element
+    const char *low, *high;  // of the tile's lines, all of k: the first byte, and the one behind the last
+    i64 length;              // of a line, in bytes
+    i32 left;                // elements along m or n
+    Way way;
+  };
+  GG_DEVICE static Operand& operand() {
+    __shared__ Operand of;
+    return of;
+  }
+  // By index: where lines begin, counted in bytes from the operand.
+  static constexpr i64 NOWHERE = packed_stride;  // a line of zeros
+  GG_DEVICE static i64* row_offsets() {
+    __shared__ i64 offsets[BY_INDEX ? ROWS : 1];
+    return offsets;
+  }
+
+  GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
+  // Lines, and bytes of each, of a tile so deep.
+  GG_DEVICE static i32 lines(i32 depth) { return !K_OUTER ? operand().left : operand().left > 0 ? depth : 0; }
+  GG_DEVICE static i32 bytes(i32 depth) { return (K_OUTER ? operand().left : depth) * SIZE; }
+  GG_DEVICE static bool has_line(int row, i32 depth) {
+    if constexpr (BY_INDEX) return row_offsets()[row] != NOWHERE;
+    else return row < lines(depth);
+  }
+  // Where a tile's line begins.
+  GG_DEVICE static const char* line(i32 tile, int row) {
+    if constexpr (BY_INDEX) return operand().first + row_offsets()[row] + i64(tile) * LINE * (operand().way == Way::elements ? operand().inner / SIZE : 1);
+    else if constexpr (K_OUTER) return operand().first + (i64(tile) * ROWS + row) * operand().stride;
+    else return operand().first + row * operand().stride + i64(tile) * LINE * (operand().way == Way::elements ? operand().inner / SIZE : 1);
+  }
+  // A line's vector.
+  GG_DEVICE static Vector* at(char* slot, int row, int vector) { return reinterpret_cast<Vector*>(slot + (vector / ACROSS * ROWS + row) * panel_bytes + ((vector % ACROSS ^ row % 8) << 4)); }
+
+  // Whether vectors of the tile may reach outside.
+  GG_DEVICE static bool at_edge(i32 tile, i32 depth) {
+    if constexpr (BY_INDEX) return realigns(depth) && (tile == 0 || bytes(depth) < LINE);
+    else {
+      const u64 begin = reinterpret_cast<u64>(line(tile, 0));
+      const i64 span = (lines(depth) - 1) * operand().stride;
+      const u64 low = begin + static_cast<u64>(min_of(span, i64(0))), high = begin + static_cast<u64>(max_of(span, i64(0)) + bytes(depth));
+      return (low & ~u64(15)) < reinterpret_cast<u64>(operand().low) || ((high + 15) & ~u64(15)) > reinterpret_cast<u64>(operand().high);
+    }
+  }
+  // Of the vector that is `from` bytes behind where the tile's line begins: whether nothing of it is outside.
+  GG_DEVICE static bool inside(i32 tile, const char* source, int from) {
+    const char* const begin = source + from;
+    if constexpr (BY_INDEX) return i64(tile) * LINE + from >= 0 && i64(tile) * LINE + from + 16 <= operand().length;
+    else return begin >= operand().low && begin + 16 <= operand().high;
+  }
+
+  // All vectors that are not past their line's end lie inside. One address after the other: all of a tile's do not fit in registers.
+  GG_DEVICE static void issue_vectors(char* slot, i32 tile, i32 depth) {
+    const int row = thread() / ACROSS, across = thread() % ACROSS, left = ptx::renewed(lines(depth) - row), valid = ptx::renewed(bytes(depth) - 16 * across);
+    const i64 step = ptx::renewed(STEP * operand().stride);
+    const u32 to = ptx::shared_address(at(slot, row, across));
+    const char* source = line(tile, BY_INDEX ? 0 : row) + 16 * across;
+#pragma unroll
+    for (int panel = 0; panel < PANELS; ++panel) {
+      const char* from = source;
+#pragma unroll
+      for (int down = 0; down < ROWS; down += STEP) {
+        if (ROWS < STEP && row >= ROWS) break;
+        bool on = down < left;
+        if constexpr (BY_INDEX) {
+          const i64 offset = row_offsets()[row + down];
+          on = offset != NOWHERE, from = operand().first + offset + i64(tile) * LINE + 16 * across;
+        }
+        const int off = static_cast<int>(reinterpret_cast<u64>(from) & 15);
+        ptx::cp_async<16>(to + (panel * ROWS + down) * panel_bytes, from - off + panel * panel_bytes, on && panel * panel_bytes - off < valid);
+        from = ptx::renewed(from + step);
+      }
+    }
+  }
+  // Vectors may reach outside, or be none.
+  GG_DEVICE static void issue_slowly(char* slot, i32 tile, i32 depth) {
+#pragma unroll 1
+    for (int number = thread(); number < VECTORS; number += THREADS) {
+      const int row = number / (PANELS * ACROSS), vector = number % (PANELS * ACROSS), valid = bytes(depth);
+      const char* const source = line(tile, row);
+      const int from = 16 * vector - (operand().way == Way::elements ? 0 : static_cast<int>(reinterpret_cast<u64>(source) & 15));
+      const bool on = has_line(row, depth) && from < valid;
+      Vector* const to = at(slot, row, vector);
+      if (on && (operand().way == Way::elements || !inside(tile, source, from))) *to = gather(tile, source, from, valid);
+      else ptx::cp_async<16>(ptx::shared_address(to), source + from, on);
+    }
+  }
+  GG_DEVICE static Vector load(i32 tile, const char* source, int from, int valid) {
+    return inside(tile, source, from) ? ptx::load_constant(reinterpret_cast<const Vector*>(source + from), true) : gather(tile, source, from, valid);
+  }
+
+  // Such a vector's elements, those outside being 0. Where lines lie along k, the end of the tile before is not: that tile needs it.
+  GG_DEVICE static Vector gather(i32 tile, const char* source, int from, int valid) {
+    const int begin = K_OUTER || tile == 0 || operand().way == Way::elements ? 0 : -16;
+    using Unsigned = If<SIZE == 1, u8, If<SIZE == 2, u16, u32>>;
+    const i64 inner = operand().inner;
+    source += from / SIZE * inner;
+    Vector out{};
+    // So many bytes are under way at once.
+    constexpr int ROUND = SIZE == 1 ? 4 : 16;
+#pragma unroll 1
+    for (int round = 0; round < 16; round += ROUND) {
+      Vector in{};
+#pragma unroll
+      for (int byte = 0; byte < ROUND; byte += SIZE, source = ptx::renewed(source + inner)) {
+        const int place = from + round + byte;
+        in.word[byte / 4] |= static_cast<u32>(ptx::load_constant(reinterpret_cast<const Unsigned*>(source), place >= begin && place < valid)) << (byte * 8 % 32);
+      }
+      if constexpr (ROUND == 16) out = in;
+      else out = {{out.word[1], out.word[2], out.word[3], in.word[0]}};
+    }
+    return out;
+  }
+
+  // 16 bytes of low and high, from byte `off` on.
+  GG_DEVICE static Vector moved(const Vector& low, const Vector& high, int off) {
+    const bool two = off & 8, one = off & 4;
+    u32 word[8];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) word[i] = low.word[i], word[i + 4] = high.word[i];
+#pragma unroll
+    for (int i = 0; i < 6; ++i) word[i] = two ? word[i + 2] : word[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) word[i] = one ? word[i + 1] : word[i];
+    Vector out;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out.word[i] = ptx::funnel_right(word[i], word[i + 1], (off & 3) * 8);
+    return out;
+  }
+  // Its first so many bytes.
+  GG_DEVICE static Vector cut(Vector v, int bytes) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int left = bytes - 4 * i;
+      v.word[i] = left <= 0 ? 0 : left >= 4 ? v.word[i] : v.word[i] & ((1u << 8 * left) - 1);
+    }
+    return v;
+  }
+};
+
+}  // namespace ggemm::kernels
