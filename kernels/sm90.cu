@@ -103,12 +103,6 @@ struct Plain {
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
   GG_DEVICE void init() const {}
   GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
-  // This CTA's part of the cluster's steps.
-  GG_DEVICE static DepthPart part_of(const DepthPart& all) {
-    if constexpr (T::CLUSTER_K == 1) return all;
-    const DepthPart part = depth_part(all.tiles, T::CLUSTER_K, static_cast<i32>(Mainloop::part_of_k()));
-    return {all.first + part.first, part.tiles};
-  }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
     ptx::tensor_prefetch(p.a);
@@ -116,7 +110,7 @@ struct Plain {
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
     for (Scheduler to = scheduler(); to.next();) {
-      const DepthPart depth = part_of(to.depth());
+      const DepthPart depth = Mainloop::part(to.depth());
       const TileCoord tile = to.place();
       Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.row) * T::BM, static_cast<i32>(tile.col) * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
     }
@@ -125,7 +119,7 @@ struct Plain {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
     for (Scheduler to = scheduler(); to.next();) {
-      const DepthPart depth = part_of(to.depth());
+      const DepthPart depth = Mainloop::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.tile = to.tile();
       consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place(); }, depth.first, depth.tiles);

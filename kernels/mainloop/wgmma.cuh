@@ -76,11 +76,22 @@ class WgmmaMainloop {
   // Tiles of k of a product that is k deep: of all products of terms where there are those.
   GG_DEVICE static i32 depth(i64 k) { return static_cast<i32>(ceil_div(k, T::BK)) * (T::TERMS ? term_products : 1); }
 
+  // The CTAs that share a tile along k take turns at its tiles of k, so that together they read whole lines of memory; where scales or terms go by k, each has a part of it.
+  static constexpr i32 STRIDE = T::BLOCK_SCALED || T::TERMS ? 1 : T::CLUSTER_K;
+  // This CTA's tiles of k, of those of its cluster; they lie STRIDE apart.
+  GG_DEVICE static DepthPart part(const DepthPart& all) {
+    if constexpr (T::CLUSTER_K == 1) return all;
+    const i32 own = static_cast<i32>(part_of_k());
+    if constexpr (STRIDE > 1) return {all.first + own, (all.tiles - own + STRIDE - 1) / STRIDE};
+    const DepthPart part = depth_part(all.tiles, T::CLUSTER_K, own);
+    return {all.first + part.first, part.tiles};
+  }
+
   // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th of `all` on so many.
   GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles, i32 all) {
     const Share share;
 #pragma unroll 1
-    for (i32 i = first; i < first + tiles; ++i, ++at) {
+    for (i32 i = first; i < first + tiles * STRIDE; i += STRIDE, ++at) {
       ring.wait_empty(at);
       const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
       ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
@@ -97,6 +108,7 @@ class WgmmaMainloop {
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
   // index: of all groups' rows, of which this one's first is number `start`.
   GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
+    if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
     const int thread = static_cast<int>(threadIdx.x);

@@ -59,31 +59,8 @@ class LineCopy {
   // Moves the lines of such a tile to where they belong, and cuts off what is past their end. The copies have arrived; barriers before and after. next: the slot of the
   // next tile, whose copies have arrived too if there is one (not `last`) and lines are moved; its lines are not.
   GG_DEVICE static void realign(char* slot, char* next, i32 tile, i32 depth, bool last) {
-    // Operands that keep half of the threads idle share them.
-    const int first = OPERAND == 0 ? thread() : THREADS - 1 - thread();
-#pragma unroll 1
-    for (int row = first; row < ROWS; row += THREADS) {
-      const char* const source = line(tile, row);
-      const int off = static_cast<int>(reinterpret_cast<u64>(source) & 15), valid = bytes(depth);
-      if (!has_line(row, depth) || (off == 0 && valid == LINE)) continue;
-#pragma unroll 1
-      for (int first = 0; first < PANELS * ACROSS; first += BATCH) {
-        Vector in[BATCH + 1];
-#pragma unroll
-        for (int i = 0; i < BATCH; ++i) in[i] = *at(slot, row, first + i);
-        // What follows the last vector: where lines lie along k, the next tile's first.
-        in[BATCH] = {};
-        if (first + BATCH < PANELS * ACROSS) in[BATCH] = *at(slot, row, first + BATCH);
-        else if (valid + off > LINE && !K_OUTER && !last) in[BATCH] = *at(next, row, 0);
-        else if (valid + off > LINE) in[BATCH] = load(tile, source, LINE - off, valid);
-#pragma unroll
-        for (int i = 0; i < BATCH; ++i) {
-          Vector out = moved(in[i], in[i + 1], off);
-          if (valid < LINE) out = cut(out, valid - 16 * (first + i));
-          *at(slot, row, first + i) = out;
-        }
-      }
-    }
+    if (bytes(depth) < LINE) realign_lines<true>(slot, next, tile, depth, last);
+    else realign_lines<false>(slot, next, tile, depth, last);
   }
 
  private:
@@ -178,6 +155,45 @@ class LineCopy {
       if (on && (operand().way == Way::elements || !inside(tile, source, from))) *to = gather(tile, source, from, valid);
       else ptx::cp_async<16>(ptx::shared_address(to), source + from, on);
     }
+  }
+  // CUT: lines end before the tile does.
+  template <bool CUT>
+  GG_DEVICE static void realign_lines(char* slot, char* next, i32 tile, i32 depth, bool last) {
+    const int valid = CUT ? bytes(depth) : LINE;
+    // Where there are half as many lines as threads, the operands have different halves.
+    const int begin = OPERAND == 0 ? thread() : THREADS - 1 - thread();
+#pragma unroll 1
+    for (int row = begin; row < ROWS; row += THREADS) {
+      if (!has_line(row, depth)) continue;
+      const int off = line_off(row);
+      if (!CUT && off == 0) continue;
+      const int first = row * panel_bytes + row % 8 * 16;  // the line's other vectors differ in the bits of their number
+#pragma unroll 1
+      for (int vector = 0; vector < PANELS * ACROSS; vector += BATCH) {
+        char* const panel = slot + vector / ACROSS * ROWS * panel_bytes;
+        const int batch = first ^ vector % ACROSS * 16;
+        const auto place = [&](int i) { return reinterpret_cast<Vector*>(panel + (batch ^ i * 16)); };
+        Vector in[BATCH + 1];
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) in[i] = *place(i);
+        // What follows the last vector: where lines lie along k, the next tile's first.
+        if (vector + BATCH < PANELS * ACROSS) in[BATCH] = *at(slot, row, vector + BATCH);
+        else if (!K_OUTER && !CUT && !last) in[BATCH] = *at(next, row, 0);
+        else if (valid + off > LINE) in[BATCH] = load(tile, line(tile, row), LINE - off, valid);
+        else in[BATCH] = {};
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+          Vector out = moved(in[i], in[i + 1], off);
+          if constexpr (CUT) out = cut(out, valid - 16 * (vector + i));
+          *place(i) = out;
+        }
+      }
+    }
+  }
+  // How far behind a multiple of 16 bytes a line begins, which is the same for all tiles.
+  GG_DEVICE static int line_off(int row) {
+    if constexpr (BY_INDEX) return static_cast<int>((reinterpret_cast<u64>(operand().first) + static_cast<u64>(row_offsets()[row])) & 15);
+    else return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(operand().first)) + static_cast<u32>(row) * static_cast<u32>(operand().stride)) & 15);
   }
   GG_DEVICE static Vector load(i32 tile, const char* source, int from, int valid) {
     return inside(tile, source, from) ? ptx::load_constant(reinterpret_cast<const Vector*>(source + from), true) : gather(tile, source, from, valid);

@@ -17,10 +17,13 @@ using core::ProblemType;
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
-// Tiles along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
-double tiles_along(double size, double tile, bool spread) {
-  const double mean = size / tile;
-  return spread ? std::max({1.0, 2 * mean <= 1 ? 1.0 : mean + 0.5, 0.9 + 0.8 * mean}) : ceil_div(size, tile);
+// Tiles of clusters along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
+// A CTA that lies past its group's end loads nothing, and costs little.
+double tiles_along(double size, double tile, bool spread, double cluster = 1) {
+  if (!spread) return ceil_div(size, tile * cluster);
+  constexpr double past = 0.07;
+  const double mean = size / tile, tiles = std::max({1.0, 2 * mean <= 1 ? 1.0 : mean + 0.5, 0.9 + 0.8 * mean});
+  return std::max(1.0, (tiles + past * (cluster - 1)) / cluster);
 }
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
@@ -58,7 +61,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   const double travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
-  const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 238 : 73 : 0;
+  const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
   // Operands of groups that tensor maps cannot describe are gathered by threads, an element at a time where they are turned.
   constexpr double gathered_bytes = 4;
   const bool gathers = type.grouped && core::repacked_operands(type);
@@ -73,7 +76,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
 }
 
 // Pieces of a tile meet in L2: every CTA writes its sums, and the last one reads those of all.
-constexpr double meet_clocks = 2500, meet_bytes = 26;
+constexpr double meet_clocks = 2500, meet_bytes = 40;
 double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * (1 + pieces) / meet_bytes; }
 
 // Of what is left over when every cluster has had as many tiles: how many are cut along k, and how many clusters share them.
@@ -109,21 +112,30 @@ Tail best_tail(const TensorCosts& costs, std::int64_t tiles, std::int64_t steps,
   return best;
 }
 
+int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
+  const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
+  const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
+  // Registers: a thread's sums, fragments and addresses; 128 threads may use all 255.
+  const int by_registers = std::max(1, 512 / std::max(1, threads(c)));
+  return std::min(by_shared, by_registers);
+}
+
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const Config c = named.swap ? core::transposed(named) : named;
   const TensorCosts costs = tensor_costs(type, c);
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, c.tile_k), c.cluster_k * slices);
-  // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up.
-  const double usable = cluster(c) >= 4 ? 0.91 : 1;
+  // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
+  const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, c, facts) == 1 ? 0.91 : 1;
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));
   // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
   constexpr double exchange_bytes = 31;
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const double tiles = tiles_along(down, bm * c.cluster_m, type.grouped && !named.swap) * tiles_along(across, bn * c.cluster_n, type.grouped && named.swap) * groups;
-  const double rounds = ceil_div(tiles * slices, clusters);
+  const double tiles = tiles_along(down, bm, type.grouped && !named.swap, c.cluster_m) * tiles_along(across, bn, type.grouped && named.swap, c.cluster_n) * groups;
+  // How many tiles groups have is a guess, and what is left over at the end with it.
+  const double rounds = type.grouped ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
@@ -133,8 +145,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
     }
-    // A team stores while the other multiplies.
-    if (c.teams > 1) return rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
+    // A team stores while the other multiplies. Groups find less of what they read in L2, and smaller tiles read more.
+    if (c.teams > 1) return (type.grouped ? 1.1 : 1) * rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
     return rounds * (tile + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again);
   };
   const double clocks = start_clocks + all_tiles();
@@ -146,18 +158,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = (copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0);
   const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 4.2;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
-  const double multiplied = clocks / powered_mhz, moved = bytes / 4.5e6 + 0.25;
+  // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
+  const double skewed = grouped && static_cast<double>(named.tile_m) < 32 ? 1 + 0.04 * std::log2(32 / static_cast<double>(named.tile_m)) : 1;
+  const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   const double prepared = grouped ? 10.5 : 0;  // a launch before, that writes the groups' maps
   return 0.4 + prepared + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
-}
-
-int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
-  const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
-  const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
-  // Registers: a thread's sums, fragments and addresses; 128 threads may use all 255.
-  const int by_registers = std::max(1, 512 / std::max(1, threads(c)));
-  return std::min(by_shared, by_registers);
 }
 
 // Tiles of rows that make a wave's footprint on A and B smallest.

@@ -70,6 +70,9 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 2},
     {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 2},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 4, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 1, 2},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 1, 2},
     {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 2},
     // Hopper, some tiles more than whole waves: k is cut for those that are left over.
     {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},

@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace fake {
 namespace {
@@ -20,21 +23,40 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return (z ^ z >> 31) >> 16;  // shorter to type
 }
 
-// The loader knows libraries by name and by file: each needs a file of its own, if only until it is mapped.
-void* open_image(const std::vector<char>& image) {
-  std::string name = (std::filesystem::temp_directory_path() / "ggemm-kernel-XXXXXX").string();
+// A file of its own for an image, if only until it is mapped; its number is in its name, as the loader takes a name that it knows for the library that had it.
+std::string write_image(const std::vector<char>& image, std::size_t number) {
+  std::string name = (std::filesystem::temp_directory_path() / ("ggemm-kernel-" + std::to_string(getpid()) + "-" + std::to_string(number) + "-XXXXXX")).string();
   const int file = mkstemp(name.data());
-  if (file < 0) return nullptr;
+  if (file < 0) return {};
   std::size_t written = 0;
   while (written < image.size()) {
     const ssize_t n = write(file, image.data() + written, image.size() - written);
     if (n <= 0) break;
     written += static_cast<std::size_t>(n);
   }
-  void* const library = written == image.size() ? dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  if (!library) std::fprintf(stderr, "fake driver: %s\n", dlerror());
   close(file);
+  if (written == image.size()) return name;
   unlink(name.c_str());
+  return {};
+}
+
+// The loader also takes a file that has the number of one it mapped, and that was removed, for that one; where it does, another file gets another number.
+void* open_image(const std::vector<char>& image) {
+  static auto* const opened = new std::set<void*>;
+  static std::size_t number = 0;
+  std::vector<std::string> files;
+  void* library = nullptr;
+  for (int attempt = 0; attempt < 8 && !library; ++attempt) {
+    files.push_back(write_image(image, number++));
+    library = files.back().empty() ? nullptr : dlopen(files.back().c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      std::fprintf(stderr, "fake driver: %s\n", files.back().empty() ? "an image cannot be written" : dlerror());
+      break;
+    }
+    if (!opened->insert(library).second) library = nullptr;
+  }
+  for (const std::string& file : files)
+    if (!file.empty()) unlink(file.c_str());
   return library;
 }
 
