@@ -21,6 +21,7 @@ benchmark (bench). Another seed, or the next kernels of the same, add to it.
   --out FILE        the report, as FILE.md and FILE.json (gpu-report); the benchmark's rows as FILE-bench.jsonl
   --add FILE.json   count the products of an earlier report in (and of those that it counted in)
   --commit SHA      what was built, for the report
+  --cache FOLDER    kernels compiled before, as a disk cache of the library has them: only others are compiled (none)
   --big             operands of more than 2^31 elements too (needs 16 GB of host and GPU memory)
   --help
 
@@ -28,11 +29,11 @@ Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_H
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 bench_limit=120 seed=1 first=0 processes=4 skip=, out=gpu-report add=() commit=unknown big=() build=
+budget=240 bench_limit=120 seed=1 first=0 processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --budget | --bench-limit | --seed | --first-kernel | --processes | --skip | --out | --add | --commit)
+    --budget | --bench-limit | --seed | --first-kernel | --processes | --skip | --out | --add | --commit | --cache)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; }
       case $1 in
         --budget) budget=$2 ;;
@@ -44,6 +45,7 @@ while [ $# -gt 0 ]; do
         --out) out=$2 ;;
         --add) add=(--add "$2") ;;
         --commit) commit=$2 ;;
+        --cache) cache=$2 ;;
       esac
       shift 2 ;;
     --big) big=(--big); shift ;;
@@ -64,6 +66,7 @@ trap 'rm -rf "$work"' EXIT
 export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export GGEMM_CACHE_DIR="$work/cache"
 mkdir -m 700 "$GGEMM_CACHE_DIR"
+[ -z "$cache" ] || cp -r "$cache/." "$GGEMM_CACHE_DIR/"
 began=$SECONDS
 left() { echo $((began + budget - SECONDS)); }
 wanted() { case $skip in *,$1,*) return 1 ;; esac; }
