@@ -5,6 +5,7 @@
 Each part's outcome is kept in the results' folder, and the report made of all that are there: where one run may not take long, do the parts one by one.
 Exit code 1 if something failed."""
 import argparse
+import concurrent.futures
 import datetime
 import importlib.metadata
 import json
@@ -48,12 +49,16 @@ def outcome(code, output, seconds, passed, failed, skipped, table=None):
 
 # ------------------------------------------------------------------------------------------------------------------------------ parts
 def python_tests(timeout, results):
-    junit = results / "python.xml"
-    junit.unlink(missing_ok=True)
-    done = run([sys.executable, "-m", "pytest", "-c", "../pyproject.toml", "-p", "no:cacheprovider", "-q", f"--junitxml={junit}"], timeout,
-               HERE / "python/bindings/python/tests")
+    """In several processes, as most of the time goes into compiling kernels."""
+    shards = max(1, min(6, (os.cpu_count() or 1) // 2))
+    files = [results / f"python.{i}.xml" for i in range(shards)]
+    for file in files:
+        file.unlink(missing_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
+        done = list(pool.map(lambda i: run([sys.executable, "-m", "pytest", "-c", "../pyproject.toml", "-p", "no:cacheprovider", "-q", f"--junitxml={files[i]}"], timeout,
+                                           HERE / "python/bindings/python/tests", GGEMM_TEST_SHARD=f"{i}/{shards}"), range(shards)))
     passed, failed, skipped = 0, 0, set()
-    for case in xml.etree.ElementTree.parse(junit).iter("testcase") if junit.exists() else ():
+    for case in (case for file in files if file.exists() for case in xml.etree.ElementTree.parse(file).iter("testcase")):
         found = {child.tag: child for child in case}
         if "failure" in found or "error" in found:
             failed += 1
@@ -64,7 +69,8 @@ def python_tests(timeout, results):
             skipped.add(f"{case.get('classname') or case.get('name')}: {why.splitlines()[0][:160] if why else ''}")
         else:
             passed += 1
-    return outcome(*done, passed, failed, skipped)
+    wrong = [(code, output) for code, output, seconds in done if code]
+    return outcome(max((code for code, output in wrong), default=0), "\n".join(output[-3000:] for code, output in wrong), max(seconds for code, output, seconds in done), passed, failed, skipped)
 
 
 def python_overhead(timeout, results):

@@ -9,6 +9,14 @@ import pytest
 os.environ.setdefault("GGEMM_CACHE_DIR", "")
 
 
+def pytest_collection_modifyitems(config, items):
+    """$GGEMM_TEST_SHARD, "i/n": of the tests in turn, only those of the i-th of n processes, from 0."""
+    number, _, count = os.environ.get("GGEMM_TEST_SHARD", "0/1").partition("/")
+    mine = items[int(number)::int(count)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in mine])
+    items[:] = mine
+
+
 def need(module, install):
     """The module, or a skip that says what to install."""
     try:
