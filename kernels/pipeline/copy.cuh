@@ -63,8 +63,6 @@ class TileCopy {
     if (way() == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
     else if (part == 0) issue_slowly(slot, k_left);
   }
-  // Before a tile whose rows' offsets are not worth registers from tile to tile.
-  GG_DEVICE void renew() { outer_stride_ = ptx::renewed(outer_stride_); }
   // Moves on to the next BK of k.
   GG_DEVICE void advance() {
     if constexpr (K_OUTER) source_ += Tile::OUTER * outer_stride_;

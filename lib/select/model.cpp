@@ -63,8 +63,9 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
   const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
   // Operands of groups that tensor maps cannot describe are gathered by threads, an element at a time where they are turned.
-  constexpr double gathered_bytes = 4;
-  const bool gathers = type.grouped && core::repacked_operands(type);
+  const std::uint8_t gathered = type.grouped ? core::repacked_operands(type) : 0;
+  const double gathered_bytes = gathered & (core::strided_a | core::strided_b) ? 4 : 8;
+  const bool gathers = gathered != 0;
   // Rows by index come 16 bytes at a time.
   constexpr double indexed_bytes = 24;
   const bool indexed = type.grouped & core::gathered_rows;
@@ -75,9 +76,9 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   return {std::max(multiply, bring) + beside * std::min(multiply, bring), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
-// Pieces of a tile meet in L2: every CTA writes its sums, and the last one reads those of all.
+// Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
 constexpr double meet_clocks = 2500, meet_bytes = 40;
-double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * (1 + pieces) / meet_bytes; }
+double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
 
 // Of what is left over when every cluster has had as many tiles: how many are cut along k, and how many clusters share them.
 struct Tail {
@@ -149,7 +150,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     if (c.teams > 1) return (type.grouped ? 1.1 : 1) * rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
     return rounds * (tile + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again);
   };
-  const double clocks = start_clocks + all_tiles();
+  // Clusters of four and more take longer where they fill more than half of the device.
+  constexpr double crowding = 1.2;
+  const bool crowded = cluster(c) >= 4 && tiles * slices * static_cast<double>(cluster(c)) > facts.multiprocessors / 2.0;
+  const double clocks = start_clocks + (crowded ? crowding : 1) * all_tiles();
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
