@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -51,6 +52,10 @@ func TestOptions(t *testing.T) {
 func TestVersion(t *testing.T) {
 	if parts := strings.Split(ggemm.Version(), "."); len(parts) != 3 {
 		t.Errorf("version %q", ggemm.Version())
+	}
+	var major, minor, patch int
+	if n, err := fmt.Sscanf(ggemm.Version(), "%d.%d.%d", &major, &minor, &patch); n != 3 || ggemm.VersionNumber() != major*10000+minor*100+patch {
+		t.Errorf("version %q is number %d: %v", ggemm.Version(), ggemm.VersionNumber(), err)
 	}
 	if !ggemm.HasFeature("grouped") || ggemm.HasFeature("magic") || ggemm.HasFeature("") || ggemm.HasFeature("a\x00") {
 		t.Error("features")

@@ -71,6 +71,9 @@ func failure(result C.ggo_result) error {
 // Version returns libggemm's version, such as "0.1.0".
 func Version() string { return C.GoString(C.ggemm_version_string()) }
 
+// VersionNumber returns the same as a number that grows from version to version: major * 10000 + minor * 100 + patch.
+func VersionNumber() int { return int(C.ggemm_version()) }
+
 // HasFeature says whether the loaded libggemm has the named feature, such as "grouped" or "tune"; ggemm.h lists the names.
 func HasFeature(name string) bool {
 	text, err := cText(name)

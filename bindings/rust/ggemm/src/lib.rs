@@ -66,6 +66,13 @@ pub fn version() -> &'static str {
     unsafe { CStr::from_ptr(sys::ggemm_version_string()) }.to_str().unwrap_or_default()
 }
 
+/// The same as a number that grows from version to version: major * 10000 + minor * 100 + patch.
+#[must_use]
+pub fn version_number() -> i32 {
+    // SAFETY: takes nothing.
+    unsafe { sys::ggemm_version() }
+}
+
 /// Whether this build of the library has a feature: `"host"`, `"cuda"`, `"plain"`, `"grouped"`, `"grouped-forms"`,
 /// `"row-index"`, `"checked"`, `"tune"`, `"prepare"`, `"tile-order"`, `"disk-cache"`, `"activations"`, `"bias"`, `"scales"`,
 /// `"gated-pairs"` so far.

@@ -225,6 +225,8 @@ fn devices_tell_of_themselves() {
 #[test]
 fn the_library_says_what_it_is() {
     assert!(ggemm::version().starts_with("0.1."));
+    let parts: Vec<i32> = ggemm::version().split('.').map(|part| part.parse().unwrap()).collect();
+    assert_eq!(ggemm::version_number(), parts[0] * 10000 + parts[1] * 100 + parts[2]);
     assert!(ggemm::has_feature("host") && !ggemm::has_feature("teleport") && !ggemm::has_feature("a\0b"));
 }
 
