@@ -603,10 +603,12 @@ class TestCuda(Cli):
         self.assertGreater(len(listed), 2)
         self.assertIn("sm80", {each["family"] for each in listed})
         for each in listed:  # the name says the same
-            down, across = each["cluster"]
-            self.assertEqual("sm90" == each["family"], re.search(f"_c{down}x{across}(x[248])?_", each["name"]) is not None)
+            down, across, along = each["cluster"]
+            self.assertEqual("sm90" == each["family"], f"_c{down}x{across}{f'x{along}' if along > 1 else ''}_" in each["name"])
+            self.assertEqual(each["teams"] > 1, f"_w{each['warps'][0]}x{each['warps'][1]}x{each['teams']}_" in each["name"])
+            self.assertEqual(each["slices"] > 0, f"_k{'t' if each['slices'] == 1 else each['slices']}_" in each["name"])
             self.assertEqual(each["swapped"], "_swap_" in each["name"])
-        self.assertTrue(any(each["cluster"] != [0, 0] for each in listed))
+        self.assertTrue(any(each["cluster"][0] > 0 for each in listed))
         self.assertTrue(any(each["swapped"] for each in listed))
         done = self.tool("tune", "--gemm", "64x64x64", "--config", listed[0]["name"], "--budget", "30s", code=1)
         self.assertIn(listed[0]["name"], done.stderr)

@@ -42,7 +42,7 @@ void run(const Options& options) {
                         {"warps", {c.warps_m, c.warps_n}},
                         {"stages", c.stages},
                         {"raster", c.raster},
-                        {"cluster", {c.cluster_m, c.cluster_n}},
+                        {"cluster", {c.cluster_m, c.cluster_n, c.cluster_k}},
                         {"swapped", c.swapped != 0},
                         {"slices", c.slices},
                         {"teams", c.teams}});
@@ -50,11 +50,14 @@ void run(const Options& options) {
       continue;
     }
     std::printf("%s: %zu on %s\n", spec.text().c_str(), configs.size(), describe(device_info(context.get())).c_str());
-    Table table({"family", "tile", "warps", "stages", "raster", "cluster", "swapped", "configuration"});
+    Table table({"family", "tile", "warps", "stages", "raster", "cluster", "swapped", "slices", "configuration"});
     for (const ggemm_config& c : configs) {
       const bool tiled = c.tile_m > 0;
-      table.add({c.family, tiled ? format("%dx%dx%d", c.tile_m, c.tile_n, c.tile_k) : "-", tiled ? format("%dx%d", c.warps_m, c.warps_n) : "-",
-                 tiled ? std::to_string(c.stages) : "-", tiled ? std::to_string(c.raster) : "-", c.cluster_m > 0 ? format("%dx%d", c.cluster_m, c.cluster_n) : "-", c.swapped ? "yes" : "-", c.name});
+      // As in the name: a third number where there are teams, or CTAs that share a tile along k.
+      const auto numbers = [](int a, int b, int more) { return format("%dx%d", a, b) + (more > 1 ? format("x%d", more) : ""); };
+      table.add({c.family, tiled ? format("%dx%dx%d", c.tile_m, c.tile_n, c.tile_k) : "-", tiled ? numbers(c.warps_m, c.warps_n, c.teams) : "-", tiled ? std::to_string(c.stages) : "-",
+                 tiled ? std::to_string(c.raster) : "-", c.cluster_m > 0 ? numbers(c.cluster_m, c.cluster_n, c.cluster_k) : "-", c.swapped ? "yes" : "-",
+                 c.slices > 1 ? std::to_string(c.slices) : c.slices == 1 ? "left over" : "-", c.name});
     }
     std::fputs(table.text().c_str(), stdout);
   }
