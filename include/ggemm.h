@@ -546,8 +546,8 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
 /** D = act(alpha scale A B + beta C + bias), or the gated pairs of it.
  *  Shapes: A [m,k], B [k,n], C and D [m,n] (D [m,n/2] with gated pairs), bias [n] or [m], scales as ggemm_scale_kind says; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
  *  Units: strides and sizes in elements.
- *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing outside
- *  an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
+ *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing before
+ *  an operand's first element or behind its last one is read. `desc`, `args` and scalars in host memory are read before the return.
  *  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  *  `stream` is ignored.
  *  Capture: allowed; a kernel that is not loaded yet is then GGEMM_ERROR_NOT_PREPARED, and so is workspace that is not there: operands off the fast path (see

@@ -18,7 +18,7 @@ using core::ProblemType;
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
 // Tiles of clusters along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
-// A CTA that lies past its group's end loads nothing, and costs little.
+// A CTA that lies past its group's end loads its slice of what the cluster shares, and costs little.
 double tiles_along(double size, double tile, bool spread, double cluster = 1) {
   if (!spread) return ceil_div(size, tile * cluster);
   constexpr double past = 0.07;
@@ -128,7 +128,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
-  const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, c, facts) == 1 ? 0.91 : 1;
+  const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));
   // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
   constexpr double exchange_bytes = 31;
@@ -163,7 +163,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 4.2;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
-  const double skewed = grouped && static_cast<double>(named.tile_m) < 32 ? 1 + 0.04 * std::log2(32 / static_cast<double>(named.tile_m)) : 1;
+  const double skewed = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1;
   const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   const double prepared = grouped ? 10.5 : 0;  // a launch before, that writes the groups' maps

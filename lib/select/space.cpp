@@ -64,7 +64,7 @@ constexpr Row rows[] = {
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 2},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 4},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 8},
-    // Hopper, much more of k than that: it is cut into slices besides, as many as the model finds best.
+    // Hopper, much more of k than that: it is cut into slices, besides or alone, as many as the model finds best.
     {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 2},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 2},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 2},
@@ -218,7 +218,7 @@ Config upright(const Config& config) { return config.swap ? core::transposed(con
 bool panels_fit(const Query& q, int span, Major major, int share) {
   const int size = size_a(q.type), inner = kernels::panel_bytes / size;
   if ((major == Major::k ? q.config.tile_k : span) % inner || span % 8) return false;
-  // What the copy engine does not reach threads gather, a row of 16-byte pieces each 128 or a part of them.
+  // Three of them were never tried.
   if (major == Major::mn && (span & (span - 1))) return false;
   const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
   return rows % 8 == 0 && rows > 0 && rows <= 256;

@@ -70,7 +70,7 @@ def python_tests(timeout, results):
         else:
             passed += 1
     wrong = [(code, output) for code, output, seconds in done if code]
-    return outcome(max((code for code, output in wrong), default=0), "\n".join(output[-3000:] for code, output in wrong), max(seconds for code, output, seconds in done), passed, failed, skipped)
+    return outcome(max((code for code, output in wrong), default=0), "\n".join(output[-6000 // len(wrong):] for code, output in wrong), max(seconds for code, output, seconds in done), passed, failed, skipped)
 
 
 def python_overhead(timeout, results):

@@ -17,8 +17,8 @@ namespace {
 
 // What each thread is at, for a program that is ended from outside or by a crash.
 char lines[64][512];
-std::atomic<unsigned> threads = 0;
-thread_local char* const line = lines[threads++ % 64];
+std::atomic<unsigned> lines_taken = 0;
+thread_local char* const line = lines[lines_taken++ % 64];
 
 void say(const char* text) { (void)!write(STDOUT_FILENO, text, strlen(text)); }
 

@@ -66,7 +66,7 @@ trap 'rm -rf "$work"' EXIT
 export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export GGEMM_CACHE_DIR="$work/cache"
 mkdir -m 700 "$GGEMM_CACHE_DIR"
-[ -z "$cache" ] || cp -r "$cache/." "$GGEMM_CACHE_DIR/"
+[ -z "$cache" ] || cp -r "$cache/." "$GGEMM_CACHE_DIR/" || { echo "run.sh: --cache $cache cannot be copied" >&2; exit 2; }
 began=$SECONDS
 left() { echo $((began + budget - SECONDS)); }
 wanted() { case $skip in *,$1,*) return 1 ;; esac; }

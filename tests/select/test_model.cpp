@@ -202,7 +202,7 @@ TEST_CASE("model: k is cut into slices where D is small and k long, and nowhere 
     CHECK(config.slices > 1);
     // many CTAs, but no more than the device has room for
     const std::int64_t ctas = (m + config.tile_m - 1) / config.tile_m * ((n + config.tile_n - 1) / config.tile_n) * config.cluster_k * config.slices;
-    CHECK(ctas > device(90).multiprocessors / 3);  // clusters of eight take longer where they fill more than half of it
+    CHECK(ctas > device(90).multiprocessors / 3);  // large clusters take longer where they fill more than half of it
     CHECK(ctas <= device(90).multiprocessors);
   }
   CHECK(chosen(4096, 4096, 4096).slices == 0);

@@ -1714,8 +1714,8 @@ extern "C" {
 
  Units: strides and sizes in elements.
 
- Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing outside
- an operand's elements is read. `desc`, `args` and scalars in host memory are read before the return.
+ Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing before
+ an operand's first element or behind its last one is read. `desc`, `args` and scalars in host memory are read before the return.
 
  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  `stream` is ignored.
