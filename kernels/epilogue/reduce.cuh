@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of one tile from the CTAs of a cluster, each of which has multiplied a part of k: added in the order of k, so that the bits are the same every time. They meet in the
+// Sums of one tile from the CTAs of a cluster, each of which has multiplied a share of k: added in the order of the CTAs, so that the bits are the same every time. They meet in the
 // shared memory that the ring has left; each CTA but the last few finishes some of the tile's columns.
 #pragma once
 #include "ptx/async.cuh"
@@ -24,7 +24,7 @@ class ClusterReduction {
   Sum sums[BLOCKS][WN / 2];
 
   // All consumers of all CTAs of the cluster, while its other threads are at a cluster_barrier too; `shared` is free. Says whether this CTA finishes anything:
-  // the columns from rank * WN on of each warpgroup's part, rank being the number of its part of k.
+  // the columns from rank * WN on of each warpgroup's part, rank being the number of its share of k.
   GG_DEVICE bool run(const Mainloop& part, char* shared, u32 rank) {
     const int thread = static_cast<int>(threadIdx.x) - 128;
     ptx::barrier_sync<THREADS>(1 + Mainloop::CONSUMERS);  // the other consumers too have read the ring's last slot

@@ -87,7 +87,7 @@ class WgmmaMainloop {
     return {all.first + part.first, part.tiles};
   }
 
-  // The producer thread: the tiles of rows `row`, columns `column`, of k from the first-th of `all` on so many.
+  // The producer thread: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart.
   GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles, i32 all) {
     const Share share;
 #pragma unroll 1

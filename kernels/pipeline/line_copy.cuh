@@ -4,7 +4,7 @@
 // The operand is seen as lines of contiguous elements: along k, or, where K_OUTER, along m (or n). A tile's lines are cut into panels of 128 bytes, as the copy engine has them
 // (tile/panels.cuh). A line may begin anywhere, so its aligned vectors of 16 bytes are copied as they are, from the one on that holds its first byte: issue(). When they have
 // arrived, the line is moved by the up to 15 bytes that it lies off, in place: realign(). Vectors that reach past the tile's first or last byte, and operands without
-// neighbouring elements, are gathered element by element: nothing outside the operand is read. Zeros take the place of what is outside.
+// neighbouring elements, are gathered element by element: nothing outside the operand is read, though what lies between its lines may be. Zeros take the place of what is outside.
 #pragma once
 #include "params.cuh"
 #include "ptx/async.cuh"
@@ -19,7 +19,7 @@ class LineCopy {
   static_assert(!BY_INDEX || !K_OUTER, "an index is of rows along k");
   static_assert(ROWS % 8 == 0 && (ROWS % 16 == 0 || ROWS == 8), "panels are whole swizzle periods, dealt 16 lines at a time");
   static constexpr int THREADS = 128, STEP = 16, ACROSS = panel_bytes / 16, VECTORS = ROWS * PANELS * ACROSS, LINE = PANELS * panel_bytes;
-  static constexpr int BATCH = SIZE == 1 ? 2 : 4;  // vectors of a line that a thread moves at once: fp8 has few registers for them
+  static constexpr int BATCH = SIZE == 1 ? 2 : 4;  // vectors of a line that a thread moves at once: fp8 products leave few registers for them
   using Vector = ptx::Vector16;
 
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How CTAs share tiles along k: tiles are cut into pieces for clusters, and a piece into a part for each of the CTAs of a cluster that share it. For kernels, launches and tests.
+// How CTAs share tiles along k: tiles are cut into pieces for clusters, and a piece into a share for each of the CTAs of a cluster that share it. For kernels, launches and tests.
 #pragma once
 #include "tile/types.cuh"
 
