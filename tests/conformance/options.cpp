@@ -27,7 +27,7 @@ constexpr const char* help =
                             real: normal data, NaN, infinities, denormals under the element-wise bound (both)
   --first-kernel N        begin with kernel N of the seed, where an earlier run ended
   --shard I/N             only kernels whose number is I modulo N: the part of one of N processes
-  --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I)
+  --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I), which is described
   --kind plain|grouped|both
   --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
   --family NAME           only this family of kernels

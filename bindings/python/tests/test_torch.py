@@ -6,7 +6,7 @@ import ggemm
 
 pytest.importorskip("torch", reason="needs torch: pip install torch")
 import torch  # noqa: E402
-from torch.library import opcheck  # noqa: E402
+from torch import library  # noqa: E402
 
 import ggemm.torch as gt  # noqa: E402
 
@@ -167,7 +167,7 @@ def test_matmul_opcheck(device):
     for arguments in [(make(3, 4), make(4, 5), None, "none", 0.0, 0.0, 1.0, "default", None),
                       (make(3, 4), make(5, 4).detach().t().requires_grad_(), make(5), "gelu", 0.0, 0.0, 0.5, "default", None),
                       (make(3, 4), make(4, 5), make(3, 1), "leaky_relu", 0.1, 0.0, 1.0, "tf32", torch.float64)]:
-        opcheck(torch.ops.ggemm.matmul.default, arguments)
+        library.opcheck(torch.ops.ggemm.matmul.default, arguments)
 
 
 def operands(form, device, dtype=torch.float64, groups=3):
@@ -193,9 +193,9 @@ def test_grouped_gradients(device, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_grouped_opcheck(device, form):
     a, b, offs = operands(form, device, torch.float32)
-    opcheck(torch.ops.ggemm.grouped_mm.default, (a, b, offs, None, None, False))
+    library.opcheck(torch.ops.ggemm.grouped_mm.default, (a, b, offs, None, None, False))
     if form == "m":
-        opcheck(torch.ops.ggemm.grouped_mm.default, (a, b, offs, samples(device, torch.float32)(3, 5), torch.float64, True))
+        library.opcheck(torch.ops.ggemm.grouped_mm.default, (a, b, offs, samples(device, torch.float32)(3, 5), torch.float64, True))
 
 
 @device

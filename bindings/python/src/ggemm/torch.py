@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 import torch
-from torch import Tensor
-from torch.library import custom_op
+from torch import Tensor, library
 
 from ._grouped import grouped_matmul_watched
 from ._groups import Operands
@@ -37,7 +36,7 @@ def _output_dtype(a: Tensor, b: Tensor, dtype: torch.dtype | None) -> torch.dtyp
 
 
 # ----------------------------------------------------------------------------------------------------------------------------- matmul
-@custom_op("ggemm::matmul", mutates_args=())
+@library.custom_op("ggemm::matmul", mutates_args=())
 def _matmul(a: Tensor, b: Tensor, bias: Optional[Tensor], activation: str, p0: float, p1: float, alpha: float, compute: str,
             dtype: Optional[torch.dtype]) -> Tensor:
     name: Activation = (activation, p0) if activation == "leaky_relu" else (activation, p0, p1) if activation == "clamp" else activation
@@ -108,7 +107,7 @@ def matmul(a: Tensor, b: Tensor, bias: Tensor | None = None, *, activation: Acti
 
 
 # ------------------------------------------------------------------------------------------------------------------------- grouped_mm
-@custom_op("ggemm::grouped_mm", mutates_args=())
+@library.custom_op("ggemm::grouped_mm", mutates_args=())
 def _grouped_mm(a: Tensor, b: Tensor, offs: Optional[Tensor], bias: Optional[Tensor], dtype: Optional[torch.dtype], zero_rest: bool) -> Tensor:
     out = None
     if zero_rest:  # what no group covers
