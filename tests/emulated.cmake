@@ -99,7 +99,7 @@ ggemm_add_emulated_mutant("a row of D that is nowhere is stored" ${listed} epilo
 ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "outer_stride_, i * ROW_STEP < rows" "outer_stride_, true")
 # Lines of any alignment, of groups.
 set(lines ${listed} pipeline/line_copy.cuh)
-ggemm_add_emulated_mutant("lines are not moved to their place" ${lines} "moved(in[i], in[i + 1], off)" "in[i]" --kind grouped)
+ggemm_add_emulated_mutant("lines are not moved to their place" ${lines} "joined(in[i], in[i + 1], off)" "in[i]" --kind grouped)
 ggemm_add_emulated_mutant("the end of the tile before is not gathered" ${lines} "? 0 : -16" "? 0 : 0" --kind grouped --sizes 16x193x129 --seed 21)
 ggemm_add_emulated_mutant("the next tile's lines are not waited for" ${listed} mainloop/wgmma.cuh "ptx::cp_async_wait<AHEAD - 1>()" "ptx::cp_async_wait<AHEAD>()" --kind grouped)
 ggemm_add_emulated_mutant("operands are described while others are read" ${listed} mainloop/wgmma.cuh "if (tiles == 0) return" "if (tiles < 0) return" --kind grouped --sizes 30x33x0,130x33x0)

@@ -121,7 +121,7 @@ class WgmmaMainloop {
     else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), p.k);
     const auto all_threads = [] { ptx::barrier_sync<128>(1 + T::TEAMS * CONSUMERS); };
     all_threads();
-    const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2), moved = (by_threads_a && GatherA::moved()) || (by_threads_b && GatherB::moved());
+    const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2), needs_next = (by_threads_a && GatherA::needs_next()) || (by_threads_b && GatherB::needs_next());
     const auto depth_of = [&](i32 tile) { return tile == tiles - 1 ? static_cast<i32>(p.k - (tiles - i64(1)) * T::BK) : T::BK; };
     Cursor done = at;
 #pragma unroll 1
@@ -142,7 +142,7 @@ class WgmmaMainloop {
       }
       ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the slot
       if (i < AHEAD) continue;
-      if (moved) ptx::cp_async_wait<AHEAD - 1>();
+      if (needs_next) ptx::cp_async_wait<AHEAD - 1>();
       else ptx::cp_async_wait<AHEAD>();
       const i32 tile = i - AHEAD, depth = depth_of(tile);
       const bool realign_a = by_threads_a && GatherA::realigns(depth), realign_b = by_threads_b && GatherB::realigns(depth);

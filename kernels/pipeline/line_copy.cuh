@@ -17,7 +17,7 @@ namespace ggemm::kernels {
 template <int OPERAND, int ROWS, int PANELS, int SIZE, bool K_OUTER, bool BY_INDEX>
 class LineCopy {
   static_assert(!BY_INDEX || !K_OUTER, "an index is of rows along k");
-  static_assert(ROWS % 8 == 0 && (ROWS % 16 == 0 || ROWS == 8), "panels are whole swizzle periods, dealt 16 lines at a time");
+  static_assert(ROWS % 16 == 0 || (ROWS == 8 && !K_OUTER), "panels are whole swizzle periods, dealt 16 lines at a time, and a line lies off the same in every tile");
   static constexpr int THREADS = 128, STEP = 16, ACROSS = panel_bytes / 16, VECTORS = ROWS * PANELS * ACROSS, LINE = PANELS * panel_bytes;
   static constexpr int BATCH = SIZE == 1 ? 2 : 4;  // vectors of a line that a thread moves at once: fp8 products leave few registers for them
   using Vector = ptx::Vector16;
@@ -45,8 +45,8 @@ class LineCopy {
     }
   }
 
-  // Whether lines are moved in every tile: then the copies of the next tile must have arrived too before one is realigned.
-  GG_DEVICE static bool moved() { return operand().way == Way::moved; }
+  // Whether the copies of the next tile must have arrived too before one is realigned.
+  GG_DEVICE static bool needs_next() { return !K_OUTER && operand().way == Way::moved; }
   // Whether tiles so deep must be realigned.
   GG_DEVICE static bool realigns(i32 depth) { return operand().way == Way::moved || (operand().way == Way::straight && bytes(depth) % 16 != 0); }
 
@@ -153,7 +153,7 @@ class LineCopy {
       const bool on = has_line(row, depth) && from < valid;
       Vector* const to = at(slot, row, vector);
       if (on && (operand().way == Way::elements || !inside(tile, source, from))) *to = gather(tile, source, from, valid);
-      else ptx::cp_async<16>(ptx::shared_address(to), source + from, on);
+      else ptx::cp_async<16>(ptx::shared_address(to), on ? source + from : nullptr, on);
     }
   }
   // CUT: lines end before the tile does.
@@ -183,7 +183,7 @@ class LineCopy {
         else in[BATCH] = {};
 #pragma unroll
         for (int i = 0; i < BATCH; ++i) {
-          Vector out = moved(in[i], in[i + 1], off);
+          Vector out = joined(in[i], in[i + 1], off);
           if constexpr (CUT) out = cut(out, valid - 16 * (vector + i));
           *place(i) = out;
         }
@@ -223,7 +223,7 @@ class LineCopy {
   }
 
   // 16 bytes of low and high, from byte `off` on.
-  GG_DEVICE static Vector moved(const Vector& low, const Vector& high, int off) {
+  GG_DEVICE static Vector joined(const Vector& low, const Vector& high, int off) {
     const bool two = off & 8, one = off & 4;
     u32 word[8];
 #pragma unroll
