@@ -62,6 +62,8 @@ class WgmmaMainloop {
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
   static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
   static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");
+  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums.
+  static constexpr bool TWO_PARTS = PROMOTED && !T::BLOCK_SCALED && BLOCKS * WN / 2 <= 64;
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
   // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.
   GG_DEVICE static u32 sharer() { return SHARERS > 1 ? ptx::cluster_rank() % SHARERS : 0; }
@@ -188,8 +190,8 @@ class WgmmaMainloop {
             if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
       }
       if (corrections < tiles) consume_promoted(ring, at, slots, row, column, tiles - corrections);
-    } else if constexpr (T::BLOCK_SCALED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
-    else if constexpr (PROMOTED) consume_promoted(ring, at, slots, row, column, tiles);
+    } else if constexpr (TWO_PARTS) consume_promoted(ring, at, slots, row, column, tiles);
+    else if constexpr (PROMOTED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles, last_full);
   }
   // From then on the sums may be read. tiles: as before.
@@ -311,7 +313,7 @@ class WgmmaMainloop {
     }
   }
 
-  // After every tile of k, which is a block, its sum is added, scaled. A second set of sums has no room beside the scales: the other consumer multiplies meanwhile.
+  // The same with one set: after every tile of k, which is a block, its sum is added, scaled if there are scales by blocks. The other consumer multiplies meanwhile.
   GG_DEVICE void consume_scaled(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i, ++at) {

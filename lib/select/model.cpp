@@ -56,8 +56,10 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
-  const double multiply = wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   const bool promotes = terms || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
+  // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
+  const double rows = bm / (c.warps_m / 4), waits = !promotes || rows / 64 * columns / 2 <= 64 ? 1 : rows > 64 ? 1.26 : 1.15;
+  const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   const double travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
@@ -71,7 +73,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   const bool indexed = type.grouped & core::gathered_rows;
   const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before
-  const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * (bm / 64 / (c.warps_m / 4)) * std::max(1.0, columns * d / 128);
+  const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
   constexpr double beside = 0.15;  // of what hides behind the slower
   return {std::max(multiply, bring) + beside * std::min(multiply, bring), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }

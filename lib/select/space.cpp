@@ -30,6 +30,10 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
+    // Hopper, groups of any number of rows: two CTAs of a cluster share A's, so that none lies past a group's last.
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 2},
+    {Family::sm90, 128, 192, 128, 8, 1, 4, 1, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 2},
     // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
     {Family::sm90, 128, 128, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
     {Family::sm90, 128, 128, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
@@ -237,8 +241,13 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
     {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
-    {[](const Query& q) { return !promoted(q.type) || (sums_a_thread(q.config) <= 64 && q.config.tile_k == kernels::scale_block); },
-     "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || sums_a_thread(q.config) <= 64; }, "scales by blocks leave registers for 64 sums a thread"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       return !promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
+     },
+     "a thread has 192 registers for promoted sums and, of 64 rows, what they are promoted from"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
     {[](const Query& q) {
        const Config c = upright(q.config);

@@ -183,7 +183,7 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   for (const Configuration& legal : legal_configurations(context_, call))
     if (without_raster(legal.name) == config) return options_.config.find("_k") == std::string::npos ? legal.name : options_.config;
   // Of one that is not in the table the library says by itself for which products it is legal.
-  if (options_.config.empty() || without_raster(options_.config) != config || c.type.grouped) return std::nullopt;
+  if (options_.config.empty() || without_raster(options_.config) != config || !takes_name(context_, c.type, options_.config)) return std::nullopt;
   ggemm_config forced = GGEMM_CONFIG_INIT;
   if (ggemm_config_parse(options_.config.c_str(), &forced)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
   if (c.max_ctas && (forced.cluster_k > 1 || forced.slices > 1)) return std::nullopt;  // those need all their CTAs

@@ -51,7 +51,7 @@ std::vector<Broken> broken() {
   const core::DeviceFacts h = device(90);
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product on compute capability 9.0";
-  constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k, with registers for 64 sums a thread";
+  constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
   const auto pairs = [](core::ProblemType type, ggemm_gate gate) { return type.gate = gate, type; };
   core::ProblemType fast = type_of(GGEMM_E4M3);
@@ -110,7 +110,8 @@ std::vector<Broken> broken() {
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
       {"terms of groups", terms_of_groups, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "operands are cut into terms in a plain product only"},
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
-      {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, promotion},
+      {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "a thread has 192 registers for promoted sums and, of 64 rows, what they are promoted from"},
+      {"96 sums of fp8 by blocks", blocks(fast), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "scales by blocks leave registers for 64 sums a thread"},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
       {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
       {"squares of 128 over 192 rows", blocks(fast), cluster(tile(sm90, 192, 32, 128, 4, 1, 4), 1, 1), h, "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
