@@ -12,8 +12,8 @@ No GPU is needed. The last line counts what passed, failed and was skipped; the 
 
   --quick   without the sanitizers, the bindings and the tests labelled slow
 
-With CI=true the languages, their oldest versions and torch are installed too (10 GB of disk at the most), and a test that
-was skipped for anything but a GPU counts as failed.
+With CI=true the languages, their oldest versions and torch are installed too (8 GB of disk, most of it only
+for a while), and a test that was skipped for anything but a GPU counts as failed.
 One test: ctest --test-dir build/tests -R '<part of its name>' --output-on-failure
 TXT
 }

@@ -163,6 +163,6 @@ if [ -n "$oldest" ]; then
   clean_install "$oldest" "$work/oldest"
   run_tests "$work/oldest"
 else
-  lacking "the oldest version: there is no python3.10, nor Go to download it"
+  lacking "the oldest version: there is no python3.10, and none was had by Go"
 fi
 echo "python: all passed"
