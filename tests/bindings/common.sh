@@ -34,7 +34,7 @@ missing() {
   echo "skipped: $*"
   exit 4
 }
-# A part that no installation makes possible here, such as one that needs root: said and left out, in CI too.
+# A part that no installation makes possible here, as it needs root or another's server: said and left out, in CI too.
 leave_out() { echo "$name: left out: $*"; }
 # A part whose tool, version or download is not there: left out likewise, but not in CI.
 lacking() {

@@ -12,8 +12,8 @@ fresh Debian and uses them there, where root, mmdebstrap and a mirror are at han
   --work <folder>   where everything made here goes, but for build/deb (build/debtest)
   --quick           without the fresh Debian
 
-What is missing is named. Without dpkg's tools the exit code is 4, which stands for skipped; without mmdebstrap or a mirror
-the fresh Debian is left out. With CI=true these are failures, and only what needs root may be left out.
+What is missing is named. Without dpkg's tools the exit code is 4, which stands for skipped; without mmdebstrap the fresh
+Debian is left out. With CI=true these are failures, and only what needs root or a mirror that answers may be left out.
 TXT
 }
 work= quick=0
@@ -100,7 +100,7 @@ elif ! have mmdebstrap; then
   lacking "the fresh Debian needs mmdebstrap: apt-get install mmdebstrap"
 elif ! TMPDIR=$work retry quietly timeout 900 mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,pkg-config,python3,libstdc++6 \
   "$codename" "$work/fresh.tar"; then
-  lacking "the fresh Debian: no mirror gives its packages"
+  leave_out "the fresh Debian: no mirror gives its packages"
 else
   cat >"$work/inside.sh" <<'TXT'
 set -eu

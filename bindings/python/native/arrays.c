@@ -199,6 +199,7 @@ static void set_packed(Array* out) {
 static int read_exchange(PyObject* object, const DlExchange* exchange, Array* out) {
   DlTensor tensor;
   if (exchange->tensor_from_object(object, &tensor) || from_dl(&tensor, out)) return -1;
+  if (tensor.code == DL_INT) return 0; /* of integers there are no gradients */
   PyObject* grad = PyObject_GetAttr(object, state.requires_grad);
   if (grad == Py_True) out->flags |= FLAG_NEEDS_GRAD;
   if (!grad) PyErr_Clear();

@@ -61,8 +61,9 @@ def measure_groups(name, x, w, ends, new, wait=lambda: None, stream=None):
     args.a, args.b, args.d = (native.read_array(array)[0] for array in (x, w, out))
     from_c = batches(lambda: native.plan_run_seconds(plan._handle, None, args, stream, BATCH), wait)
     shape = tuple(out.shape)
-    once = lambda **more: ggemm.grouped_matmul(x, w, ends=ends, checked=False, **more)
-    return compare(name, from_c, wait, lambda: new(*shape), lambda: plan(x, w, out=out), lambda: once(out=out), once)
+    calls = (lambda: plan(x, w, out=out), lambda: ggemm.grouped_matmul(x, w, ends=ends, checked=False, out=out),
+             lambda: ggemm.grouped_matmul(x, w, ends=ends, checked=False))
+    return compare(name, from_c, wait, lambda: new(*shape), *calls)
 
 
 def compare(name, from_c, wait, new, *calls):
@@ -87,6 +88,8 @@ def main():
     else:
         torch_host = torch.ones(4, 4)
         good &= measure("torch, CPU", torch_host, torch_host, torch_host.new_empty)
+        ends = torch.tensor([2, 4], dtype=torch.int32)
+        good &= measure_groups("torch, CPU, 2 groups", torch_host, torch.stack([torch_host] * 2), ends, torch_host.new_empty)
         if torch.cuda.is_available():
             x = torch.ones(64, 64, dtype=torch.float16, device="cuda")
             on = (torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream)
