@@ -748,7 +748,7 @@ typedef struct ggemm_tile {
   size_t struct_size;
   int64_t group;
   int64_t tile_row, tile_col;
-  int64_t row_begin, row_end; /**< half open, cut at m; with a cluster both may be m: nothing */
+  int64_t row_begin, row_end; /**< half open, cut at m; with clusters both may be m: nothing */
   int64_t col_begin, col_end; /**< likewise, at n */
 } ggemm_tile;
 #define GGEMM_TILE_INIT { sizeof(ggemm_tile), 0, 0, 0, 0, 0, 0, 0 }
@@ -761,7 +761,8 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
 /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  *  pid_m = first + (pid mod programs in a group) mod group size, pid_n = (pid mod programs in a group) / group size; the last group may be smaller.
  *  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster_m x cluster_n tiles, raster of their rows at a time. The
- *  remainder is the CTA's place in the cluster, down the rows first. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ *  remainder is the CTA's place in the cluster, down the rows first. Clusters of 2 x 1 turn where a single row of tiles is left over: they take two tiles of it side by
+ *  side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of their number: the first of 132 computes the
  *  tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of the last tiles may be several CTAs'.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */

@@ -198,7 +198,7 @@ struct PrepareParams {
   GroupedParams problem;
   GroupRecord* records;
   i32* tiles;
-  i32 tile_m, tile_n;         // of a cluster
+  i32 tile_m, tile_n, cluster_m, cluster_n;
   i32 size_a, size_b, size_d; // bytes of an element
   i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
   i32 boxes;                  // 1: D's steps are whole boxes

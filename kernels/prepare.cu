@@ -3,6 +3,7 @@
 // for each of A, B and D, one for the rest.
 #include "ptx/tensor.cuh"
 #include "scheduler/group_params.cuh"
+#include "scheduler/raster.cuh"
 #include "lines.cuh"
 
 using namespace ggemm::kernels;
@@ -34,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
       record.facts.problem = p;
       record.facts.start = group_start(params.problem, group);
       record.facts.reserved = 0;
-      params.tiles[group] = group < live_groups(params.problem) ? static_cast<i32>(ceil_div(p.m, params.tile_m) * ceil_div(p.n, params.tile_n)) : 0;
+      params.tiles[group] = group < live_groups(params.problem) ? static_cast<i32>(cluster_tiles(ceil_div(p.m, params.tile_m), ceil_div(p.n, params.tile_n), params.cluster_m, params.cluster_n)) : 0;
     }
   }
   const u32 all = __ballot_sync(0xffffffffu, reached);

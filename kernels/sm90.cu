@@ -111,8 +111,8 @@ struct Plain {
     Mainloop::Cursor at;
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Mainloop::part(to.depth());
-      const TileCoord tile = to.place();
-      Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.row) * T::BM, static_cast<i32>(tile.col) * T::BN, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+      const ClusterTile tile = to.place();
+      Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
     }
   }
   GG_DEVICE void consume(const Cta& cta) const {
@@ -122,7 +122,7 @@ struct Plain {
       const DepthPart depth = Mainloop::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.tile = to.tile();
-      consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place(); }, depth.first, depth.tiles);
+      consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles);
     }
     consumer.finish();
   }
@@ -152,8 +152,8 @@ struct Grouped {
         if (reach & 1) ptx::tensor_map_acquire(record->a);
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
-      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, depth);
-      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), 0, depth, depth);
+      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, note.turned, depth);
+      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), note.turned, 0, depth, depth);
       else at.skip(depth);
       board.release(next);
     }

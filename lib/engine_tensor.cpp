@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "cuda/tensor_params.hpp"
 #include "engine.hpp"
+#include "scheduler/raster.cuh"
 #include "select/space.hpp"
 #include "tile/terms.cuh"
 
@@ -25,7 +26,7 @@ struct Upright {
   Upright(const Choice& choice, const core::ProblemType& given, std::int64_t m, std::int64_t n)
       : type(core::packed(choice.config.swap ? core::transposed(given) : given)), config(choice.config.swap ? core::transposed(choice.config) : choice.config) {
     if (choice.config.swap) std::swap(m, n);
-    tiles = kernels::ceil_div(m, config.tile_m * config.cluster_m) * kernels::ceil_div(n, config.tile_n * config.cluster_n);
+    tiles = kernels::cluster_tiles(kernels::ceil_div(m, config.tile_m), kernels::ceil_div(n, config.tile_n), config.cluster_m, config.cluster_n);
   }
   // Warpgroups of a cluster, each of which has sums of its own.
   std::int64_t warpgroups() const { return select::cluster(config) * (config.warps_m * config.warps_n / 4); }

@@ -76,6 +76,7 @@ ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.c
 ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "ptx::fence_async()" "(void)0")
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")
+ggemm_add_emulated_mutant("a cluster that has turned shares its columns" ${pair} mainloop/wgmma.cuh "if (TURNS && turned) TileB" "if (false) TileB" --sizes 60x100x90)
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
 ggemm_add_emulated_mutant("copied words are not moved into place" ${small} repack.cu "static_cast<u32>(8 * shift)" "0u")
 ggemm_add_emulated_mutant("terms are paired wrongly" sm90_f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 tile/terms.cuh "0x001102 >> 4 * product & 15" "0")

@@ -7,6 +7,7 @@
 #include "pipeline/ring.cuh"
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
+#include "scheduler/raster.cuh"
 #include "tile/panels.cuh"
 #include "tile/terms.cuh"
 #include "mainloop/block_scales.cuh"
@@ -65,6 +66,7 @@ class WgmmaMainloop {
   // Whether a thread has registers for two sets of what tensor cores sum, beside its sums.
   static constexpr bool TWO_PARTS = PROMOTED && !T::BLOCK_SCALED && BLOCKS * WN / 2 <= 64;
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
+  static constexpr bool TURNS = clusters_turn(T::CLUSTER_M, T::CLUSTER_N);
   // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.
   GG_DEVICE static u32 sharer() { return SHARERS > 1 ? ptx::cluster_rank() % SHARERS : 0; }
   GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
@@ -89,9 +91,9 @@ class WgmmaMainloop {
     return {all.first + part.first, part.tiles};
   }
 
-  // The producer thread: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart.
-  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles, i32 all) {
-    const Share share;
+  // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart.
+  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all) {
+    const Share share(turned);
 #pragma unroll 1
     for (i32 i = first; i < first + tiles * STRIDE; i += STRIDE, ++at) {
       ring.wait_empty(at);
@@ -109,7 +111,7 @@ class WgmmaMainloop {
 
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
   // index: of all groups' rows, of which this one's first is number `start`.
-  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, i32 tiles) {
+  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, i32 tiles) {
     if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
@@ -132,7 +134,7 @@ class WgmmaMainloop {
         ring.wait_empty(at);
         char* const slot = slots + at.slot * SLOT_BYTES;
         if (thread == 0 && reach) {
-          const Share share;
+          const Share share(turned);
           const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
           ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
           if (reach & 1) share.load_a(to, a, barrier, static_cast<i32>(row), i * T::BK);
@@ -214,21 +216,25 @@ class WgmmaMainloop {
   using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
   using Scales = BlockScales<T, BLOCKS, WN>;
 
-  // What this CTA loads for its cluster: A's rows are shared by the CTAs across, B's columns by those down.
+  // What this CTA loads for its cluster: A's rows are shared by the CTAs across, B's columns by those down, if they have not turned.
   struct Share {
     u32 down, across;
     u16 mask_a, mask_b;
-    GG_DEVICE Share() {
+    bool turned;
+    GG_DEVICE explicit Share(bool turned) : turned(turned) {
       const u32 rank = sharer(), first = part_of_k() * SHARERS;
       down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
       u32 mask = 0;
 #pragma unroll
       for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (first + down + i * T::CLUSTER_M);
       mask_a = static_cast<u16>(mask);
-      mask_b = static_cast<u16>(((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
+      mask_b = static_cast<u16>(TURNS && turned ? 1u << (first + rank) : ((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
     }
     GG_DEVICE void load_a(u32 slot, const TensorMap& map, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, map, barrier, row, k, across, mask_a); }
-    GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const { TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b); }
+    GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const {
+      TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b);
+      if (TURNS && turned) TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, 1 - down, mask_b);
+    }
   };
 
   template <class LastFull>

@@ -13,6 +13,7 @@ struct TileNote {
   GroupFacts facts;
   const GroupRecord* record;  // NULL: there are no more tiles
   i32 row, column;            // the CTA's tile
+  i32 turned;                 // 1: it is one of a cluster that has turned
   i32 other;                  // 1: of another group than the note before
 };
 
@@ -58,10 +59,8 @@ class TileBoard {
     if (lane == 0) note.record = record, note.other = record != shared().notes[(at.slot + NOTES - 1) % NOTES].record;
     if (lane == 0 && any) {
       const GemmParams& problem = note.facts.problem;
-      const TileCoord tile = raster_tile(static_cast<u32>(found.tile), static_cast<u32>(ceil_div(problem.m, BM * CM)), static_cast<u32>(ceil_div(problem.n, BN * CN)), p.raster);
-      const TileCoord place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
-      note.row = static_cast<i32>(tile.row) * CM + static_cast<i32>(place.row);
-      note.column = static_cast<i32>(tile.col) * CN + static_cast<i32>(place.col);
+      const ClusterTile tile = cluster_tile(static_cast<u32>(found.tile), static_cast<u32>(ceil_div(problem.m, BM)), static_cast<u32>(ceil_div(problem.n, BN)), p.raster, CM, CN, blockIdx.x % (CM * CN));
+      note.row = static_cast<i32>(tile.at.row), note.column = static_cast<i32>(tile.at.col), note.turned = tile.turned;
     }
     ptx::barrier_arrive(ring_.full(at.slot));
   }

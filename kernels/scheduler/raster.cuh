@@ -21,10 +21,43 @@ GG_HD TileCoord raster_tile(Int pid, typename IfType<true, Int, Int>::type tiles
   return {static_cast<i64>(first + rest % rows), static_cast<i64>(rest / rows)};
 }
 
-// Where CTAs form clusters, raster_tile() numbers whole clusters, and this is the place in its cluster, `down` CTAs high, of the CTA of a rank.
+// Where CTAs form clusters, `down` CTAs high and `across` wide, whole clusters are numbered, which have a tile for each CTA: down the rows first, by rank.
+//
+// Two CTAs, one below the other, turn where an odd row of tiles is left over: they take two tiles of it side by side, so that no CTA lies past the last row. These are
+// walked with the rows above them, two columns at a time.
+// Without the overflow of ceil_div, and in 32 bits where kernels ask for it.
 template <class Int>
-GG_HD TileCoord place_in_cluster(Int rank, i32 down) {
-  return {static_cast<i64>(rank % static_cast<Int>(down)), static_cast<i64>(rank / static_cast<Int>(down))};
+GG_HD constexpr Int clusters_along(Int tiles, i32 cluster) { return tiles / static_cast<Int>(cluster) + (tiles % static_cast<Int>(cluster) != 0); }
+
+GG_HD constexpr bool clusters_turn(i32 down, i32 across) { return down == 2 && across == 1; }
+
+template <class Int>
+GG_HD Int cluster_tiles(Int tiles_m, Int tiles_n, i32 down, i32 across) {
+  if (clusters_turn(down, across)) return tiles_m / 2 * tiles_n + tiles_m % 2 * clusters_along(tiles_n, 2);
+  return clusters_along(tiles_m, down) * clusters_along(tiles_n, across);
+}
+
+struct ClusterTile {
+  TileCoord at;
+  bool turned;
+};
+
+// Of the pid-th cluster the tile of the CTA of this rank, which may lie past the last row or column. 0 <= pid < cluster_tiles.
+template <class Int>
+GG_HD ClusterTile cluster_tile(Int pid, typename IfType<true, Int, Int>::type tiles_m, typename IfType<true, Int, Int>::type tiles_n, i32 raster, i32 down, i32 across,
+                               typename IfType<true, Int, Int>::type rank) {
+  const Int high = static_cast<Int>(down), clusters_m = clusters_along(tiles_m, down);
+  if (!clusters_turn(down, across) || tiles_m % 2 == 0) {
+    const TileCoord cluster = raster_tile(pid, clusters_m, clusters_along(tiles_n, across), raster);
+    return {{cluster.row * down + static_cast<i64>(rank % high), cluster.col * across + static_cast<i64>(rank / high)}, false};
+  }
+  const Int height = static_cast<Int>(raster) < clusters_m ? static_cast<Int>(raster) : clusters_m, in_group = height * tiles_n;
+  const Int first = pid / in_group * height, rest = pid % in_group, left = clusters_m - first;
+  const bool last = left <= height;
+  const Int upright = last ? left - 1 : height;  // of the raster group's rows of clusters
+  const Int in_pair = last ? 2 * upright + 1 : 2 * upright, pair = rest / in_pair, within = rest % in_pair, columns = tiles_n - 2 * pair < 2 ? 1 : 2;
+  if (last && within >= columns * upright) return {{static_cast<i64>(2 * (first + upright)), static_cast<i64>(2 * pair + rank)}, true};
+  return {{static_cast<i64>(2 * (first + within % upright) + rank), static_cast<i64>(2 * pair + within / upright)}, false};
 }
 
 }  // namespace ggemm::kernels

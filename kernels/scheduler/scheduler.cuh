@@ -39,17 +39,14 @@ template <int BM, int BN, int CM, int CN, int CK, bool CUT = false>
 class PersistentScheduler {
  public:
   GG_DEVICE PersistentScheduler(const GemmParams& p, const DepthDeal& deal, i32 steps)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM * CM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN * CN))), raster_(p.raster), deal_(deal), steps_(steps), pieces_(cluster(), clusters()) {}
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN))), raster_(p.raster), deal_(deal), steps_(steps), pieces_(cluster(), clusters()) {}
   GG_DEVICE bool next() {
     // Of what is not cut, all tiles are whole.
-    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_m_ * tiles_n_, 0, 1};
+    const DepthDeal deal = CUT ? deal_ : DepthDeal{cluster_tiles(tiles_m_, tiles_n_, CM, CN), 0, 1};
     return pieces_.next(deal, static_cast<u32>(steps_), cluster(), clusters());
   }
   // The CTA's tile. Worked out when it is asked for, which takes as long as the products of a slot.
-  GG_DEVICE TileCoord place() const {
-    const TileCoord at = raster_tile(tile(), tiles_m_, tiles_n_, raster_), place = place_in_cluster<u32>(blockIdx.x % (CM * CN), CM);
-    return {at.row * CM + place.row, at.col * CN + place.col};
-  }
+  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), tiles_m_, tiles_n_, raster_, CM, CN, blockIdx.x % (CM * CN)); }
   // The cluster tile's number, and the steps of k.
   GG_DEVICE u32 tile() const { return pieces_.tile(); }
   GG_DEVICE DepthPart depth() const { return CUT ? pieces_.depth(deal_, static_cast<u32>(steps_), cluster()) : DepthPart{0, steps_}; }

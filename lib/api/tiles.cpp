@@ -50,21 +50,23 @@ struct Grid {
   }
   Side rows(int64_t group) const { return {size(grid.m, group), grid.tile_m, grid.cluster_m}; }
   Side columns(int64_t group) const { return {size(grid.n, group), grid.tile_n, grid.cluster_n}; }
+  // A swapped kernel sees rows and columns changed over.
+  Side first(int64_t group) const { return grid.swapped ? columns(group) : rows(group); }
+  Side second(int64_t group) const { return grid.swapped ? rows(group) : columns(group); }
   // The group's programs, added to those before it.
   int64_t end(int64_t before, int64_t group) const {
-    const int64_t down = rows(group).clusters(), across = columns(group).clusters();
-    int64_t count;
-    if (__builtin_mul_overflow(down, across, &count) || __builtin_mul_overflow(count, ctas(), &count) || __builtin_add_overflow(before, count, &count))
+    const Side down = first(group), across = second(group);
+    int64_t count;  // at most
+    if (__builtin_mul_overflow(down.clusters(), across.clusters(), &count) || __builtin_mul_overflow(count, ctas(), &count) || __builtin_add_overflow(before, count, &count))
       core::fail(GGEMM_ERROR_ARGUMENT, "grid: %lld x %lld tiles in group %lld make 2^63 or more in all", static_cast<long long>(rows(group).tiles()),
                  static_cast<long long>(columns(group).tiles()), static_cast<long long>(group));
-    return count;
+    return before + ctas() * kernels::cluster_tiles(down.tiles(), across.tiles(), static_cast<kernels::i32>(down.cluster), static_cast<kernels::i32>(across.cluster));
   }
-  // The tile of a program, counted in its group. A swapped kernel sees rows and columns changed over.
+  // The tile of a program, counted in its group.
   kernels::TileCoord tile(int64_t program, int64_t group) const {
-    const Side first = grid.swapped ? columns(group) : rows(group), second = grid.swapped ? rows(group) : columns(group);
-    const kernels::TileCoord at = kernels::raster_tile<int64_t>(program / ctas(), first.clusters(), second.clusters(), grid.raster);
-    const kernels::TileCoord place = kernels::place_in_cluster<int64_t>(program % ctas(), static_cast<kernels::i32>(first.cluster));
-    const kernels::TileCoord tile{at.row * first.cluster + place.row, at.col * second.cluster + place.col};
+    const Side down = first(group), across = second(group);
+    const kernels::TileCoord tile = kernels::cluster_tile<int64_t>(program / ctas(), down.tiles(), across.tiles(), grid.raster, static_cast<kernels::i32>(down.cluster),
+                                                                   static_cast<kernels::i32>(across.cluster), program % ctas()).at;
     return grid.swapped ? kernels::TileCoord{tile.col, tile.row} : tile;
   }
 };

@@ -64,7 +64,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
   out.problem = p;
   out.records = static_cast<kernels::GroupRecord*>(workspace);
   out.tiles = reinterpret_cast<kernels::i32*>(out.records + p.groups);
-  out.tile_m = config.tile_m * config.cluster_m, out.tile_n = config.tile_n * config.cluster_n;
+  out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.cluster_m = config.cluster_m, out.cluster_n = config.cluster_n;
   out.size_a = size_of(type.a), out.size_b = size_of(type.b), out.size_d = size_of(type.d);
   out.mn_a = layout.mn_a(), out.mn_b = layout.mn_b(), out.mn_d = layout.mn_d();
   out.swap = config.swap;

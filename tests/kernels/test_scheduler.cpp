@@ -65,7 +65,7 @@ int faults(const Launch& launch, int cluster_m, int cluster_n) {
     const DepthDeal none{};
     Scheduler scheduler(params, none, 0);
     for (std::int64_t pid = blockIdx.x; scheduler.next(); pid += gridDim.x, ++programs) {
-      const TileCoord place = scheduler.place();
+      const TileCoord place = scheduler.place().at;
       const std::int64_t row = launch.swapped ? place.col : place.row, column = launch.swapped ? place.row : place.col;
       ggemm_tile tile = GGEMM_TILE_INIT;
       if (ggemm_tile_at(&grid, pid, &tile) != GGEMM_OK) return 1000;
@@ -131,7 +131,7 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
             for (PieceCursor cursor(cluster, clusters); cursor.next(deal, steps, cluster, clusters); ++pieces) {
               ggemm_tile tile = GGEMM_TILE_INIT;
               REQUIRE(ggemm_tile_at(&grid, std::int64_t(cursor.tile()) * cm + blockIdx.x % cm, &tile) == GGEMM_OK);
-              wrong += !scheduler.next() || scheduler.place().row != tile.tile_row || scheduler.place().col != tile.tile_col || scheduler.tile() != cursor.tile();
+              wrong += !scheduler.next() || scheduler.place().at.row != tile.tile_row || scheduler.place().at.col != tile.tile_col || scheduler.tile() != cursor.tile();
               const DepthPart here = scheduler.depth(), there = cursor.depth(deal, steps, cluster);
               wrong += here.first != there.first || here.tiles != there.tiles;
             }

@@ -1441,9 +1441,9 @@ pub struct ggemm_tile {
     pub group: i64,
     pub tile_row: i64,
     pub tile_col: i64,
-    /// half open, cut at m; with a cluster both may be m: nothing
+    /// half open, cut at m; with clusters both may be m: nothing
     pub row_begin: i64,
-    /// half open, cut at m; with a cluster both may be m: nothing
+    /// half open, cut at m; with clusters both may be m: nothing
     pub row_end: i64,
     /// likewise, at n
     pub col_begin: i64,
@@ -2000,7 +2000,8 @@ extern "C" {
     /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
  Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
- remainder is the CTA's place in the cluster, down the rows first. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ remainder is the CTA's place in the cluster, down the rows first. Clusters of 2 x 1 turn where a single row of tiles is left over: they take two tiles of it side by
+ side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of their number: the first of 132 computes the
  tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of the last tiles may be several CTAs'.
 
