@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/raster.cuh"
 #include "select/space.hpp"
 #include "tile/panels.cuh"
 #include "tile/terms.cuh"
@@ -17,13 +18,25 @@ using core::ProblemType;
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
-// Tiles of clusters along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
-// A CTA that lies past its group's end loads its slice of what the cluster shares, and costs little.
-double tiles_along(double size, double tile, bool spread, double cluster = 1) {
-  if (!spread) return ceil_div(size, tile * cluster);
-  constexpr double past = 0.07;
-  const double mean = size / tile, tiles = std::max({1.0, 2 * mean <= 1 ? 1.0 : mean + 0.5, 0.9 + 0.8 * mean});
-  return std::max(1.0, (tiles + past * (cluster - 1)) / cluster);
+// Tiles along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
+double tiles_along(double size, double tile, bool spread) {
+  if (!spread) return ceil_div(size, tile);
+  const double mean = size / tile;
+  return std::max({1.0, 2 * mean <= 1 ? 1.0 : mean + 0.5, 0.9 + 0.8 * mean});
+}
+
+// Cluster tiles of so many tiles down and across, and the part of these whose CTAs have turned (scheduler/raster.cuh): of groups, half of which have a single row at the end.
+// In one product it is left out, as a row more would then seem to cost less.
+struct ClusterTiles {
+  double count, turned;
+};
+ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spread) {
+  const bool turns = kernels::clusters_turn(c.cluster_m, c.cluster_n);
+  if (!spread) {
+    const double count = turns ? std::floor(down / 2) * across + std::fmod(down, 2) * ceil_div(across, 2) : ceil_div(down, c.cluster_m) * ceil_div(across, c.cluster_n);
+    return {count, 0};
+  }
+  return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
@@ -51,8 +64,8 @@ struct TensorCosts {
   double step, store, sums;
 };
 
-// A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it.
-TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
+// A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
+TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned = 0) {
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
@@ -60,7 +73,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c) {
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
   const double rows = bm / (c.warps_m / 4), waits = !promotes || rows / 64 * columns / 2 <= 64 ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
-  const double travels = (bm / c.cluster_n + bn / c.cluster_m) * bk * size;
+  const double travels = (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
   const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
@@ -125,7 +138,10 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const Config c = named.swap ? core::transposed(named) : named;
-  const TensorCosts costs = tensor_costs(type, c);
+  const double down = named.swap ? n : m, across = named.swap ? m : n;
+  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, type.grouped && !named.swap), tiles_along(across, c.tile_n, type.grouped && named.swap), type.grouped);
+  const double tiles = all.count * groups;
+  const TensorCosts costs = tensor_costs(type, c, all.turned);
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, c.tile_k), c.cluster_k * slices);
@@ -135,8 +151,6 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // CTAs that share a tile along k write its sums to shared memory, and read all of their part of it.
   constexpr double exchange_bytes = 31;
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
-  const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const double tiles = tiles_along(down, bm, type.grouped && !named.swap, c.cluster_m) * tiles_along(across, bn, type.grouped && named.swap, c.cluster_n) * groups;
   // How many tiles groups have is a guess, and what is left over at the end with it.
   const double rounds = type.grouped ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store

@@ -30,10 +30,6 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
-    // Hopper, groups of any number of rows: two CTAs of a cluster share A's, so that none lies past a group's last.
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 2},
-    {Family::sm90, 128, 192, 128, 8, 1, 4, 1, 2},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 2},
     // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
     {Family::sm90, 128, 128, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
     {Family::sm90, 128, 128, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
