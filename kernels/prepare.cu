@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record. Four threads a group: one
 // for each of A, B and D, one for the rest.
+#include "ptx/launch.cuh"
 #include "ptx/tensor.cuh"
 #include "scheduler/group_params.cuh"
 #include "scheduler/raster.cuh"
@@ -18,6 +19,7 @@ GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& li
 }
 
 extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(const __grid_constant__ PrepareParams params) {
+  ptx::launch_next();
   const i64 index = i64(blockIdx.x) * prepare_threads + threadIdx.x, group = index / prepare_lanes;
   const int lane = static_cast<int>(threadIdx.x) % 32, part = lane % prepare_lanes;
   const bool on = group < params.problem.groups;

@@ -2,6 +2,7 @@
 // Copies matrices of any strides and any base to such whose lines are contiguous and begin at multiples of 16 bytes, for the kernels that copy by tensor maps: both operands of a
 // product in one launch. GG_SIZE: bytes of an element.
 #include "params.cuh"
+#include "ptx/launch.cuh"
 #include "ptx/memory.cuh"
 
 using namespace ggemm::kernels;
@@ -139,6 +140,7 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
 }
 
 extern "C" __global__ void __launch_bounds__(repack_threads) GG_KERNEL_NAME(const __grid_constant__ RepackParams params) {
+  ptx::launch_next();
   const bool second = blockIdx.x >= params.copies[0].blocks;
   const CopyParams& p = params.copies[second];
   const i64 block = blockIdx.x - (second ? params.copies[0].blocks : 0), down = block / p.blocks_across, across = block % p.blocks_across;

@@ -4,6 +4,7 @@
 #include "epilogue/slices.cuh"
 #include "epilogue/staged.cuh"
 #include "mainloop/wgmma.cuh"
+#include "ptx/launch.cuh"
 #include "scheduler/board.cuh"
 
 using namespace ggemm::kernels;
@@ -194,6 +195,7 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
   }
   if constexpr (Mainloop::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
+  ptx::launch_wait();  // copies of operands, or groups' records
   if (threadIdx.x < PRODUCER_THREADS) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
     form.produce(cta);

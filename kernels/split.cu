@@ -2,12 +2,14 @@
 // Copies f32 matrices of any strides as three bf16 matrices each (tile/terms.cuh), for products of f32 on tensor cores: both operands of a product in one launch. The terms lie one after
 // the other along k, each with zeros up to its last tile's end.
 #include "params.cuh"
+#include "ptx/launch.cuh"
 #include "ptx/memory.cuh"
 #include "tile/terms.cuh"
 
 using namespace ggemm::kernels;
 
 extern "C" __global__ void __launch_bounds__(repack_threads) GG_KERNEL_NAME(const __grid_constant__ RepackParams params) {
+  ptx::launch_next();
   // A lane's pairs of elements: so many lines, so many pairs in each. All loads are under way before the first is used.
   constexpr int LINES = split_lines / (repack_threads / 32), PAIRS = split_length / 64;
   const bool second = blockIdx.x >= params.copies[0].blocks;

@@ -286,7 +286,7 @@ void Engine::run_groups(const Choice& choice, const core::ProblemType& problem_t
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
   kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster, given.rows};
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, most, stream, arguments);
+  device_->launch(*choice.kernel, most, stream, arguments, true);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

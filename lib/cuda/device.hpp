@@ -90,7 +90,8 @@ class Device {
   // tf32: the map says that f32 elements are wanted as tf32.
   kernels::TensorMap tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines) const;
   // One-dimensional grid of `ctas`; `params` as cuLaunchKernel takes them. Throws GGEMM_ERROR_LAUNCH.
-  void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params) const;
+  // overlap: it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh).
+  void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap = false) const;
 
   // The tuner's and the workspace's needs. All but allocation and synchronisation are asynchronous on the stream.
   void* create_stream() const;

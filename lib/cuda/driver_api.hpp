@@ -68,13 +68,14 @@ enum class TensorSwizzle : int { none = 0, bytes_128 = 3 };
 enum class TensorL2 : int { none = 0, bytes_128 = 2 };
 enum class TensorFill : int { zeros = 0 };
 
-enum class LaunchAttributeId : int { cluster_dimension = 4 };
+enum class LaunchAttributeId : int { cluster_dimension = 4, programmatic_stream_serialization = 6 };
 struct LaunchAttribute {
   LaunchAttributeId id;
   int pad;
   union {
     char bytes[64];
     struct { unsigned x, y, z; } cluster;
+    int programmatic_stream_serialization;
   };
 };
 

@@ -140,6 +140,36 @@ TEST_CASE("A launch carries its grid, block, shared memory, stream and parameter
   machine.check_clean();
 }
 
+namespace {
+
+// Whether the second of two launches overlaps the first, when it is asked to.
+bool overlaps(const cuda::Device& device) {
+  const cuda::Kernel kernel = device.load(fake::make_cubin(90, {"k"}), "k", 128, 1000);
+  Params params{0, nullptr};
+  void* list[] = {&params};
+  device.launch(kernel, 1, nullptr, list);
+  device.launch(kernel, 1, nullptr, list, true);
+  const std::vector<fake_launch> launches = driver().all_launches();
+  REQUIRE(launches.size() == 2);
+  CHECK(launches[0].overlaps == 0);
+  return launches[1].overlaps != 0;
+}
+
+}  // namespace
+
+TEST_CASE("A launch overlaps the one ahead where it is asked to") {
+  const Machine machine;
+  CHECK(overlaps(cuda::Device(0, nullptr, {})));
+}
+
+TEST_CASE("A launch does not overlap where the driver's graphs would not know it") {
+  const Machine machine;
+  driver().set_driver_version(12020);
+  const cuda::Device device(0, nullptr, {});
+  if (device.facts().driver_version != 12020) SKIP("another test of this process has loaded the driver");
+  CHECK_FALSE(overlaps(device));
+}
+
 TEST_CASE("A launch that the driver refuses says what was asked of it") {
   const Machine machine({90, 90});
   {

@@ -88,7 +88,7 @@ Worker::Work emulating(std::shared_ptr<const LaunchRecord> record) {
     const fake_launch& launch = record->launch;
     static const bool tell = std::getenv("GGEMM_EMULATOR_LOG") != nullptr;
     if (tell) std::fprintf(stderr, "emulated GPU: %s, %u CTAs, GGEMM_EMULATOR_LAUNCH_SEED=%llu\n", launch.kernel, launch.grid[0] * launch.grid[1] * launch.grid[2], static_cast<unsigned long long>(seed));
-    const emulator::Failure failure = emulator::run({record->emulated, {launch.grid[0], launch.grid[1], launch.grid[2]}, {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes, launch.parameters[0], seed});
+    const emulator::Failure failure = emulator::run({record->emulated, {launch.grid[0], launch.grid[1], launch.grid[2]}, {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes, launch.parameters[0], seed, launch.overlaps != 0});
     if (!failure.result) return;
     std::lock_guard lock(state().mutex);
     state().emulator_failure = static_cast<Result>(failure.result);

@@ -55,6 +55,7 @@ class Machine {
   virtual void barrier_wait(uint32_t barrier, uint32_t parity) = 0;
   virtual void fence(Fence which) = 0;
   virtual void set_registers(int count, bool take) = 0;
+  virtual void launch_wait() = 0;  // griddepcontrol.wait
 
   virtual void copy_async(uint32_t shared, const void* global, int bytes, bool on) = 0;
   virtual void copy_commit() = 0;

@@ -160,6 +160,7 @@ void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_
 
 void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) {
   const char* const what = multicast ? "cp.async.bulk.tensor (multicast load)" : "cp.async.bulk.tensor (load)";
+  check_launch_waited(what);
   const TensorMap map = map_at(address, what);
   check_box(map, shared, what);
   const uint32_t bytes = map.box_inner * map.element_bytes * map.box_outer;

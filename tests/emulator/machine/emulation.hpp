@@ -52,6 +52,7 @@ class Emulation final : public Machine {
   void barrier_wait(uint32_t barrier, uint32_t parity) override;
   void fence(Fence which) override;
   void set_registers(int count, bool take) override;
+  void launch_wait() override { running_->launch_waited = true; }
 
   void copy_async(uint32_t shared, const void* global, int bytes, bool on) override;
   void copy_commit() override;
@@ -153,6 +154,8 @@ class Emulation final : public Machine {
   Access copy_access(Fiber& fiber);
   Access store_access(Fiber& fiber);
   Access load_access(SharedBarrier& barrier, uint32_t offset);
+
+  void check_launch_waited(const char* what);  // before a thread reaches what the launch ahead may be writing
 
   // copies.cpp
   TensorMap map_at(const void* map, const char* what);

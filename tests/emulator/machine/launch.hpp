@@ -15,6 +15,7 @@ struct Launch {
   std::size_t dynamic_shared = 0;  // bytes
   const void* parameters = nullptr;
   std::uint64_t seed = 0;          // of the order in which things happen
+  bool overlaps = false;           // it may begin before the launch ahead has ended
 };
 
 // What ends a launch, as the driver's result and in words.

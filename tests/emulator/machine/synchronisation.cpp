@@ -270,7 +270,12 @@ uint32_t Emulation::map_to(uint32_t address, uint32_t cta) {
   return (address & ((1u << cta_shift) - 1)) | (cta + 1) << cta_shift;
 }
 
+void Emulation::check_launch_waited(const char* what) {
+  if (launch_.overlaps && !running_->launch_waited) fail(launch_failed, "%s before griddepcontrol.wait, in a launch that may begin before the one ahead has ended", what);
+}
+
 void Emulation::check_global(const void* pointer, std::size_t alignment, const char* what) {
+  check_launch_waited(what);
   if (alignment == 0) fail(illegal_instruction, "%s", what);
   if (reinterpret_cast<uintptr_t>(pointer) % alignment != 0) fail(misaligned_address, "%s at %p, which is no multiple of %zu", what, pointer, alignment);
 }
