@@ -28,13 +28,21 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
-foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_kt_r2:250x600x1600 i8_i8_i32_tn_64x64x128_w4x1_s4_c1x2_kt_r1:300x100x3100
+foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_kt_r2:300x1000x1600 i8_i8_i32_tn_64x64x128_w4x1_s4_c1x2_kt_r1:300x100x3100
                       e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_kt_r1:120x470x3100 i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_kt_swap_r1:33x190x3100 f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_kt_r1:170x150x300
                       f16_f16_f32_nn_64x64x64_w4x1_s4_c1x1_kt_r1:60x60x12300 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x1_kt_r1:60x310x6200)
   string(REPLACE ":" ";" case ${case})
   list(GET case 0 config)
   list(GET case 1 sizes)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes ${sizes} --repeat 2)
+endforeach()
+# Groups, in clusters that turn and in such that do not.
+foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_r2)
+  ggemm_add_emulated_kernels("sm90_${config}, groups" 4 --config sm90_${config} --kind grouped --per-kernel 4 --sizes 100x300x190,300x230x170,270x600x80 --repeat 2)
+endforeach()
+# Promoted sums, of which registers hold one set besides.
+foreach(config IN ITEMS e4m3_e5m2_f32_tn_128x192x128_w8x1_s2_c1x1_r1 e4m3_e4m3_f32_tn_256x128x128_w8x1_s2_c1x2_r1)
+  ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
 foreach(family sm80 sm90)
   ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
@@ -78,6 +86,8 @@ ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")
 ggemm_add_emulated_mutant("a cluster that has turned shares its columns" ${pair} mainloop/wgmma.cuh "if (TURNS && turned) TileB" "if (false) TileB" --sizes 60x100x90)
+ggemm_add_emulated_mutant("groups' clusters do not say that they have turned" sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 scheduler/board.cuh "note.turned = tile.turned" "note.turned = 0" --kind grouped --sizes 100x300x90,300x200x70)
+ggemm_add_emulated_mutant("a slot is released before its lower rows are multiplied" sm90_e4m3_e4m3_f32_tn_256x128x128_w8x1_s2_c1x2_r1 mainloop/wgmma.cuh "if (b == BLOCKS - 1) release" "if (b == 0) release")
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
 ggemm_add_emulated_mutant("copied words are not moved into place" ${small} repack.cu "static_cast<u32>(8 * shift)" "0u")
 ggemm_add_emulated_mutant("copies of operands are not waited for" ${small} sm90.cu "ptx::launch_wait()" "(void)0")

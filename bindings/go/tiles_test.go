@@ -20,8 +20,8 @@ func TestTileOrder(t *testing.T) {
 			ggemm.Tile{TileRow: 4, TileCol: 6, RowBegin: 512, RowEnd: 640, ColBegin: 384, ColEnd: 448}},
 		{ggemm.TileGrid{Groups: 3, M: ggemm.Int32s([]int32{2, 0, 5}, 1), N: ggemm.Int64s([]int64{3, 3, 3}, 1), TileM: 4, TileN: 4}, 2, 3,
 			ggemm.Tile{Group: 2, TileRow: 1, RowBegin: 4, RowEnd: 5, ColEnd: 3}},
-		{ggemm.TileGrid{M: ggemm.Const(40), N: ggemm.Const(25), TileM: 16, TileN: 10, Raster: 2, ClusterM: 2}, 3, 12,
-			ggemm.Tile{TileRow: 3, RowBegin: 40, RowEnd: 40, ColEnd: 10}},
+		{ggemm.TileGrid{M: ggemm.Const(40), N: ggemm.Const(25), TileM: 16, TileN: 10, Raster: 2, ClusterM: 2}, 9, 10,
+			ggemm.Tile{TileRow: 2, TileCol: 3, RowBegin: 32, RowEnd: 40, ColBegin: 25, ColEnd: 25}},
 		{must(ggemm.ParseConfig("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r1"))(t).TileGrid(32, 512), 5, 8,
 			ggemm.Tile{TileCol: 3, RowEnd: 16, ColBegin: 384, ColEnd: 512}},
 	} {

@@ -70,7 +70,7 @@ class WgmmaMainloop {
   // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.
   GG_DEVICE static u32 sharer() { return SHARERS > 1 ? ptx::cluster_rank() % SHARERS : 0; }
   GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
-  // A slot is empty when every warp that reads it here and in the CTAs that got slices from here has said so.
+  // A slot is empty when every warp that reads it here and in the CTAs that get slices from here has said so; of a cluster that has turned, which shares none, all the same.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(T::TEAMS == 1 || !PROMOTED, "only consume_fast tells when its last slot is full");
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");

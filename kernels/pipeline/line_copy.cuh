@@ -57,7 +57,7 @@ class LineCopy {
   }
 
   // Moves the lines of such a tile to where they belong, and cuts off what is past their end. The copies have arrived; barriers before and after. next: the slot of the
-  // next tile, whose copies have arrived too if there is one (not `last`) and lines are moved; its lines are not.
+  // next tile, whose copies have arrived too if there is one (not `last`) and needs_next(); its lines are not moved yet.
   GG_DEVICE static void realign(char* slot, char* next, i32 tile, i32 depth, bool last) {
     if (bytes(depth) < LINE) realign_lines<true>(slot, next, tile, depth, last);
     else realign_lines<false>(slot, next, tile, depth, last);

@@ -5,10 +5,11 @@
 
 namespace ggemm::kernels::ptx {
 
-// The next launch may begin, once every CTA has said so or has ended: what follows it waits with launch_wait. Any thread. PTX ISA, "griddepcontrol".
+// The next launch, if it was asked to overlap this one, may begin once every CTA has said so or has ended; its kernel waits by launch_wait before it reads what this one
+// writes. Any thread. PTX ISA, "griddepcontrol".
 GG_DEVICE void launch_next() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
-// Waits until the launch ahead, if this one began before its end, has ended and all that it wrote is seen. Every thread that reads any of it. PTX ISA, "griddepcontrol".
+// Waits until the launch ahead has ended and all that it wrote is seen; where this launch does not overlap it, it has. Every thread that reads any of it. PTX ISA, "griddepcontrol".
 GG_DEVICE void launch_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 }  // namespace ggemm::kernels::ptx

@@ -22,13 +22,12 @@ GG_HD TileCoord raster_tile(Int pid, typename IfType<true, Int, Int>::type tiles
 }
 
 // Where CTAs form clusters, `down` CTAs high and `across` wide, whole clusters are numbered, which have a tile for each CTA: down the rows first, by rank.
-//
-// Two CTAs, one below the other, turn where an odd row of tiles is left over: they take two tiles of it side by side, so that no CTA lies past the last row. These are
-// walked with the rows above them, two columns at a time.
-// Without the overflow of ceil_div, and in 32 bits where kernels ask for it.
+// clusters_along: without the overflow of ceil_div, and in 32 bits where kernels ask for it.
 template <class Int>
 GG_HD constexpr Int clusters_along(Int tiles, i32 cluster) { return tiles / static_cast<Int>(cluster) + (tiles % static_cast<Int>(cluster) != 0); }
 
+// Two CTAs, one below the other, turn where an odd row of tiles is left over: they take two tiles of it side by side, so that no CTA lies past the last row. Such clusters
+// are walked with the rows above them, two columns at a time.
 GG_HD constexpr bool clusters_turn(i32 down, i32 across) { return down == 2 && across == 1; }
 
 template <class Int>

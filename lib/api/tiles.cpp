@@ -7,15 +7,12 @@
 namespace ggemm::api {
 namespace {
 
-// Without the overflow of (size + part - 1) / part.
-int64_t parts(int64_t size, int64_t part) { return size / part + (size % part != 0); }
-
 // One direction of a group's D.
 struct Side {
   int64_t size;
   int64_t tile, cluster;  // elements of a tile, tiles of a cluster
-  int64_t tiles() const { return parts(size, tile); }
-  int64_t clusters() const { return parts(tiles(), cluster); }
+  int64_t tiles() const { return kernels::clusters_along(size, static_cast<kernels::i32>(tile)); }
+  int64_t clusters() const { return kernels::clusters_along(tiles(), static_cast<kernels::i32>(cluster)); }
   // Of a tile past the edge: nothing, at the end.
   int64_t begin(int64_t index) const { return index < tiles() ? index * tile : size; }
   int64_t end(int64_t index) const { return begin(index) + std::min(tile, size - begin(index)); }

@@ -137,7 +137,7 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
 }
 
 void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap) const {
-  constexpr int captured = 12030;  // from this driver on, graphs have it too
+  constexpr int graphs_know_it = 12030;  // from this driver on
   cu::LaunchAttribute attribute{cu::LaunchAttributeId::programmatic_stream_serialization, 0, {}};
   attribute.programmatic_stream_serialization = 1;
   const Scope scope(*impl_);
@@ -151,7 +151,7 @@ void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** pa
                                 .shared_bytes = static_cast<unsigned>(kernel.dynamic_shared),
                                 .stream = as_stream(stream),
                                 .attributes = &attribute,
-                                .attribute_count = overlap && impl_->facts.driver_version >= captured};
+                                .attribute_count = overlap && impl_->facts.driver_version >= graphs_know_it};
   const cu::Result result = impl_->driver.call.launch_kernel_ex(&config, static_cast<cu::Function>(kernel.function), params, nullptr);
   if (result == cu::Result::success) return;
   core::fail(is_capture_error(result) ? GGEMM_ERROR_LAUNCH : status_of(result, GGEMM_ERROR_LAUNCH),

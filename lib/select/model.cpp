@@ -26,7 +26,7 @@ double tiles_along(double size, double tile, bool spread) {
 }
 
 // Cluster tiles of so many tiles down and across, and the part of these whose CTAs have turned (scheduler/raster.cuh): of groups, half of which have a single row at the end.
-// In one product it is left out, as a row more would then seem to cost less.
+// In one product that part is taken as 0, as a row more would else seem to cost less.
 struct ClusterTiles {
   double count, turned;
 };
@@ -176,13 +176,13 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const std::uint8_t copied = core::repacked_operands(type);
   const bool grouped = type.grouped;
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = (copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0);
-  const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 4.2;
+  const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
   const double skewed = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1;
   const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
-  const double prepared = grouped ? 10.5 : 0;  // a launch before, that writes the groups' maps
+  const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps
   return 0.4 + prepared + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
 }
 

@@ -243,7 +243,7 @@ constexpr Rule sm90_rules[] = {
        const Config c = upright(q.config);
        return !promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
      },
-     "a thread has 192 registers for promoted sums and, of 64 rows, what they are promoted from"},
+     "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
     {[](const Query& q) {
        const Config c = upright(q.config);

@@ -378,9 +378,9 @@ class TestTiles(Cli):
     def test_clusters(self):
         grid = ("tiles", "--size", "40x25", "--tile", "16x10", "--raster", 2, "--cluster", "2x1")
         lines = self.run_tool(*grid).stdout.splitlines()
-        self.assertEqual(lines[0], "40x25, clusters 2x1, tiles 16x10, raster group 2: 12 programs")
-        self.assertEqual(lines[1:], [" 0  4  8", " 1  5  9", " 2  6 10"])
-        self.assertEqual(self.run_tool(*grid, "--pid", 7).stdout, "pid 7 -> tile (3, 1): past the edge, nothing to do\n")
+        self.assertEqual(lines[0], "40x25, clusters 2x1, tiles 16x10, raster group 2: 10 programs")
+        self.assertEqual(lines[1:], ["0 2 6", "1 3 7", "4 5 8"])
+        self.assertEqual(self.run_tool(*grid, "--pid", 9).stdout, "pid 9 -> tile (2, 3): past the edge, nothing to do\n")
         self.run_tool(*grid, "--svg", "order.svg")
         root = xml.parse(self.path("order.svg")).getroot()
         self.assertEqual(len(root.findall("{http://www.w3.org/2000/svg}rect")), 9)

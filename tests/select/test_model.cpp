@@ -123,6 +123,17 @@ TEST_CASE("model: a larger problem is never cheaper, for one configuration and f
   }
 }
 
+TEST_CASE("model: clusters of two rows lose no CTA to groups of one row of tiles, nor to others") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call;
+  const core::DeviceFacts facts = device(90);
+  const auto time = [&](const char* name, std::int64_t m) { return select::estimate(type, core::parse_config(name).config, {64, m, 4096, 4096}, facts); };
+  for (const std::int64_t m : {60, 128, 200, 384, 1000, 4000}) {
+    INFO("m " << m);
+    CHECK(time("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r1", m) < 1.05 * time("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r1", m));
+  }
+}
+
 TEST_CASE("model: twice the work takes twice the time where the device is full, and a group's work counts as often as there are groups") {
   const core::ProblemType type = type_of(GGEMM_BF16);
   const core::DeviceFacts facts = device(90);

@@ -91,9 +91,9 @@ def test_tiles():
     assert [t.group for t in grouped] == [0, 0, 2, 2, 2] and grouped[1].rows == range(4, 5)
     assert ggemm.tiles([5, 0, 3], 4, (4, 4))[2].group == 2
     clustered = ggemm.tiles(40, 25, (16, 10), raster=2, cluster=(2, 1))
-    assert len(clustered) == 12 and [(t.row, t.col) for t in clustered[:4]] == [(0, 0), (1, 0), (2, 0), (3, 0)]
-    assert clustered[3].rows == range(40, 40) and not clustered[3].rows
-    assert [(t.group, t.row) for t in ggemm.tiles([5, 3], 4, (4, 4), cluster=(2, 1))] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert len(clustered) == 10 and [(t.row, t.col) for t in clustered[:6]] == [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)]  # they turn at the third row
+    assert clustered[9].cols == range(25, 25) and not clustered[9].cols
+    assert [(t.group, t.row) for t in ggemm.tiles([5, 3], 4, (4, 4), cluster=(2, 1))] == [(0, 0), (0, 1), (1, 0), (1, 0)]
     swapped = ggemm.tiles(32, 512, ggemm.Config.parse("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r1"))
     assert [(t.row, t.col) for t in swapped] == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
     for call, error in [(lambda: order[16], IndexError), (lambda: order[-17], IndexError), (lambda: ggemm.tiles(4, 4, (0, 4)), ggemm.ArgumentError),

@@ -83,7 +83,7 @@ impl<'a> TileGrid<'a> {
         self
     }
 
-    /// CTAs of a cluster, down and across. More than one is for plain problems only.
+    /// CTAs of a cluster, down and across.
     #[must_use]
     pub fn cluster(mut self, down: i32, across: i32) -> Self {
         (self.raw.cluster_m, self.raw.cluster_n) = (down, across);
