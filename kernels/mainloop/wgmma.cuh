@@ -7,7 +7,6 @@
 #include "pipeline/ring.cuh"
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
-#include "scheduler/raster.cuh"
 #include "tile/panels.cuh"
 #include "tile/terms.cuh"
 #include "mainloop/block_scales.cuh"

@@ -7,7 +7,11 @@ namespace ggemm::kernels::ptx {
 
 // The next launch, if it was asked to overlap this one, may begin once every CTA has said so or has ended; its kernel waits by launch_wait before it reads what this one
 // writes. Any thread. PTX ISA, "griddepcontrol".
-GG_DEVICE void launch_next() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+GG_DEVICE void launch_next() {
+#if __CUDA_ARCH__ >= 900  // kernels that copy are compiled for others too
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 // Waits until the launch ahead has ended and all that it wrote is seen; where this launch does not overlap it, it has. Every thread that reads any of it. PTX ISA, "griddepcontrol".
 GG_DEVICE void launch_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The L2-friendly order of tiles in one product: Triton's GROUP_SIZE_M (matmul tutorial, "L2 Cache Optimizations").
 #pragma once
-#include "tile/types.cuh"
+#include "tile/panels.cuh"
 
 namespace ggemm::kernels {
 
@@ -26,10 +26,7 @@ GG_HD TileCoord raster_tile(Int pid, typename IfType<true, Int, Int>::type tiles
 template <class Int>
 GG_HD constexpr Int clusters_along(Int tiles, i32 cluster) { return tiles / static_cast<Int>(cluster) + (tiles % static_cast<Int>(cluster) != 0); }
 
-// Two CTAs, one below the other, turn where an odd row of tiles is left over: they take two tiles of it side by side, so that no CTA lies past the last row. Such clusters
-// are walked with the rows above them, two columns at a time.
-GG_HD constexpr bool clusters_turn(i32 down, i32 across) { return down == 2 && across == 1; }
-
+// Where a single row of tiles is left over, some clusters turn (tile/panels.cuh): these are walked with the rows above them, two columns at a time.
 template <class Int>
 GG_HD Int cluster_tiles(Int tiles_m, Int tiles_n, i32 down, i32 across) {
   if (clusters_turn(down, across)) return tiles_m / 2 * tiles_n + tiles_m % 2 * clusters_along(tiles_n, 2);

@@ -39,4 +39,8 @@ GG_HD constexpr bool store_by_boxes(int columns, int size_c, int size_d, bool mn
   return mn_major ? 64 * size_d % panel_bytes == 0 : store_columns(columns, size_c, size_d, mn_major) * size_d == panel_bytes;
 }
 
+// Two CTAs of a cluster, one below the other, turn where an odd row of tiles is left over: they take two tiles of it side by side, and share nothing, so that no CTA lies past
+// the last row (scheduler/raster.cuh).
+GG_HD constexpr bool clusters_turn(i32 down, i32 across) { return down == 2 && across == 1; }
+
 }  // namespace ggemm::kernels

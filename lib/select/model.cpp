@@ -26,7 +26,6 @@ double tiles_along(double size, double tile, bool spread) {
 }
 
 // Cluster tiles of so many tiles down and across, and the part of these whose CTAs have turned (scheduler/raster.cuh): of groups, half of which have a single row at the end.
-// In one product that part is taken as 0, as a row more would else seem to cost less.
 struct ClusterTiles {
   double count, turned;
 };
@@ -34,7 +33,7 @@ ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spr
   const bool turns = kernels::clusters_turn(c.cluster_m, c.cluster_n);
   if (!spread) {
     const double count = turns ? std::floor(down / 2) * across + std::fmod(down, 2) * ceil_div(across, 2) : ceil_div(down, c.cluster_m) * ceil_div(across, c.cluster_n);
-    return {count, 0};
+    return {count, turns ? std::fmod(down, 2) * ceil_div(across, 2) / std::max(1.0, count) : 0};
   }
   return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
@@ -92,7 +91,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
 }
 
 // Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
-constexpr double meet_clocks = 2500, meet_bytes = 40;
+constexpr double meet_clocks = 3500, meet_bytes = 40;
 double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
 
 // Of what is left over when every cluster has had as many tiles: how many are cut along k, and how many clusters share them.

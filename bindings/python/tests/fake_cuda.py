@@ -17,7 +17,7 @@ fake.fake_launches.restype = ctypes.c_long
 
 class Launch(ctypes.Structure):
     _fields_ = [("kernel", ctypes.c_char_p), ("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint32),
-                ("captured", ctypes.c_int32), ("replayed", ctypes.c_int32), ("parameter_count", ctypes.c_int32), ("stream", ctypes.c_void_p),
+                ("captured", ctypes.c_int32), ("replayed", ctypes.c_int32), ("overlaps", ctypes.c_int32), ("parameter_count", ctypes.c_int32), ("stream", ctypes.c_void_p),
                 ("context", ctypes.c_void_p), ("parameters", ctypes.c_void_p * 8), ("parameter_bytes", ctypes.c_size_t * 8)]
 
 
