@@ -5,13 +5,13 @@ usage() {
   cat <<'TXT'
 Usage: tests/bindings/run.sh [--help] [--junit <file>] [python] [rust] [go] [deb]
 
-Builds, tests and uses the bindings and packages named (all of them) with what tests/run.sh left in build/tests, two at a
+Builds, tests and uses the bindings and packages named, or all of them, with what tests/run.sh left in build/tests, two at a
 time where there are two cores. What each prints is kept in build/bindings.
 
   --junit <file>   writes what came of each there, and leaves the summary to the caller
 
 A language whose tools are missing is skipped with a line that says what to install, and an oldest version that cannot be
-had is left out with one; with CI=true these are failures.
+had is left out with one. With CI=true these are failures, but for what needs root, or a server that does not answer.
 What a call costs is printed and fails at ten times what is promised, as other work on the machine is in it;
 GGEMM_OVERHEAD_SLACK=1 holds it to the promise. The exit code is 0 if something passed and nothing failed.
 TXT

@@ -14,8 +14,8 @@ promised, and a program built from the packed crates alone. Crates are downloade
   --quick            without the oldest Rust and the packed crates
 
 What is missing is named. Without Rust the exit code is 4, which stands for skipped; an oldest Rust that is not installed
-is left out. With CI=true no Rust is a failure, and rustup, downloaded if need be, installs an oldest one: only where no
-server gives it is it left out.
+is left out. With CI=true a missing Rust is a failure, and rustup, downloaded if need be, installs the oldest one,
+which is left out only if no server has it.
 TXT
 }
 build= work= quick=0
