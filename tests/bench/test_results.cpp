@@ -101,6 +101,19 @@ TEST_CASE("a second run finds what the first one wrote") {
   CHECK_FALSE(second.has(sample_row("three", 0), same));
 }
 
+TEST_CASE("a row is from the first as a later run reads it") {
+  const TemporaryFile file;
+  Row row = sample_row("one", 10.12344999);
+  row.ratio = 0.64446;  // 0.644 to three digits, but 0.645 by way of four
+  ResultFile first(file.path());
+  first.append(row);
+  const ResultFile second(file.path());
+  REQUIRE(second.rows().size() == 1);
+  CHECK(*first.rows()[0].ratio == *second.rows()[0].ratio);
+  CHECK(first.rows()[0].ours_us == second.rows()[0].ours_us);
+  CHECK(*second.rows()[0].ratio != *row.ratio);
+}
+
 TEST_CASE("a row counts only for the same commit and device unless any will do") {
   ResultFile rows("");
   rows.append(sample_row("one", 10));

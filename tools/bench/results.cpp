@@ -133,7 +133,7 @@ bool ResultFile::has(const Row& wanted, const Provenance& provenance) const {
 }
 
 void ResultFile::append(const Row& row) {
-  rows_.push_back(row);
+  rows_.push_back(from_json(json(to_json(row))));  // as a later run reads it
   if (path_.empty()) return;
   std::FILE* file = std::fopen(path_.c_str(), "a");
   if (!file) tools::fail_file("cannot write %s: %s", path_.c_str(), std::strerror(errno));
