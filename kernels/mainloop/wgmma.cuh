@@ -63,7 +63,7 @@ class WgmmaMainloop {
   static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
   static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");
   // Whether a thread has registers for two sets of what tensor cores sum, beside its sums.
-  static constexpr bool TWO_PARTS = PROMOTED && !T::BLOCK_SCALED && BLOCKS * WN / 2 <= 64;
+  static constexpr bool TWO_PARTS = PROMOTED && !T::BLOCK_SCALED && promoted_from_two_sets(BLOCKS * WN / 2);
   static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
   static constexpr bool TURNS = clusters_turn(T::CLUSTER_M, T::CLUSTER_N);
   // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.

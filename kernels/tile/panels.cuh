@@ -43,4 +43,7 @@ GG_HD constexpr bool store_by_boxes(int columns, int size_c, int size_d, bool mn
 // the last row (scheduler/raster.cuh).
 GG_HD constexpr bool clusters_turn(i32 down, i32 across) { return down == 2 && across == 1; }
 
+// Whether a thread that holds so many promoted sums has registers for two sets of what they are promoted from.
+GG_HD constexpr bool promoted_from_two_sets(int sums) { return sums <= 64; }
+
 }  // namespace ggemm::kernels

@@ -70,7 +70,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const bool promotes = terms || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
-  const double rows = bm / (c.warps_m / 4), waits = !promotes || rows / 64 * columns / 2 <= 64 ? 1 : rows > 64 ? 1.26 : 1.15;
+  const double rows = bm / (c.warps_m / 4), waits = !promotes || kernels::promoted_from_two_sets(static_cast<int>(rows / 64 * columns / 2)) ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   const double travels = (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
