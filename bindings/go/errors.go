@@ -59,9 +59,9 @@ func failure(result C.ggo_result) error {
 		return nil
 	}
 	e := &Error{Status: Status(result.status)}
-	if result.text != nil {
-		e.Text = C.GoString(result.text)
-		C.free(unsafe.Pointer(result.text))
+	if text := addressPointer(uintptr(result.text)); text != nil {
+		e.Text = C.GoString((*C.char)(text))
+		C.free(text)
 	} else {
 		e.Text = e.Status.Error()
 	}

@@ -17,31 +17,33 @@ import (
 // D must not overlap another operand, but for C, which may be D itself. On the host it is complete on return; on CUDA it is queued on
 // [WithStream]. The first call of a problem class compiles or loads its kernel; while the stream is captured that is [ErrNotPrepared].
 func (c *Context) Gemm(a, b, d Matrix, options ...Option) error {
+	return c.gemm(&a, &b, &d, options) // the matrices are not copied once more where the compiler puts this into the caller
+}
+
+func (c *Context) gemm(a, b, d *Matrix, options []Option) error {
+	n, err := c.handle.enter()
+	if err != nil {
+		return err
+	}
+	err = c.gemmWith(n, a, b, d, options)
+	c.handle.leave(n) // not deferred, which takes some 10 ns
+	return err
+}
+
+func (c *Context) gemmWith(n *numbers, a, b, d *Matrix, options []Option) error {
 	var s call
-	if err := s.begin(options); err != nil {
+	if err := s.begin(n, options); err != nil {
 		return err
 	}
-	if err := s.describe(&a, &b, &d, false); err != nil {
+	if err := s.describe(a, b, d, false); err != nil {
 		return err
 	}
-	var o plainOperands
-	if err := o.set(&s, c.onHost(), &a, &b, &d); err != nil {
+	var o plainMemory
+	if err := o.set(&s, s.args, c.onHost(), a, b, d); err != nil {
 		return err
 	}
-	if err := c.handle.use(); err != nil {
-		return err
-	}
-	var result C.ggo_result
-	if x, e := &s.args, &s.desc.epilogue; s.rare {
-		result = C.ggo_gemm(c.c, s.desc, o.args(&s))
-	} else {
-		result = C.ggo_gemm_usual(c.c, o.a.host, o.b.host, o.c.host, o.d.host, o.bias.host, o.a.address, o.b.address, o.c.address, o.d.address, o.bias.address,
-			x.alpha, x.beta, o.scalar, o.m, o.n, o.k, x.stream, s.desc.a.dtype, s.desc.a.row_stride, s.desc.a.col_stride, s.desc.b.dtype, s.desc.b.row_stride,
-			s.desc.b.col_stride, s.desc.c.dtype, s.desc.c.row_stride, s.desc.c.col_stride, s.desc.d.dtype, s.desc.d.row_stride, s.desc.d.col_stride,
-			e.activation, e.activation_p0, e.activation_p1, e.bias, e.bias_dtype, s.desc.compute)
-	}
-	c.handle.release()
-	return failure(result)
+	C.ggo_gemm(c.c, s.product, s.args, o.a, o.b, o.c, o.d, o.bias, o.scaleA, o.scaleB, s.config, s.tuneKey)
+	return failure(s.args.result)
 }
 
 // describe sets the description of D = A B. The runs of a plan may have a beta that it was made without.
@@ -49,8 +51,7 @@ func (s *call) describe(a, b, d *Matrix, forPlan bool) error {
 	if err := s.checkSizes(a, b, d); err != nil {
 		return err
 	}
-	desc := &s.desc
-	desc.m, desc.n, desc.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
+	desc := s.product
 	a.describe(&desc.a)
 	b.describe(&desc.b)
 	d.describe(&desc.d)
@@ -74,9 +75,9 @@ func (s *call) checkSizes(a, b, d *Matrix) error {
 		return argumentError("k differs: A is %dx%d (k=%d), B is %dx%d (k=%d)", a.rows, a.cols, a.cols, b.rows, b.cols, b.rows)
 	case a.rows != d.rows:
 		return argumentError("m differs: A is %dx%d (m=%d), D is %dx%d (m=%d)", a.rows, a.cols, a.rows, d.rows, d.cols, d.rows)
-	case s.desc.epilogue.gate != C.GGEMM_GATE_NONE && d.cols != outputCols(s.desc.epilogue.gate, b.cols):
+	case s.product.epilogue.gate != C.GGEMM_GATE_NONE && d.cols != outputCols(s.product.epilogue.gate, b.cols):
 		return argumentError("n differs: B is %dx%d (n=%d, so %d pairs), D is %dx%d", b.rows, b.cols, b.cols, b.cols/2, d.rows, d.cols)
-	case s.desc.epilogue.gate == C.GGEMM_GATE_NONE && b.cols != d.cols:
+	case s.product.epilogue.gate == C.GGEMM_GATE_NONE && b.cols != d.cols:
 		return argumentError("n differs: B is %dx%d (n=%d), D is %dx%d (n=%d)", b.rows, b.cols, b.cols, d.rows, d.cols, d.cols)
 	case s.hasC && (s.c.rows != d.rows || s.c.cols != d.cols):
 		return argumentError("C is %dx%d, and D is %dx%d", s.c.rows, s.c.cols, d.rows, d.cols)
@@ -84,66 +85,64 @@ func (s *call) checkSizes(a, b, d *Matrix) error {
 	return nil
 }
 
-// plainOperands is the memory of one product, and what goes with it.
-type plainOperands struct {
-	a, b, c, d, bias, scaleA, scaleB C.ggo_memory
-	m, n, k                          C.int64_t
-	scalar                           C.ggemm_dtype
+// plainMemory is the operands of one product, as far as they are in Go's memory.
+type plainMemory struct {
+	a, b, c, d, bias, scaleA, scaleB *C.char
 }
 
-// set checks the memory of operands whose sizes belong together.
-func (o *plainOperands) set(s *call, host bool, a, b, d *Matrix) (err error) {
-	if o.scalar, err = s.scalarType(a.memory.dtype, b.memory.dtype, d.memory.dtype); err != nil {
+// set checks the memory of operands whose sizes belong together, and completes the arguments.
+func (o *plainMemory) set(s *call, args *C.ggo_args, host bool, a, b, d *Matrix) (err error) {
+	if args.scalars._type, err = s.scalarType(a.memory.dtype, b.memory.dtype, d.memory.dtype); err != nil {
 		return err
 	}
-	o.m, o.n, o.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
+	args.m, args.n, args.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
 	if d.rows == 0 || d.cols == 0 {
 		return nil
 	}
-	if o.a, err = a.operand("A", host); err != nil {
-		return err
-	}
-	if o.b, err = b.operand("B", host); err != nil {
-		return err
-	}
-	if o.d, err = d.operand("D", host); err != nil {
+	if host && a.inSlice() && b.inSlice() && d.inSlice() {
+		o.a, o.b, o.d = a.first(), b.first(), d.first()
+	} else if err = o.setEach(args, host, a, b, d); err != nil {
 		return err
 	}
 	if s.readsC() {
-		o.c = o.d
+		o.c, args.c = o.d, args.d
 		if s.hasC {
-			o.c, err = s.c.operand("C", host)
+			o.c, args.c, err = s.c.operand("C", host)
 		}
 	}
-	if kind := s.desc.epilogue.bias; err == nil && kind != C.GGEMM_BIAS_NONE {
-		o.bias, err = biasOperand(s.bias, kind, host, a, b)
+	if kind := s.product.epilogue.bias; err == nil && kind != C.GGEMM_BIAS_NONE {
+		o.bias, args.bias, err = biasOperand(s.bias, kind, host, a, b)
 	}
-	if kind := s.desc.scale_a.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
-		o.scaleA, err = scaleOperand("scale A", kind, &s.scales[0], a.rows, a.cols, host)
+	if kind := s.product.scale_a.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
+		o.scaleA, args.scale_a, err = scaleOperand("scale A", kind, &s.scales[0], a.rows, a.cols, host)
 	}
-	if kind := s.desc.scale_b.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
-		o.scaleB, err = scaleOperand("scale B", kind, &s.scales[1], b.cols, a.cols, host)
+	if kind := s.product.scale_b.kind; err == nil && kind != C.GGEMM_SCALE_NONE {
+		o.scaleB, args.scale_b, err = scaleOperand("scale B", kind, &s.scales[1], b.cols, a.cols, host)
 	}
 	return err
 }
 
-// args is all of it for the general way.
-func (o *plainOperands) args(s *call) C.ggo_args {
-	args := s.args
-	args.a, args.b, args.c, args.d, args.bias, args.scale_a, args.scale_b = o.a, o.b, o.c, o.d, o.bias, o.scaleA, o.scaleB
-	args.m, args.n, args.k, args.scalar = o.m, o.n, o.k, o.scalar
-	return args
+func (o *plainMemory) setEach(args *C.ggo_args, host bool, a, b, d *Matrix) (err error) {
+	if o.a, args.a, err = a.operand("A", host); err != nil {
+		return err
+	}
+	if o.b, args.b, err = b.operand("B", host); err != nil {
+		return err
+	}
+	o.d, args.d, err = d.operand("D", host)
+	return err
 }
 
-func biasOperand(bias Memory, kind C.ggemm_bias, host bool, a, b *Matrix) (C.ggo_memory, error) {
+func biasOperand(bias Memory, kind C.ggemm_bias, host bool, a, b *Matrix) (memory *C.char, address C.uintptr_t, err error) {
 	length := b.cols
 	if kind == C.GGEMM_BIAS_PER_ROW {
 		length = a.rows
 	}
 	if err := bias.check("bias", host, 0, length-1); err != nil {
-		return C.ggo_memory{}, err
+		return nil, 0, err
 	}
-	return bias.pointer(0), nil
+	memory, address = bias.pointer(0)
+	return memory, address, nil
 }
 
 // Plan is a problem class bound to a kernel: a run is a launch without a look-up, and never compiles.
@@ -198,37 +197,38 @@ func (p *planObject) create(c *Context, problem Problem) error {
 // Run computes D = act(alpha A B + beta C + bias) as [Context.Gemm] would. The sizes may be others than the plan's, dtypes and strides must
 // be the plan's; the row strides of [RowMajor] follow the sizes. The options add to those that the plan was made with: [WithAlpha],
 // [WithBeta], [WithC], [WithStream], and a bias or device scalars where the plan has them.
-func (p *Plan) Run(a, b, d Matrix, options ...Option) error {
-	if len(options) == 0 {
-		return p.run(&p.call, &a, &b, &d)
-	}
-	s := p.call
-	if err := s.add(options); err != nil {
+func (p *Plan) Run(a, b, d Matrix, options ...Option) error { return p.run(&a, &b, &d, options) }
+
+func (p *Plan) run(a, b, d *Matrix, options []Option) error {
+	n, err := p.handle.enter()
+	if err != nil {
 		return err
 	}
-	return p.run(&s, &a, &b, &d)
+	err = p.runWith(n, a, b, d, options)
+	p.handle.leave(n)
+	return err
 }
 
-func (p *Plan) run(s *call, a, b, d *Matrix) error {
+func (p *Plan) runWith(n *numbers, a, b, d *Matrix, options []Option) error {
+	s, args := &p.call, &n.args
+	if len(options) == 0 {
+		*args = *s.args
+	} else {
+		own := s.copy(n)
+		if err := own.add(options); err != nil {
+			return err
+		}
+		s = &own
+	}
 	if err := s.checkFits(a, b, d); err != nil {
 		return err
 	}
-	var o plainOperands
-	if err := o.set(s, p.host, a, b, d); err != nil {
+	var o plainMemory
+	if err := o.set(s, args, p.host, a, b, d); err != nil {
 		return err
 	}
-	if err := p.handle.use(); err != nil {
-		return err
-	}
-	var result C.ggo_result
-	if s.rare {
-		result = C.ggo_plan_run(p.c, o.args(s))
-	} else {
-		result = C.ggo_plan_run_usual(p.c, o.a.host, o.b.host, o.c.host, o.d.host, o.bias.host, o.a.address, o.b.address, o.c.address, o.d.address,
-			o.bias.address, s.args.alpha, s.args.beta, o.scalar, o.m, o.n, o.k, s.args.stream)
-	}
-	p.handle.release()
-	return failure(result)
+	C.ggo_plan_run(p.c, args, o.a, o.b, o.c, o.d, o.bias, o.scaleA, o.scaleB)
+	return failure(args.result)
 }
 
 // checkFits checks the operands of a run against what the plan was made for.
@@ -236,13 +236,13 @@ func (s *call) checkFits(a, b, d *Matrix) error {
 	if err := s.checkSizes(a, b, d); err != nil {
 		return err
 	}
-	if err := a.fits("A", &s.desc.a); err != nil {
+	if err := a.fits("A", &s.product.a); err != nil {
 		return err
 	}
-	if err := b.fits("B", &s.desc.b); err != nil {
+	if err := b.fits("B", &s.product.b); err != nil {
 		return err
 	}
-	if err := d.fits("D", &s.desc.d); err != nil {
+	if err := d.fits("D", &s.product.d); err != nil {
 		return err
 	}
 	if s.readsC() {
@@ -250,7 +250,7 @@ func (s *call) checkFits(a, b, d *Matrix) error {
 		if s.hasC {
 			c = &s.c
 		}
-		if err := c.fits("C", &s.desc.c); err != nil {
+		if err := c.fits("C", &s.product.c); err != nil {
 			return err
 		}
 	}

@@ -141,7 +141,8 @@ func (p Pointers) operands() Operands {
 // the launch has run. It takes the options of [Context.Gemm] but for [WithC], biases and scales, which [Grouped] and [Operands] have.
 func (c *Context) GroupedGemm(problem *Grouped, operands GroupOperands, options ...Option) error {
 	var s call
-	if err := s.begin(options); err != nil {
+	var n numbers
+	if err := s.begin(&n, options); err != nil {
 		return err
 	}
 	host := c.onHost()
@@ -149,14 +150,15 @@ func (c *Context) GroupedGemm(problem *Grouped, operands GroupOperands, options 
 	if err != nil {
 		return err
 	}
-	if err := problem.setOperands(&s, operands.operands(), host); err != nil {
+	args, err := problem.args(&s, operands.operands(), host)
+	if err != nil {
 		return err
 	}
 	if err := c.handle.use(); err != nil {
 		return err
 	}
 	defer c.handle.release()
-	return failure(C.ggo_grouped_gemm(c.c, desc, s.args, nil))
+	return failure(C.ggo_grouped_gemm(c.c, desc, args, nil))
 }
 
 func (g *Grouped) describe(s *call, host bool) (C.ggo_grouped, error) {
@@ -164,14 +166,14 @@ func (g *Grouped) describe(s *call, host bool) (C.ggo_grouped, error) {
 		groups:     C.int64_t(g.Groups),
 		expected_m: C.int64_t(g.ExpectedM), expected_n: C.int64_t(g.ExpectedN), expected_k: C.int64_t(g.ExpectedK),
 	}
-	if s.hasC || s.desc.epilogue.bias != C.GGEMM_BIAS_NONE || s.desc.scale_a.kind != C.GGEMM_SCALE_NONE || s.desc.scale_b.kind != C.GGEMM_SCALE_NONE {
+	if s.hasC || s.product.epilogue.bias != C.GGEMM_BIAS_NONE || s.product.scale_a.kind != C.GGEMM_SCALE_NONE || s.product.scale_b.kind != C.GGEMM_SCALE_NONE {
 		return out, argumentError("C, bias and scales of a grouped problem belong into Grouped and its operands")
 	}
 	if g.Groups < 0 {
 		return out, argumentError("Groups=%d must be 0 or more", g.Groups)
 	}
 	c := g.C
-	if c.Dtype == 0 && s.desc.epilogue.gate == C.GGEMM_GATE_NONE {
+	if c.Dtype == 0 && s.product.epilogue.gate == C.GGEMM_GATE_NONE {
 		c = g.D
 	}
 	out.a._type, out.b._type, out.c._type, out.d._type = C.int64_t(g.A.Dtype), C.int64_t(g.B.Dtype), C.int64_t(c.Dtype), C.int64_t(g.D.Dtype)
@@ -218,13 +220,17 @@ func flag(set bool) C.uint32_t {
 
 // describeGroups adds what the options say.
 func (s *call) describeGroups(desc *C.ggo_grouped) {
-	desc.epilogue, desc.compute = s.desc.epilogue, s.desc.compute
-	desc.config, desc.tune_key, desc.max_ctas = s.desc.config, s.desc.tune_key, s.desc.max_ctas
+	desc.epilogue, desc.compute = s.product.epilogue, s.product.compute
+	desc.config, desc.tune_key, desc.max_ctas = s.config, s.tuneKey, s.product.max_ctas
 }
 
-func (g *Grouped) setOperands(s *call, o Operands, host bool) error {
-	args := &s.args
-	weights, status := C.ggo_memory{}, C.ggo_memory{}
+func (s *call) groupedArgs() C.ggo_grouped_args {
+	return C.ggo_grouped_args{scalars: s.args.scalars, stream: s.args.stream}
+}
+
+// args checks the operands, and makes the arguments of what the options say of them.
+func (g *Grouped) args(s *call, o Operands, host bool) (args C.ggo_grouped_args, err error) {
+	args = s.groupedArgs()
 	for _, operand := range [...]struct {
 		name  string
 		given *Memory
@@ -233,38 +239,34 @@ func (g *Grouped) setOperands(s *call, o Operands, host bool) error {
 	}{
 		{"A", &o.A, &args.a, 0}, {"B", &o.B, &args.b, 0}, {"C", &o.C, &args.c, 0}, {"D", &o.D, &args.d, 0}, {"the bias", &o.Bias, &args.bias, 0},
 		{"ScaleA", &o.ScaleA, &args.scale_a, 0}, {"ScaleB", &o.ScaleB, &args.scale_b, 0},
-		{"RowWeights", &o.RowWeights, &weights, 0}, {"Status", &o.Status, &status, 4},
+		{"RowWeights", &o.RowWeights, &args.row_weights, 0}, {"Status", &o.Status, &args.status, 4},
 	} {
 		if operand.given.place == placeNone {
-			*operand.to = C.ggo_memory{}
 			continue
 		}
 		if operand.least > 0 || operand.given.place == placeSlice && !host {
 			if err := operand.given.check(operand.name, host, 0, operand.least-1); err != nil {
-				return err
+				return args, err
 			}
 		}
-		*operand.to = operand.given.pointer(0)
+		operand.to.host, operand.to.address = operand.given.pointer(0)
 	}
-	args.row_weights, args.status = weights, status
 	if o.C.place == placeNone && s.readsC() {
 		args.c = args.d
 	}
-	var err error
-	if args.scalar, err = s.scalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
-		return err
+	if args.scalars._type, err = s.scalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
+		return args, err
 	}
-	args.alpha_byte_stride, args.beta_byte_stride = 0, 0
 	if s.perGroup {
-		size := C.int64_t(Dtype(args.scalar).Size())
-		if args.alpha_address != 0 {
+		size := C.int64_t(Dtype(args.scalars._type).Size())
+		if args.scalars.alpha_address != 0 {
 			args.alpha_byte_stride = size
 		}
-		if args.beta_address != 0 {
+		if args.scalars.beta_address != 0 {
 			args.beta_byte_stride = size
 		}
 	}
-	return nil
+	return args, nil
 }
 
 // GroupedPlan is a grouped problem class bound to a kernel. Its arrays of sizes and strides are those of the [Grouped] that it was made
@@ -290,21 +292,23 @@ func (c *Context) PlanGrouped(problem *Grouped, options ...Option) (*GroupedPlan
 // Run computes every group's product, as [Context.GroupedGemm] would. The options add to those that the plan was made with: [WithAlpha],
 // [WithBeta], [WithStream], and device scalars where the plan has them.
 func (p *GroupedPlan) Run(operands GroupOperands, options ...Option) error {
-	s := p.call
+	var n numbers
+	s := p.call.copy(&n)
 	if err := s.add(options); err != nil {
 		return err
 	}
 	if s.hasC {
 		return argumentError("C of a grouped problem belongs into its operands")
 	}
-	if err := p.problem.setOperands(&s, operands.operands(), p.host); err != nil {
+	args, err := p.problem.args(&s, operands.operands(), p.host)
+	if err != nil {
 		return err
 	}
 	if err := p.handle.use(); err != nil {
 		return err
 	}
 	defer p.handle.release()
-	return failure(C.ggo_plan_run_grouped(p.c, s.args))
+	return failure(C.ggo_plan_run_grouped(p.c, args))
 }
 
 // pinSources pins the Go slices that a grouped problem's numbers come from.

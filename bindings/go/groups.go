@@ -26,13 +26,14 @@ type Group struct {
 // It is for the host: a CUDA device takes its sizes and pointers from its own memory ([Context.GroupedGemm]).
 func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 	var s call
-	if err := s.begin(options); err != nil {
+	var n numbers
+	if err := s.begin(&n, options); err != nil {
 		return err
 	}
 	if !c.onHost() {
 		return argumentError("GemmGroups takes groups in host memory, and the context runs on %s: use GroupedGemm", c.info.Name)
 	}
-	if s.hasC || s.desc.epilogue.bias != C.GGEMM_BIAS_NONE || s.desc.scale_a.kind != C.GGEMM_SCALE_NONE || s.desc.scale_b.kind != C.GGEMM_SCALE_NONE {
+	if s.hasC || s.product.epilogue.bias != C.GGEMM_BIAS_NONE || s.product.scale_a.kind != C.GGEMM_SCALE_NONE || s.product.scale_b.kind != C.GGEMM_SCALE_NONE {
 		return argumentError("C, bias and scales of a group belong into its Group")
 	}
 	if len(groups) == 0 {
@@ -43,14 +44,15 @@ func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 		return err
 	}
 	defer list.pinner.Unpin()
-	if s.args.scalar, err = s.scalarType(groups[0].A.memory.dtype, groups[0].B.memory.dtype, groups[0].D.memory.dtype); err != nil {
+	args := s.groupedArgs()
+	if args.scalars._type, err = s.scalarType(groups[0].A.memory.dtype, groups[0].B.memory.dtype, groups[0].D.memory.dtype); err != nil {
 		return err
 	}
 	if err := c.handle.use(); err != nil {
 		return err
 	}
 	defer c.handle.release()
-	return failure(C.ggo_grouped_gemm(c.c, list.desc, s.args, &list.pointers[0]))
+	return failure(C.ggo_grouped_gemm(c.c, list.desc, args, &list.pointers[0]))
 }
 
 // groupList is a list of groups as C takes it: an array of numbers, and one of pointers, whose Go memory is pinned.
@@ -58,6 +60,7 @@ type groupList struct {
 	desc     C.ggo_grouped
 	numbers  []int64          // m, n, k and six pairs of strides a group
 	pointers []unsafe.Pointer // all of A, then of B, D, C, bias, scales of A, scales of B
+	one      numbers          // of the group that is being added
 	pinner   runtime.Pinner
 }
 
@@ -78,10 +81,10 @@ func newGroupList(groups []Group, s *call) (*groupList, error) {
 		a: g.matrix(first.A, 3), b: g.matrix(first.B, 5), d: g.matrix(first.D, 7), c: g.matrix(*first.c(), 9),
 		scale_a: g.scale(first.ScaleA, 11), scale_b: g.scale(first.ScaleB, 13),
 	}
-	if s.desc.epilogue.gate != C.GGEMM_GATE_NONE {
+	if s.product.epilogue.gate != C.GGEMM_GATE_NONE {
 		g.desc.c = C.ggo_grouped_matrix{_type: g.desc.c._type} // there is none
 	}
-	s.desc.epilogue.bias_dtype = C.ggemm_dtype(s.bias.dtype)
+	s.product.epilogue.bias_dtype = C.ggemm_dtype(s.bias.dtype)
 	s.describeGroups(&g.desc)
 	return g, nil
 }
@@ -97,13 +100,13 @@ func (g *Group) c() *Matrix {
 func (g *Group) bias(s *call) Memory {
 	switch {
 	case g.ColumnBias.dtype != 0:
-		s.desc.epilogue.bias = C.GGEMM_BIAS_PER_COLUMN
+		s.product.epilogue.bias = C.GGEMM_BIAS_PER_COLUMN
 		return g.ColumnBias
 	case g.RowBias.dtype != 0:
-		s.desc.epilogue.bias = C.GGEMM_BIAS_PER_ROW
+		s.product.epilogue.bias = C.GGEMM_BIAS_PER_ROW
 		return g.RowBias
 	}
-	s.desc.epilogue.bias = C.GGEMM_BIAS_NONE
+	s.product.epilogue.bias = C.GGEMM_BIAS_NONE
 	return Memory{}
 }
 
@@ -136,16 +139,16 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 	if !sameTypes {
 		return argumentError("group %d has other dtypes, or another kind of bias or scales, than group 0", i)
 	}
-	own := *s
-	own.c, own.hasC, own.bias = *c, own.desc.epilogue.gate == C.GGEMM_GATE_NONE, group.bias(&own)
+	own := s.copy(&g.one)
+	own.c, own.hasC, own.bias = *c, own.product.epilogue.gate == C.GGEMM_GATE_NONE, group.bias(&own)
 	if group.ScaleA.Kind != NoScale || group.ScaleB.Kind != NoScale {
 		own.scales = &[2]Matrix{group.ScaleA.Values, group.ScaleB.Values}
 	}
-	own.desc.scale_a.kind, own.desc.scale_b.kind = C.ggemm_scale_kind(group.ScaleA.Kind), C.ggemm_scale_kind(group.ScaleB.Kind)
-	var o plainOperands
+	own.product.scale_a.kind, own.product.scale_b.kind = C.ggemm_scale_kind(group.ScaleA.Kind), C.ggemm_scale_kind(group.ScaleB.Kind)
+	var o plainMemory
 	err := own.checkSizes(&group.A, &group.B, &group.D)
 	if err == nil {
-		err = o.set(&own, true, &group.A, &group.B, &group.D)
+		err = o.set(&own, own.args, true, &group.A, &group.B, &group.D)
 	}
 	if err != nil {
 		e := err.(*Error)
@@ -155,7 +158,8 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 	for _, m := range [...]*Matrix{&group.A, &group.B, &group.D, c, &group.ScaleA.Values, &group.ScaleB.Values} {
 		g.numbers = append(g.numbers, int64(m.rowStride), int64(m.colStride))
 	}
-	for j, memory := range [...]C.ggo_memory{o.a, o.b, o.d, o.c, o.bias, o.scaleA, o.scaleB} {
+	x := own.args
+	for j, memory := range [...]C.ggo_memory{{o.a, x.a}, {o.b, x.b}, {o.d, x.d}, {o.c, x.c}, {o.bias, x.bias}, {o.scaleA, x.scale_a}, {o.scaleB, x.scale_b}} {
 		g.pointers[j*len(groups)+i] = g.pin(memory)
 	}
 	return nil

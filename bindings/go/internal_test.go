@@ -29,10 +29,22 @@ func TestHandleIsFreedOnceByItsLastUser(t *testing.T) {
 						h.close()
 						h.close()
 					}
-					if h.use() == nil {
+					if i%2 == 0 {
+						if h.use() == nil {
+							used.Add(1)
+							used.Add(-1)
+							h.release()
+						}
+					} else if room, err := h.enter(); err == nil {
 						used.Add(1)
+						room.args.m = 0
+						room.args.m++
+						runtime.Gosched()
+						if room.args.m != 1 {
+							t.Errorf("a room has %d users", room.args.m)
+						}
 						used.Add(-1)
-						h.release()
+						h.leave(room)
 					}
 				}
 			}()
@@ -41,6 +53,41 @@ func TestHandleIsFreedOnceByItsLastUser(t *testing.T) {
 		if freed.Load() != 1 || h.use() == nil {
 			t.Fatalf("freed %d times after close", freed.Load())
 		}
+	}
+}
+
+// The first to enter has the handle's own room, others have rooms of their own until it leaves; a closed handle has none.
+func TestRoomsOfCallsUnderWay(t *testing.T) {
+	freed := false
+	h := &handle{name: "thing", free: func() { freed = true }}
+	enter := func() *numbers {
+		room, err := h.enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return room
+	}
+	for range 2 {
+		first, second, third := enter(), enter(), enter()
+		if first != &h.room || second == first || third == first || third == second {
+			t.Fatalf("rooms %p, %p, %p; the handle's is %p", first, second, third, &h.room)
+		}
+		h.leave(second)
+		h.leave(first)
+		if again := enter(); again != &h.room {
+			t.Fatal("the handle's room is not free again")
+		} else {
+			h.leave(again)
+		}
+		h.leave(third)
+	}
+	last := enter()
+	h.close()
+	if _, err := h.enter(); err == nil || freed {
+		t.Fatalf("entered after close (%v), freed below a user: %v", err, freed)
+	}
+	if h.leave(last); !freed {
+		t.Fatal("not freed by its last user")
 	}
 }
 

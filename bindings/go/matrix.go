@@ -20,14 +20,12 @@ type Matrix struct {
 }
 
 // RowMajor views a slice as rows that follow each other without a gap.
-func RowMajor[T Element](s []T, rows, cols int) (m Matrix) {
-	m.memory.set(unsafe.Pointer(unsafe.SliceData(s)), len(s), DtypeOf[T]()) // in place, for it is a part of every warm call
-	m.setRowMajor(rows, cols)
-	return m
-}
-
-func (m *Matrix) setRowMajor(rows, cols int) {
-	m.rows, m.cols, m.rowStride, m.colStride, m.packed = rows, cols, cols, 1, true
+func RowMajor[T Element](s []T, rows, cols int) Matrix {
+	// One literal is little enough for the compiler to put into the caller, and this is a part of every warm call.
+	return Matrix{
+		memory: Memory{base: unsafe.Pointer(unsafe.SliceData(s)), length: len(s), dtype: dtypeOf(*new(T)), place: placeSlice},
+		rows:   rows, cols: cols, rowStride: cols, colStride: 1, packed: true,
+	}
 }
 
 // ColMajor views a slice as columns that follow each other without a gap.
@@ -66,8 +64,16 @@ func (m *Matrix) describe(desc *C.ggemm_matrix) {
 	}
 }
 
-// fits says whether the matrix may stand for the one that a plan was made for. Strides that nothing is reached by do not count.
+// fits says whether the matrix may stand for the one that a plan was made for.
 func (m *Matrix) fits(name string, described *C.ggemm_matrix) error {
+	if m.packed && described.row_stride == C.GGEMM_PACKED && m.memory.dtype == Dtype(described.dtype) {
+		return nil
+	}
+	return m.checkFit(name, described)
+}
+
+// checkFit is fits for any strides. Those that nothing is reached by do not count.
+func (m *Matrix) checkFit(name string, described *C.ggemm_matrix) error {
 	if m.memory.dtype != Dtype(described.dtype) {
 		return argumentError("%s is %v, and the plan was made for %v", name, m.memory.dtype, Dtype(described.dtype))
 	}
@@ -81,31 +87,39 @@ func (m *Matrix) fits(name string, described *C.ggemm_matrix) error {
 	return nil
 }
 
-// operand checks that every element lies within the memory, and returns the address of element (0, 0).
-func (m *Matrix) operand(name string, host bool) (C.ggo_memory, error) {
+// inSlice says whether every element lies within a slice, if sizes and strides are such that nothing can overflow, as they nearly always are. Where it is false,
+// operand looks closer.
+func (m *Matrix) inSlice() bool {
+	return uint(m.offset|(m.rows-1)|(m.cols-1)|m.rowStride|m.colStride) < 1<<30 && m.memory.place == placeSlice &&
+		m.offset+(m.rows-1)*m.rowStride+(m.cols-1)*m.colStride < m.memory.length
+}
+
+// first returns the address of element (0, 0) of a slice.
+func (m *Matrix) first() *C.char {
+	return (*C.char)(unsafe.Add(m.memory.base, m.offset*m.memory.dtype.Size()))
+}
+
+// operand checks that every element lies within the memory, and returns where element (0, 0) is, as [Memory.pointer] does.
+func (m *Matrix) operand(name string, host bool) (memory *C.char, address C.uintptr_t, err error) {
 	if m.rows <= 0 || m.cols <= 0 {
-		return C.ggo_memory{}, nil // no element is looked at
+		return nil, 0, nil // no element is looked at
 	}
 	if m.memory.place != placeSlice {
-		return m.memory.pointer(m.offset), m.memory.check(name, host, 0, 0)
+		memory, address = m.memory.pointer(m.offset)
+		return memory, address, m.memory.check(name, host, 0, 0)
 	}
 	if m.offset < 0 || m.offset >= m.memory.length {
-		return C.ggo_memory{}, m.memory.check(name, host, m.offset, m.offset)
-	}
-	if uint(m.rows|m.cols|m.rowStride|m.colStride) < 1<<30 { // as nearly always: nothing can overflow
-		if last := m.offset + (m.rows-1)*m.rowStride + (m.cols-1)*m.colStride; last >= m.memory.length || !host {
-			return C.ggo_memory{}, m.memory.check(name, host, m.offset, last)
-		}
-		return m.memory.pointer(m.offset), nil
+		return nil, 0, m.memory.check(name, host, m.offset, m.offset)
 	}
 	first, last := m.offset, m.offset
 	if !extend(&first, &last, m.rows-1, m.rowStride) || !extend(&first, &last, m.cols-1, m.colStride) {
-		return C.ggo_memory{}, argumentError("%s: %dx%d elements with strides %d, %d fit in no slice", name, m.rows, m.cols, m.rowStride, m.colStride)
+		return nil, 0, argumentError("%s: %dx%d elements with strides %d, %d fit in no slice", name, m.rows, m.cols, m.rowStride, m.colStride)
 	}
 	if err := m.memory.check(name, host, first, last); err != nil {
-		return C.ggo_memory{}, err
+		return nil, 0, err
 	}
-	return m.memory.pointer(m.offset), nil
+	memory, address = m.memory.pointer(m.offset)
+	return memory, address, nil
 }
 
 // extend moves the lower or the upper bound by so many steps of a stride; false if that is more than any slice holds.

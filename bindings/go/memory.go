@@ -48,8 +48,10 @@ type Element interface {
 }
 
 // DtypeOf returns the dtype of a Go type.
-func DtypeOf[T Element]() Dtype {
-	switch any(*new(T)).(type) {
+func DtypeOf[T Element]() Dtype { return dtypeOf(*new(T)) }
+
+func dtypeOf(element any) Dtype {
+	switch element.(type) {
 	case float64:
 		return F64
 	case float32:
@@ -99,19 +101,13 @@ const (
 )
 
 // Slice is the memory of a slice.
-func Slice[T Element](s []T) (m Memory) {
-	m.set(unsafe.Pointer(unsafe.SliceData(s)), len(s), DtypeOf[T]())
-	return m
-}
-
-func (m *Memory) set(base unsafe.Pointer, length int, dtype Dtype) {
-	m.base, m.length, m.dtype, m.place = base, length, dtype, placeSlice
+func Slice[T Element](s []T) Memory {
+	return Memory{base: unsafe.Pointer(unsafe.SliceData(s)), length: len(s), dtype: dtypeOf(*new(T)), place: placeSlice}
 }
 
 // Bytes is the memory of a slice that holds elements of a dtype as bytes, such as a mapped file. A part of an element at its end is not used.
-func Bytes(b []byte, dtype Dtype) (m Memory) {
-	m.set(unsafe.Pointer(unsafe.SliceData(b)), len(b)/max(dtype.Size(), 1), dtype)
-	return m
+func Bytes(b []byte, dtype Dtype) Memory {
+	return Memory{base: unsafe.Pointer(unsafe.SliceData(b)), length: len(b) / max(dtype.Size(), 1), dtype: dtype, place: placeSlice}
 }
 
 // At is memory of a context's device by its address: on CUDA a CUdeviceptr, or any other address that the device can use; on the host
@@ -125,9 +121,7 @@ func Of(dtype Dtype) Memory { return Memory{dtype: dtype} }
 
 // RowMajor views the memory from its start as rows that follow each other without a gap.
 func (m Memory) RowMajor(rows, cols int) Matrix {
-	view := Matrix{memory: m}
-	view.setRowMajor(rows, cols)
-	return view
+	return Matrix{memory: m, rows: rows, cols: cols, rowStride: cols, colStride: 1, packed: true}
 }
 
 // ColMajor views the memory from its start as columns that follow each other without a gap.
@@ -139,16 +133,16 @@ func (m Memory) Strided(offset, rows, cols, rowStride, colStride int) Matrix {
 	return Matrix{memory: m, offset: offset, rows: rows, cols: cols, rowStride: rowStride, colStride: colStride}
 }
 
-// pointer returns the address of element `offset`, which has been checked.
-func (m *Memory) pointer(offset int) C.ggo_memory {
+// pointer returns where element `offset` is, which has been checked: in Go's memory, or at an address of the device's.
+func (m *Memory) pointer(offset int) (*C.char, C.uintptr_t) {
 	bytes := offset * m.dtype.Size()
 	switch m.place {
 	case placeSlice:
-		return C.ggo_memory{host: (*C.char)(unsafe.Add(m.base, bytes))}
+		return (*C.char)(unsafe.Add(m.base, bytes)), 0
 	case placeAddress:
-		return C.ggo_memory{address: C.uintptr_t(m.address + uintptr(bytes))}
+		return nil, C.uintptr_t(m.address + uintptr(bytes))
 	}
-	return C.ggo_memory{}
+	return nil, 0
 }
 
 // check holds the memory against the device that is to use it. first and last are the lowest and highest element in use.

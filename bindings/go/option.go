@@ -50,14 +50,6 @@ const (
 	optionMaxCTAs
 )
 
-func (k optionKind) rare() bool {
-	switch k {
-	case optionConfig, optionTuneKey, optionDeviceScalars, optionGroupScalars, optionGate, optionScaleA, optionScaleB, optionMaxCTAs:
-		return true
-	}
-	return false
-}
-
 var optionNames = [...]string{
 	"an activation", "a compute mode", "WithConfig", "WithTuneKey", "a bias", "WithAlpha", "WithBeta", "WithC", "WithDeviceScalars", "WithGroupScalars",
 	"WithStream", "WithGate", "WithScaleA", "WithScaleB", "WithMaxCTAs",
@@ -150,29 +142,44 @@ func WithTuneKey(key string) Option { return Option{kind: optionTuneKey, text: k
 
 // call is a product on its way to C: what the options say, and then its operands.
 type call struct {
-	desc C.ggemm_gemm_desc // a grouped call uses what does not speak of sizes and operands
-	args C.ggo_args
-	c    Matrix // if hasC
-	bias Memory
-	hasC bool
-	rare bool // has what few products have, and so is handed over by the general way
+	product         *C.ggo_product // a grouped call uses what does not speak of operands
+	args            *C.ggo_args    // likewise of sizes and operands
+	config, tuneKey *C.char
+	c               Matrix // if hasC
+	bias            Memory
+	hasC            bool
+	perGroup        bool       // alpha and beta are arrays
+	scales          *[2]Matrix // of A and B, if the product has their kinds; apart, for every call begins with zeros
+}
 
-	scales   *[2]Matrix // of A and B, if the description has their kinds; apart, for every call begins with zeros
-	perGroup bool       // alpha and beta are arrays
+// numbers are what C takes of a plain product by address: as arguments of the call they would be copied, one by one, three times. Those that C is given are on
+// the heap, for cgo lets nothing of the stack to C that may call back.
+type numbers struct {
+	product C.ggo_product
+	args    C.ggo_args
 }
 
 // begin sets the defaults, and then the options.
-func (s *call) begin(options []Option) error {
-	s.desc.struct_size = C.sizeof_ggemm_gemm_desc
-	s.desc.scale_a.row_stride, s.desc.scale_a.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
-	s.desc.scale_b.row_stride, s.desc.scale_b.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
-	s.args.alpha = 1
+func (s *call) begin(n *numbers, options []Option) error {
+	*n = numbers{}
+	n.product.scale_a.row_stride, n.product.scale_a.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
+	n.product.scale_b.row_stride, n.product.scale_b.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
+	n.args.scalars.alpha = 1
+	s.product, s.args = &n.product, &n.args
 	for i := range options {
 		if err := s.set(&options[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// copy makes another call with numbers of its own.
+func (s *call) copy(n *numbers) call {
+	other := *s
+	n.product, n.args = *s.product, *s.args
+	other.product, other.args = &n.product, &n.args
+	return other
 }
 
 // add sets more options for a run of a plan: they may change arguments alone.
@@ -184,13 +191,13 @@ func (s *call) add(options []Option) error {
 		case optionActivation, optionCompute, optionConfig, optionTuneKey, optionGate, optionMaxCTAs:
 			fixed = true
 		case optionScaleA:
-			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_a.kind || !o.matrix.sameStrides(&s.scales[0])
+			fixed = C.ggemm_scale_kind(o.number) != s.product.scale_a.kind || !o.matrix.sameStrides(&s.scales[0])
 		case optionScaleB:
-			fixed = C.ggemm_scale_kind(o.number) != s.desc.scale_b.kind || !o.matrix.sameStrides(&s.scales[1])
+			fixed = C.ggemm_scale_kind(o.number) != s.product.scale_b.kind || !o.matrix.sameStrides(&s.scales[1])
 		case optionBias:
-			fixed = C.ggemm_bias(o.number) != s.desc.epilogue.bias || C.ggemm_dtype(o.matrix.memory.dtype) != s.desc.epilogue.bias_dtype
+			fixed = C.ggemm_bias(o.number) != s.product.epilogue.bias || C.ggemm_dtype(o.matrix.memory.dtype) != s.product.epilogue.bias_dtype
 		case optionDeviceScalars, optionGroupScalars:
-			fixed = s.args.scalars_on_device == 0
+			fixed = s.args.scalars.on_device == 0
 		}
 		if fixed {
 			return argumentError("%s is not what the plan was made with: give it when the plan is made", optionNames[o.kind])
@@ -203,43 +210,42 @@ func (s *call) add(options []Option) error {
 }
 
 func (s *call) set(o *Option) (err error) {
-	epilogue := &s.desc.epilogue
-	s.rare = s.rare || o.kind.rare()
+	epilogue, scalars := &s.product.epilogue, &s.args.scalars
 	switch o.kind {
 	case optionActivation:
 		epilogue.activation = C.ggemm_activation(o.number)
 		epilogue.activation_p0, epilogue.activation_p1 = C.double(o.x), C.double(o.y)
 	case optionCompute:
-		s.desc.compute = C.ggemm_compute(o.number)
+		s.product.compute = C.ggemm_compute(o.number)
 	case optionConfig:
-		s.desc.config, err = cText(o.text)
+		s.config, err = cText(o.text)
 	case optionTuneKey:
-		s.desc.tune_key, err = cText(o.text)
+		s.tuneKey, err = cText(o.text)
 	case optionBias:
 		s.bias = o.matrix.memory
 		epilogue.bias, epilogue.bias_dtype = C.ggemm_bias(o.number), C.ggemm_dtype(s.bias.dtype)
 	case optionAlpha:
-		s.args.alpha = C.double(o.x)
+		scalars.alpha = C.double(o.x)
 	case optionBeta:
-		s.args.beta = C.double(o.x)
+		scalars.beta = C.double(o.x)
 	case optionC:
-		s.c, s.hasC, s.args.beta = o.matrix, true, C.double(o.x)
+		s.c, s.hasC, scalars.beta = o.matrix, true, C.double(o.x)
 	case optionMaxCTAs:
-		s.desc.max_ctas = C.int32_t(o.number)
+		s.product.max_ctas = C.int32_t(o.number)
 	case optionGate:
 		epilogue.gate = C.ggemm_gate(o.number)
 	case optionScaleA:
 		s.setScale(0, o.matrix)
-		s.desc.scale_a.kind = C.ggemm_scale_kind(o.number)
-		o.matrix.describeScale(&s.desc.scale_a)
+		s.product.scale_a.kind = C.ggemm_scale_kind(o.number)
+		o.matrix.describeScale(&s.product.scale_a)
 	case optionScaleB:
 		s.setScale(1, o.matrix)
-		s.desc.scale_b.kind = C.ggemm_scale_kind(o.number)
-		o.matrix.describeScale(&s.desc.scale_b)
+		s.product.scale_b.kind = C.ggemm_scale_kind(o.number)
+		o.matrix.describeScale(&s.product.scale_b)
 	case optionDeviceScalars, optionGroupScalars:
 		s.perGroup = o.kind == optionGroupScalars
-		epilogue.scalars_on_device, s.args.scalars_on_device = 1, 1
-		s.args.alpha_address, s.args.beta_address = C.uintptr_t(o.at), C.uintptr_t(o.at2)
+		epilogue.scalars_on_device, scalars.on_device = 1, 1
+		scalars.alpha_address, scalars.beta_address = C.uintptr_t(o.at), C.uintptr_t(o.at2)
 	case optionStream:
 		s.args.stream = C.uintptr_t(o.at)
 	}
@@ -261,9 +267,10 @@ func (s *call) scalarType(a, b, d Dtype) (C.ggemm_dtype, error) {
 	case a == F64 || b == F64:
 		return C.GGEMM_F64, nil
 	case a == I8 && b == I8 && d == I32:
-		for _, x := range [...]C.double{s.args.alpha, s.args.beta} {
+		scalars := &s.args.scalars
+		for _, x := range [...]C.double{scalars.alpha, scalars.beta} {
 			if float64(x) != math.Trunc(float64(x)) || x < math.MinInt32 || x > math.MaxInt32 {
-				return 0, argumentError("alpha=%g, beta=%g: int8 products stored as int32 take whole numbers of 32 bits", s.args.alpha, s.args.beta)
+				return 0, argumentError("alpha=%g, beta=%g: int8 products stored as int32 take whole numbers of 32 bits", scalars.alpha, scalars.beta)
 			}
 		}
 		return C.GGEMM_I32, nil
@@ -273,8 +280,8 @@ func (s *call) scalarType(a, b, d Dtype) (C.ggemm_dtype, error) {
 
 // readsC says whether C may be looked at.
 func (s *call) readsC() bool {
-	if s.args.scalars_on_device != 0 {
-		return s.args.beta_address != 0
+	if scalars := &s.args.scalars; scalars.on_device == 0 {
+		return scalars.beta != 0
 	}
-	return s.args.beta != 0
+	return s.args.scalars.beta_address != 0
 }

@@ -22,10 +22,11 @@ type Problem struct {
 // Product is the problem of [Context.Gemm] with these arguments. The matrices' memory is not looked at, and may be missing ([Of]).
 func Product(a, b, d Matrix, options ...Option) Problem {
 	var p Problem
-	if p.err = p.call.begin(options); p.err == nil {
+	if p.err = p.call.begin(new(numbers), options); p.err == nil {
 		p.err = p.call.describe(&a, &b, &d, true)
 	}
-	p.c.plain = p.call.desc
+	p.c.m, p.c.n, p.c.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
+	p.c.plain, p.c.config, p.c.tune_key = *p.call.product, p.call.config, p.call.tuneKey
 	return p
 }
 
@@ -35,7 +36,7 @@ func (g *Grouped) Problem(options ...Option) Problem { return g.problem(true, op
 func (g *Grouped) problem(onHost bool, options []Option) Problem {
 	var p Problem
 	p.c.is_grouped = 1
-	if p.err = p.call.begin(options); p.err == nil {
+	if p.err = p.call.begin(new(numbers), options); p.err == nil {
 		p.c.grouped, p.err = g.describe(&p.call, onHost)
 	}
 	return p
@@ -44,7 +45,7 @@ func (g *Grouped) problem(onHost bool, options []Option) Problem {
 // pin pins all Go memory that the problem names, so that C may be given an array of problems.
 func (p *Problem) pin(pinner *runtime.Pinner) {
 	p.pinSources(pinner)
-	for _, text := range [...]*C.char{p.c.plain.config, p.c.plain.tune_key, p.c.grouped.config, p.c.grouped.tune_key} {
+	for _, text := range [...]*C.char{p.c.config, p.c.tune_key, p.c.grouped.config, p.c.grouped.tune_key} {
 		if text != nil {
 			pinner.Pin(text)
 		}

@@ -69,15 +69,15 @@ func (m *Matrix) sameStrides(other *Matrix) bool {
 }
 
 // scaleOperand checks scales against a product whose sizes belong together, and returns where they are.
-func scaleOperand(name string, kind C.ggemm_scale_kind, scale *Matrix, along, k int, host bool) (C.ggo_memory, error) {
+func scaleOperand(name string, kind C.ggemm_scale_kind, scale *Matrix, along, k int, host bool) (*C.char, C.uintptr_t, error) {
 	if kind == C.GGEMM_SCALE_NONE {
-		return C.ggo_memory{}, nil
+		return nil, 0, nil
 	}
 	if scale.memory.dtype != F32 {
-		return C.ggo_memory{}, argumentError("%s is %v: scales are f32", name, scale.memory.dtype)
+		return nil, 0, argumentError("%s is %v: scales are f32", name, scale.memory.dtype)
 	}
 	if err := checkScaleShape(name, kind, scale, along, k); err != nil {
-		return C.ggo_memory{}, err
+		return nil, 0, err
 	}
 	return scale.operand(name, host)
 }

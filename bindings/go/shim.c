@@ -8,14 +8,15 @@
 
 /* Go may move a goroutine to another thread between two calls, and ggemm keeps one text a thread: so it is fetched here. */
 static ggo_result result_of(ggemm_status status) {
-  ggo_result result = {status, NULL};
-  if (status != GGEMM_OK) result.text = strdup(ggemm_last_error());
+  ggo_result result = {status, 0};
+  if (status != GGEMM_OK) result.text = (uintptr_t)strdup(ggemm_last_error());
   return result;
 }
 
 static ggemm_context* context_of(uintptr_t object) { return (ggemm_context*)object; }
 static ggemm_plan* plan_of(uintptr_t object) { return (ggemm_plan*)object; }
-static const void* at(ggo_memory memory) { return memory.host ? memory.host : (const void*)memory.address; }
+static const void* either(const char* host, uintptr_t address) { return host ? host : (const void*)address; }
+static const void* at(ggo_memory memory) { return either(memory.host, memory.address); }
 
 /* -------------------------------------------------------------------------------------------------------- arguments */
 
@@ -40,43 +41,29 @@ typedef struct scalars {
   const void *alpha, *beta;
 } scalars;
 
-static void set_scalars(scalars* s, const ggo_args* args) {
-  if (args->scalars_on_device) {
-    s->alpha = (const void*)args->alpha_address;
-    s->beta = (const void*)args->beta_address;
+static void set_scalars(scalars* s, const ggo_scalars* given) {
+  if (given->on_device) {
+    s->alpha = (const void*)given->alpha_address;
+    s->beta = (const void*)given->beta_address;
   } else {
-    s->alpha = set_scalar(&s->alpha_value, args->alpha, 1, args->scalar);
-    s->beta = set_scalar(&s->beta_value, args->beta, 0, args->scalar);
+    s->alpha = set_scalar(&s->alpha_value, given->alpha, 1, given->type);
+    s->beta = set_scalar(&s->beta_value, given->beta, 0, given->type);
   }
 }
 
-static ggemm_gemm_args plain_args(const ggo_args* args, scalars* s) {
+static ggemm_gemm_args plain_args(const ggo_args* args, GGO_OPERANDS, scalars* s) {
   ggemm_gemm_args out = GGEMM_GEMM_ARGS_INIT;
-  set_scalars(s, args);
-  out.a = at(args->a), out.b = at(args->b), out.c = at(args->c), out.d = (void*)at(args->d), out.bias = at(args->bias);
-  out.scale_a = at(args->scale_a), out.scale_b = at(args->scale_b);
+  set_scalars(s, &args->scalars);
+  out.a = either(a, args->a), out.b = either(b, args->b), out.c = either(c, args->c), out.d = (void*)either(d, args->d);
+  out.bias = either(bias, args->bias), out.scale_a = either(scale_a, args->scale_a), out.scale_b = either(scale_b, args->scale_b);
   out.alpha = s->alpha, out.beta = s->beta;
   out.m = args->m, out.n = args->n, out.k = args->k;
   return out;
 }
 
-/* The same of separate arguments. */
-static ggemm_gemm_args usual_args(GGO_OPERANDS, scalars* s) {
-  ggemm_gemm_args out = GGEMM_GEMM_ARGS_INIT;
-  (void)stream;
-  out.a = a_host ? a_host : (const void*)a_address, out.b = b_host ? b_host : (const void*)b_address;
-  out.c = c_host ? c_host : (const void*)c_address, out.d = d_host ? (void*)d_host : (void*)d_address;
-  out.bias = bias_host ? bias_host : (const void*)bias_address;
-  out.alpha = set_scalar(&s->alpha_value, alpha, 1, scalar), out.beta = set_scalar(&s->beta_value, beta, 0, scalar);
-  out.m = m, out.n = n, out.k = k;
-  return out;
-}
-#define GGO_GIVEN \
-  a_host, b_host, c_host, d_host, bias_host, a_address, b_address, c_address, d_address, bias_address, alpha, beta, scalar, m, n, k, stream
-
-static ggemm_grouped_args grouped_args(const ggo_args* args, scalars* s) {
+static ggemm_grouped_args grouped_args(const ggo_grouped_args* args, scalars* s) {
   ggemm_grouped_args out = GGEMM_GROUPED_ARGS_INIT;
-  set_scalars(s, args);
+  set_scalars(s, &args->scalars);
   out.a = at(args->a), out.b = at(args->b), out.c = at(args->c), out.d = at(args->d), out.bias = at(args->bias);
   out.scale_a = at(args->scale_a), out.scale_b = at(args->scale_b);
   out.row_weights = at(args->row_weights), out.status = (void*)at(args->status);
@@ -115,6 +102,16 @@ static void set_scale(ggemm_grouped_scale* scale, const ggo_grouped_matrix* give
   set_distance(&scale->pointers, &scale->group_stride, given->groups);
 }
 
+/* Part by part, for it is a part of every call: of a whole struct the compiler makes a string instruction, which takes as long to start as all the rest. */
+static void set_plain_desc(ggemm_gemm_desc* out, const ggo_product* given, int64_t m, int64_t n, int64_t k, const char* config, const char* tune_key) {
+  _Static_assert(sizeof *out == 288, "every field must be set here");
+  out->struct_size = sizeof *out, out->m = m, out->n = n, out->k = k;
+  out->a = given->a, out->b = given->b, out->c = given->c, out->d = given->d;
+  out->epilogue = given->epilogue, out->scale_a = given->scale_a, out->scale_b = given->scale_b;
+  out->compute = given->compute, out->max_ctas = given->max_ctas, out->reserved0 = 0, out->reserved1 = 0;
+  out->config = config, out->tune_key = tune_key;
+}
+
 static ggemm_grouped_desc grouped_desc(const ggo_grouped* given) {
   ggemm_grouped_desc out = GGEMM_GROUPED_DESC_INIT;
   out.groups = given->groups;
@@ -134,14 +131,20 @@ static ggemm_grouped_desc grouped_desc(const ggo_grouped* given) {
   return out;
 }
 
-/* `grouped` receives the description of a grouped problem, and must live as long as what is returned. */
-static ggemm_problem problem_of(const ggo_problem* given, ggemm_grouped_desc* grouped) {
+typedef union description {
+  ggemm_gemm_desc plain;
+  ggemm_grouped_desc grouped;
+} description;
+
+/* `room` is where the description is, and must live as long as what is returned. */
+static ggemm_problem problem_of(const ggo_problem* given, description* room) {
   ggemm_problem out = {NULL, NULL};
   if (given->is_grouped) {
-    *grouped = grouped_desc(&given->grouped);
-    out.grouped = grouped;
+    room->grouped = grouped_desc(&given->grouped);
+    out.grouped = &room->grouped;
   } else {
-    out.gemm = &given->plain;
+    set_plain_desc(&room->plain, &given->plain, given->m, given->n, given->k, given->config, given->tune_key);
+    out.gemm = &room->plain;
   }
   return out;
 }
@@ -205,33 +208,15 @@ ggo_result ggo_convert(ggemm_dtype to, char* destination, ggemm_dtype from, cons
 
 /* --------------------------------------------------------------------------------------------------------- products */
 
-ggo_result ggo_gemm(uintptr_t context, ggemm_gemm_desc desc, ggo_args args) {
-  scalars s;
-  const ggemm_gemm_args call = plain_args(&args, &s);
-  return result_of(ggemm_gemm(context_of(context), &desc, &call, (void*)args.stream));
-}
-
-ggo_result ggo_gemm_usual(uintptr_t context, GGO_OPERANDS, ggemm_dtype a, int64_t a_row, int64_t a_col, ggemm_dtype b, int64_t b_row, int64_t b_col,
-                          ggemm_dtype c, int64_t c_row, int64_t c_col, ggemm_dtype d, int64_t d_row, int64_t d_col, ggemm_activation activation, double p0,
-                          double p1, ggemm_bias bias, ggemm_dtype bias_dtype, ggemm_compute compute) {
-  /* Part by part: of a whole struct the compiler makes a string instruction, which takes as long to start as all the rest. */
-  _Static_assert(sizeof(ggemm_gemm_desc) == 288, "every field must be set here");
-  const ggemm_scale no_scale = {GGEMM_SCALE_NONE, 0, GGEMM_PACKED, GGEMM_PACKED};
+void ggo_gemm(uintptr_t context, const ggo_product* product, ggo_args* args, GGO_OPERANDS, const char* config, const char* tune_key) {
   ggemm_gemm_desc desc;
-  desc.struct_size = sizeof desc, desc.m = m, desc.n = n, desc.k = k;
-  desc.a = (ggemm_matrix){.dtype = a, .row_stride = a_row, .col_stride = a_col};
-  desc.b = (ggemm_matrix){.dtype = b, .row_stride = b_row, .col_stride = b_col};
-  desc.c = (ggemm_matrix){.dtype = c, .row_stride = c_row, .col_stride = c_col};
-  desc.d = (ggemm_matrix){.dtype = d, .row_stride = d_row, .col_stride = d_col};
-  desc.epilogue = (ggemm_epilogue_desc){.activation = activation, .bias = bias, .bias_dtype = bias_dtype, .activation_p0 = p0, .activation_p1 = p1};
-  desc.compute = compute, desc.reserved0 = 0, desc.config = NULL, desc.tune_key = NULL;
-  desc.scale_a = no_scale, desc.scale_b = no_scale, desc.max_ctas = 0, desc.reserved1 = 0;
   scalars s;
-  const ggemm_gemm_args args = usual_args(GGO_GIVEN, &s);
-  return result_of(ggemm_gemm(context_of(context), &desc, &args, (void*)stream));
+  set_plain_desc(&desc, product, args->m, args->n, args->k, config, tune_key);
+  const ggemm_gemm_args call = plain_args(args, a, b, c, d, bias, scale_a, scale_b, &s);
+  args->result = result_of(ggemm_gemm(context_of(context), &desc, &call, (void*)args->stream));
 }
 
-ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped given, ggo_args args, const void* const* pointers) {
+ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped given, ggo_grouped_args args, const void* const* pointers) {
   scalars s;
   const ggemm_grouped_desc desc = grouped_desc(&given);
   ggemm_grouped_args call = grouped_args(&args, &s);
@@ -244,34 +229,25 @@ ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped given, ggo_args args,
 }
 
 ggo_result ggo_plan(uintptr_t context, ggo_problem given, uintptr_t* out_plan) {
-  ggemm_plan* plan;
-  ggo_result result;
-  if (given.is_grouped) {
-    const ggemm_grouped_desc desc = grouped_desc(&given.grouped);
-    result = result_of(ggemm_plan_create_grouped(context_of(context), &desc, &plan));
-  } else {
-    result = result_of(ggemm_plan_create(context_of(context), &given.plain, &plan));
-  }
+  description room;
+  const ggemm_problem problem = problem_of(&given, &room);
+  ggemm_plan* plan = NULL;
+  const ggemm_status status = problem.grouped ? ggemm_plan_create_grouped(context_of(context), problem.grouped, &plan)
+                                              : ggemm_plan_create(context_of(context), problem.gemm, &plan);
   *out_plan = (uintptr_t)plan;
-  return result;
+  return result_of(status);
 }
 
 void ggo_close(uintptr_t context) { ggemm_context_destroy(context_of(context)); }
 void ggo_plan_close(uintptr_t plan) { ggemm_plan_destroy(plan_of(plan)); }
 
-ggo_result ggo_plan_run(uintptr_t plan, ggo_args args) {
+void ggo_plan_run(uintptr_t plan, ggo_args* args, GGO_OPERANDS) {
   scalars s;
-  const ggemm_gemm_args call = plain_args(&args, &s);
-  return result_of(ggemm_plan_run(plan_of(plan), &call, (void*)args.stream));
+  const ggemm_gemm_args call = plain_args(args, a, b, c, d, bias, scale_a, scale_b, &s);
+  args->result = result_of(ggemm_plan_run(plan_of(plan), &call, (void*)args->stream));
 }
 
-ggo_result ggo_plan_run_usual(uintptr_t plan, GGO_OPERANDS) {
-  scalars s;
-  const ggemm_gemm_args args = usual_args(GGO_GIVEN, &s);
-  return result_of(ggemm_plan_run(plan_of(plan), &args, (void*)stream));
-}
-
-ggo_result ggo_plan_run_grouped(uintptr_t plan, ggo_args args) {
+ggo_result ggo_plan_run_grouped(uintptr_t plan, ggo_grouped_args args) {
   scalars s;
   const ggemm_grouped_args call = grouped_args(&args, &s);
   return result_of(ggemm_plan_run_grouped(plan_of(plan), &call, (void*)args.stream));
@@ -282,7 +258,7 @@ ggo_result ggo_plan_explain(uintptr_t plan, char** out_text) {
   ggemm_status status = ggemm_plan_explain(plan_of(plan), NULL, 0, &size);
   if (status == GGEMM_OK) {
     *out_text = malloc(size);
-    if (!*out_text) return (ggo_result){GGEMM_ERROR_OUT_OF_MEMORY, NULL};
+    if (!*out_text) return (ggo_result){GGEMM_ERROR_OUT_OF_MEMORY, 0};
     status = ggemm_plan_explain(plan_of(plan), *out_text, size, NULL);
   }
   return result_of(status);
@@ -296,14 +272,14 @@ ggo_result ggo_plan_config(uintptr_t plan, ggemm_config* out_config) {
 /* --------------------------------------------------------------------------------------------------- configurations */
 
 ggo_result ggo_config_count(uintptr_t context, ggo_problem given, size_t* out_count) {
-  ggemm_grouped_desc grouped;
-  const ggemm_problem problem = problem_of(&given, &grouped);
+  description room;
+  const ggemm_problem problem = problem_of(&given, &room);
   return result_of(ggemm_config_count(context_of(context), &problem, out_count));
 }
 
 ggo_result ggo_config_get(uintptr_t context, ggo_problem given, size_t index, ggemm_config* out_config) {
-  ggemm_grouped_desc grouped;
-  const ggemm_problem problem = problem_of(&given, &grouped);
+  description room;
+  const ggemm_problem problem = problem_of(&given, &room);
   out_config->struct_size = sizeof *out_config;
   return result_of(ggemm_config_get(context_of(context), &problem, index, out_config));
 }
@@ -317,20 +293,20 @@ ggo_result ggo_config_parse(const char* name, ggemm_config* out_config) {
 
 ggo_result ggo_prepare(uintptr_t context, const ggo_problem* given, size_t count, uintptr_t watcher) {
   ggemm_problem* problems = calloc(count, sizeof *problems);
-  ggemm_grouped_desc* grouped = calloc(count, sizeof *grouped);
-  ggo_result result = {GGEMM_ERROR_OUT_OF_MEMORY, NULL};
-  if (count == 0 || (problems && grouped)) {
-    for (size_t i = 0; i < count; i++) problems[i] = problem_of(&given[i], &grouped[i]);
+  description* rooms = calloc(count, sizeof *rooms);
+  ggo_result result = {GGEMM_ERROR_OUT_OF_MEMORY, 0};
+  if (count == 0 || (problems && rooms)) {
+    for (size_t i = 0; i < count; i++) problems[i] = problem_of(&given[i], &rooms[i]);
     result = result_of(ggemm_prepare(context_of(context), problems, count, on_progress, (void*)watcher));
   }
   free(problems);
-  free(grouped);
+  free(rooms);
   return result;
 }
 
 ggo_result ggo_tune(uintptr_t context, ggo_problem given, ggo_tune_options wanted, uintptr_t watcher, ggemm_tune_result* out_result) {
-  ggemm_grouped_desc grouped;
-  const ggemm_problem problem = problem_of(&given, &grouped);
+  description room;
+  const ggemm_problem problem = problem_of(&given, &room);
   ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
   options.budget_seconds = wanted.budget_seconds;
   options.configs = wanted.configs, options.config_count = wanted.config_count;

@@ -14,7 +14,7 @@
 
 typedef struct ggo_result {
   ggemm_status status;
-  char* text; /* NULL, or to be freed */
+  uintptr_t text; /* a string to be freed, or 0; a number, as what holds it is one */
 } ggo_result;
 
 /* Memory of Go's, or else an address of the device's memory. */
@@ -23,17 +23,37 @@ typedef struct ggo_memory {
   uintptr_t address;
 } ggo_memory;
 
-typedef struct ggo_args {
-  ggo_memory a, b, c, d, bias, scale_a, scale_b;
-  ggo_memory row_weights, status; /* of groups */
+typedef struct ggo_scalars {
   double alpha, beta;
-  uintptr_t alpha_address, beta_address; /* where the scalars are on the device */
-  int64_t alpha_byte_stride, beta_byte_stride; /* of groups */
-  uintptr_t stream;
+  uintptr_t alpha_address, beta_address; /* where they are, if on the device */
+  ggemm_dtype type;                      /* what they are given in: f32, f64 or i32 */
+  uint32_t on_device;
+} ggo_scalars;
+
+/* A product but for its sizes and memory. Numbers alone, like ggo_args: cgo has nothing to look for in it, and hands over where it is. */
+typedef struct ggo_product {
+  ggemm_matrix a, b, c, d;
+  ggemm_scale scale_a, scale_b;
+  ggemm_epilogue_desc epilogue;
+  ggemm_compute compute;
+  int32_t max_ctas;
+} ggo_product;
+
+/* What goes with one run of a product, beside Go's memory. */
+typedef struct ggo_args {
   int64_t m, n, k;
-  ggemm_dtype scalar; /* what alpha and beta are given in: f32, f64 or i32 */
-  uint32_t scalars_on_device;
+  uintptr_t a, b, c, d, bias, scale_a, scale_b; /* the device's memory, of operands that are none of Go's */
+  ggo_scalars scalars;
+  uintptr_t stream;
+  ggo_result result; /* of the run */
 } ggo_args;
+
+typedef struct ggo_grouped_args {
+  ggo_memory a, b, c, d, bias, scale_a, scale_b, row_weights, status;
+  ggo_scalars scalars;
+  int64_t alpha_byte_stride, beta_byte_stride;
+  uintptr_t stream;
+} ggo_grouped_args;
 
 enum { GGO_SOURCE_DEFAULT = 0, GGO_SOURCE_CONST = 1, GGO_SOURCE_I32 = 2, GGO_SOURCE_I64 = 3 };
 typedef struct ggo_source {
@@ -74,7 +94,9 @@ typedef struct ggo_grouped {
 
 typedef struct ggo_problem {
   int64_t is_grouped;
-  ggemm_gemm_desc plain;
+  int64_t m, n, k;
+  ggo_product plain;
+  const char *config, *tune_key; /* of plain */
   ggo_grouped grouped;
 } ggo_problem;
 
@@ -111,23 +133,16 @@ ggo_result ggo_set_log(uintptr_t context, uintptr_t log, ggemm_log_level level);
 ggo_result ggo_diagnose(ggo_options options, uintptr_t findings);
 ggo_result ggo_convert(ggemm_dtype to, char* destination, ggemm_dtype from, const char* source, size_t count);
 
-ggo_result ggo_gemm(uintptr_t context, ggemm_gemm_desc desc, ggo_args args);
-/* What nearly all warm calls are, argument by argument: Go copies structs in pieces that the processor then waits for, and looks at each pointer in them. */
-#define GGO_OPERANDS \
-  const char *a_host, const char *b_host, const char *c_host, const char *d_host, const char *bias_host, uintptr_t a_address, uintptr_t b_address, \
-      uintptr_t c_address, uintptr_t d_address, uintptr_t bias_address, double alpha, double beta, ggemm_dtype scalar, int64_t m, int64_t n, int64_t k, \
-      uintptr_t stream
-ggo_result ggo_gemm_usual(uintptr_t context, GGO_OPERANDS, ggemm_dtype a, int64_t a_row, int64_t a_col, ggemm_dtype b, int64_t b_row, int64_t b_col,
-                          ggemm_dtype c, int64_t c_row, int64_t c_col, ggemm_dtype d, int64_t d_row, int64_t d_col, ggemm_activation activation, double p0,
-                          double p1, ggemm_bias bias, ggemm_dtype bias_dtype, ggemm_compute compute);
-ggo_result ggo_plan_run_usual(uintptr_t plan, GGO_OPERANDS);
+/* A plain product, in what takes least time: numbers by address, nothing returned. */
+#define GGO_OPERANDS const char *a, const char *b, const char *c, const char *d, const char *bias, const char *scale_a, const char *scale_b
+void ggo_gemm(uintptr_t context, const ggo_product* product, ggo_args* args, GGO_OPERANDS, const char* config, const char* tune_key);
+void ggo_plan_run(uintptr_t plan, ggo_args* args, GGO_OPERANDS);
 /* `pointers` on the host: groups of a, then of b, d, c and bias, where the latter are in use; else NULL, and args name device arrays. */
-ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped desc, ggo_args args, const void* const* pointers);
+ggo_result ggo_grouped_gemm(uintptr_t context, ggo_grouped desc, ggo_grouped_args args, const void* const* pointers);
 
 ggo_result ggo_plan(uintptr_t context, ggo_problem problem, uintptr_t* out_plan);
 void ggo_plan_close(uintptr_t plan);
-ggo_result ggo_plan_run(uintptr_t plan, ggo_args args);
-ggo_result ggo_plan_run_grouped(uintptr_t plan, ggo_args args);
+ggo_result ggo_plan_run_grouped(uintptr_t plan, ggo_grouped_args args);
 ggo_result ggo_plan_explain(uintptr_t plan, char** out_text); /* to be freed */
 ggo_result ggo_plan_config(uintptr_t plan, ggemm_config* out_config);
 
