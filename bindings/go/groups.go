@@ -159,7 +159,9 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 		g.numbers = append(g.numbers, int64(m.rowStride), int64(m.colStride))
 	}
 	x := own.args
-	for j, memory := range [...]C.ggo_memory{{o.a, x.a}, {o.b, x.b}, {o.d, x.d}, {o.c, x.c}, {o.bias, x.bias}, {o.scaleA, x.scale_a}, {o.scaleB, x.scale_b}} {
+	for j, memory := range [...]C.ggo_memory{
+		{o.a, x.a}, {o.b, x.b}, {o.d, x.d}, {o.c, x.c}, {o.bias, x.bias}, {o.scaleA, x.scale_a}, {o.scaleB, x.scale_b},
+	} {
 		g.pointers[j*len(groups)+i] = g.pin(memory)
 	}
 	return nil

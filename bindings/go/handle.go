@@ -40,8 +40,8 @@ func (h *handle) release() {
 	}
 }
 
-// enter is use with room for a call's numbers: the handle's own if no call has it, which takes less time than to look for another. It must be followed by leave,
-// unless it fails.
+// enter is use with room for a call's numbers: the handle's own if no call has it, which takes less time than to look for another. It must be
+// followed by leave, unless it fails.
 func (h *handle) enter() (*numbers, error) {
 	for {
 		state := h.state.Load()

@@ -87,8 +87,8 @@ func (m *Matrix) checkFit(name string, described *C.ggemm_matrix) error {
 	return nil
 }
 
-// inSlice says whether every element lies within a slice, if sizes and strides are such that nothing can overflow, as they nearly always are. Where it is false,
-// operand looks closer.
+// inSlice says whether every element lies within a slice, if sizes and strides are such that nothing can overflow, as they nearly always are.
+// Where it is false, operand looks closer.
 func (m *Matrix) inSlice() bool {
 	return uint(m.offset|(m.rows-1)|(m.cols-1)|m.rowStride|m.colStride) < 1<<30 && m.memory.place == placeSlice &&
 		m.offset+(m.rows-1)*m.rowStride+(m.cols-1)*m.colStride < m.memory.length

@@ -152,8 +152,8 @@ type call struct {
 	scales          *[2]Matrix // of A and B, if the product has their kinds; apart, for every call begins with zeros
 }
 
-// numbers are what C takes of a plain product by address: as arguments of the call they would be copied, one by one, three times. Those that C is given are on
-// the heap, for cgo lets nothing of the stack to C that may call back.
+// numbers are what C takes of a plain product by address: as arguments of the call they would be copied, one by one, three times. Those that
+// C is given are on the heap, for cgo gives nothing of the stack to a function that may call back.
 type numbers struct {
 	product C.ggo_product
 	args    C.ggo_args

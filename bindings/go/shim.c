@@ -102,8 +102,9 @@ static void set_scale(ggemm_grouped_scale* scale, const ggo_grouped_matrix* give
   set_distance(&scale->pointers, &scale->group_stride, given->groups);
 }
 
-/* Part by part, for it is a part of every call: of a whole struct the compiler makes a string instruction, which takes as long to start as all the rest. */
-static void set_plain_desc(ggemm_gemm_desc* out, const ggo_product* given, int64_t m, int64_t n, int64_t k, const char* config, const char* tune_key) {
+/* Part by part, for it is a part of every call: of a whole struct the compiler makes a string instruction, which takes as long to start as the rest. */
+static void set_plain_desc(ggemm_gemm_desc* out, const ggo_product* given, int64_t m, int64_t n, int64_t k, const char* config,
+                           const char* tune_key) {
   _Static_assert(sizeof *out == 288, "every field must be set here");
   out->struct_size = sizeof *out, out->m = m, out->n = n, out->k = k;
   out->a = given->a, out->b = given->b, out->c = given->c, out->d = given->d;
