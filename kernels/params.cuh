@@ -232,4 +232,13 @@ struct SumParams {
 };
 constexpr int sum_rows = 16, sum_threads = 32 * sum_rows;  // rows of D that a CTA takes at a time, a warp each
 
+// flush.cu's: the memory that takes L2, in vectors of 16 bytes, and what no mixture of its words is.
+struct FlushParams {
+  const void* from;
+  i64 vectors;
+  u32* sink;
+  u32 never, reserved;
+};
+constexpr int flush_threads = 512;
+
 }  // namespace ggemm::kernels

@@ -17,21 +17,7 @@ namespace {
 using core::fail;
 
 // Elements of the repeated block: a prime, so that no row length falls in step with it.
-constexpr std::int64_t block_elements = 1048573;
-
-// Normal(0,1), never zeros: a GPU's power, and so its clock, depends on the data. i8 takes its whole range.
-std::vector<char> random_block(int dtype, unsigned seed) {
-  std::vector<char> block(static_cast<std::size_t>(block_elements) * core::dtype_size(dtype));
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  std::uniform_int_distribution<int> whole(-127, 127);
-  core::with_element(dtype, "dtype", [&](auto element) {
-    using Element = decltype(element);
-    auto* out = reinterpret_cast<Element*>(block.data());
-    for (std::int64_t i = 0; i < block_elements; ++i) out[i] = kernels::Store<Element>::from(dtype == GGEMM_I8 ? static_cast<double>(whole(generator)) : static_cast<double>(normal(generator)));
-  });
-  return block;
-}
+constexpr std::int64_t block_elements = 65521;
 
 double element_value(int dtype, const char* data) {
   double value = 0;
@@ -41,6 +27,9 @@ double element_value(int dtype, const char* data) {
   });
   return value;
 }
+
+// Place of an element, which may lie before the buffer's first one, in the block.
+std::int64_t in_block(std::int64_t element) { return (element % block_elements + block_elements) % block_elements; }
 
 double activate(int activation, double x, double p0, double p1) {
   switch (activation) {
@@ -92,14 +81,36 @@ double largest(int dtype) {
 
 }  // namespace
 
-ScratchDevice::ScratchDevice(const Engine& engine) : device_(engine.device()) {
+// Normal(0,1), never zeros: a GPU's power, and so its clock, depends on the data. i8 takes its whole range.
+ScratchBlock::ScratchBlock(int dtype, unsigned seed) : bytes(static_cast<std::size_t>(block_elements) * core::dtype_size(dtype)) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  std::uniform_int_distribution<int> whole(-127, 127);
+  values.reserve(static_cast<std::size_t>(block_elements));
+  core::with_element(dtype, "dtype", [&](auto element) {
+    using Element = decltype(element);
+    auto* out = reinterpret_cast<Element*>(bytes.data());
+    for (std::int64_t i = 0; i < block_elements; ++i) {
+      out[i] = kernels::Store<Element>::from(dtype == GGEMM_I8 ? static_cast<double>(whole(generator)) : static_cast<double>(normal(generator)));
+      values.push_back(kernels::to_sum<double>(out[i]));
+    }
+  });
+}
+
+double ScratchBlock::value(std::int64_t element) const { return values[static_cast<std::size_t>(in_block(element))]; }
+
+ScratchDevice::ScratchDevice(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush) : device_(engine.device()), flush_(std::move(flush)) {
   if (!device_) return;
   stream_ = device_->create_stream();
   try {
     begin_ = device_->create_event();
     end_ = device_->create_event();
+    // Whatever it holds. So much more than L2 that its policy of replacement leaves nothing.
+    constexpr std::int64_t times_l2 = 4, most = std::int64_t(256) << 20, least = std::int64_t(1) << 20;
+    flush_memory_ = cuda::Buffer(*device_, static_cast<std::size_t>(std::clamp(times_l2 * device_->facts().l2_bytes, least, most)), stream_);
   } catch (...) {
     if (begin_) device_->destroy_event(begin_);
+    if (end_) device_->destroy_event(end_);
     device_->destroy_stream(stream_);
     throw;
   }
@@ -112,6 +123,7 @@ ScratchDevice::~ScratchDevice() {
   } catch (const core::Error&) {
     // The memory is given back all the same.
   }
+  flush_memory_ = {}, gathered_ = {};
   buffers_.clear();
   device_->destroy_event(begin_);
   device_->destroy_event(end_);
@@ -127,9 +139,26 @@ void ScratchDevice::upload(void* destination, const void* source, std::size_t by
   if (device_) device_->copy_to_device(destination, source, bytes, stream_);
   else std::memcpy(destination, source, bytes);
 }
-void ScratchDevice::download(void* destination, const void* source, std::size_t bytes) {
-  if (device_) device_->copy_to_host(destination, source, bytes, stream_);
-  else std::memcpy(destination, source, bytes);
+void ScratchDevice::repeat(void* destination, std::size_t bytes, const ScratchBlock& block) {
+  char* const out = static_cast<char*>(destination);
+  std::size_t done = std::min(block.bytes.size(), bytes);
+  upload(out, block.bytes.data(), done);
+  // What is there, once more behind it: a whole number of blocks until the end.
+  for (std::size_t more; done < bytes; done += more) {
+    more = std::min(done, bytes - done);
+    if (device_) device_->copy_on_device(out + done, out, more, stream_);
+    else std::memcpy(out + done, out, more);
+  }
+}
+std::vector<char> ScratchDevice::gather(const std::vector<const char*>& elements, std::size_t size) {
+  std::vector<char> out(elements.size() * size);
+  if (device_ && !gathered_.data()) gathered_ = cuda::Buffer(*device_, out.size(), stream_);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (device_) device_->copy_on_device(static_cast<char*>(gathered_.data()) + i * size, elements[i], size, stream_);
+    else std::memcpy(out.data() + i * size, elements[i], size);
+  }
+  if (device_) device_->copy_to_host(out.data(), gathered_.data(), out.size(), stream_);
+  return out;
 }
 void ScratchDevice::fill(void* destination, unsigned char value, std::size_t bytes) {
   if (device_) device_->fill(destination, value, bytes, stream_);
@@ -142,36 +171,46 @@ double ScratchDevice::seconds_of(const std::function<void()>& launch, int launch
     for (int i = 0; i < launches; ++i) launch();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+  kernels::FlushParams flush{flush_memory_.data(), static_cast<kernels::i64>(flush_memory_.size() / 16), static_cast<kernels::u32*>(flush_memory_.data()), 0x9e3779b9, 0};
+  void* arguments[] = {&flush};
+  device_->launch(*flush_, flush_->ctas(0), stream_, arguments);
   device_->record(begin_, stream_);
-  for (int i = 0; i < launches; ++i) launch();
+  launch();
   device_->record(end_, stream_);
   return device_->milliseconds(begin_, end_) * 1e-3;
 }
 
-double ScratchDevice::time(const std::function<void()>& launch, int samples) {
+double ScratchDevice::time(const std::function<void()>& launch) {
+  // Of a round. On the host a sample is as many launches as fill half a millisecond; on a GPU it is one, and takes what empties L2 besides.
+  constexpr double round_seconds = 6e-3, flush_seconds = 60e-6, host_sample_seconds = 0.5e-3, long_seconds = 2e-3;
+  constexpr int host_samples = 5, most_samples = 30;
   const double once = seconds_of(launch, 1);
   if (once > 0.2) return once * 1e6;
-  const int launches = static_cast<int>(std::clamp(0.5e-3 / std::max(once, 1e-7), 1.0, 100.0));
+  const int launches = device_ ? 1 : static_cast<int>(std::clamp(host_sample_seconds / std::max(once, 1e-7), 1.0, 100.0));
+  const int samples = device_ ? static_cast<int>(std::clamp(round_seconds / (once + flush_seconds), 1.0, double(most_samples))) : host_samples;
   std::vector<double> times;
-  for (int i = 0; i < samples; ++i) times.push_back(seconds_of(launch, launches) / launches);
-  std::nth_element(times.begin(), times.begin() + samples / 2, times.end());
-  return times[static_cast<std::size_t>(samples / 2)] * 1e6;
+  if (device_ && once > long_seconds) times.push_back(once);  // of shorter ones the first has woken the clock, and does not count
+  while (times.size() < static_cast<std::size_t>(samples)) times.push_back(seconds_of(launch, launches) / launches);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle * 1e6;
 }
 
-ScratchProblem::ScratchProblem(const Engine& engine, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample)
-    : type_(plain ? plain->type : grouped->type), engine_(engine), device_(engine), block_a_(random_block(type_.a, 1)), block_b_(random_block(type_.b, 2)) {
+ScratchProblem::ScratchProblem(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample)
+    : type_(plain ? plain->type : grouped->type), engine_(engine), device_(engine, std::move(flush)), block_a_(type_.a, 1), block_b_(type_.b, 2) {
   if (engine.host()) type_.grouped = type_.grouped != 0;  // rows by index are a ragged form's there, and not what takes the time
   else type_ = core::before_sums(type_);                  // adding up rows of D takes as long whatever the configuration
-  if (type_.bias) block_bias_ = random_block(type_.bias_dtype, 3);
-  if (type_.scale_a || type_.scale_b) block_scale_ = random_block(GGEMM_F32, 5);
+  if (type_.bias) block_bias_ = ScratchBlock(type_.bias_dtype, 3);
+  if (type_.scale_a || type_.scale_b) block_scale_ = ScratchBlock(GGEMM_F32, 5);
   if (plain) make_plain(*plain);
   else {
     make_groups(sample);
     make_grouped(*grouped);
   }
+  make_points();
 }
 
-ScratchProblem::Operand ScratchProblem::operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const std::vector<char>* block) {
+ScratchProblem::Operand ScratchProblem::operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const ScratchBlock* block) {
   Operand out;
   const std::int64_t size = static_cast<std::int64_t>(core::dtype_size(dtype));
   std::int64_t down, across, bytes;
@@ -183,16 +222,15 @@ ScratchProblem::Operand ScratchProblem::operand(int dtype, std::int64_t rows, st
   out.row_stride = row_stride, out.col_stride = col_stride;
   out.buffer = device_.allocate(out.bytes);
   out.base = static_cast<char*>(out.buffer) + out.first * size;
-  for (std::size_t at = 0; block && at < out.bytes; at += block->size()) device_.upload(static_cast<char*>(out.buffer) + at, block->data(), std::min(block->size(), out.bytes - at));
+  if (block) device_.repeat(out.buffer, out.bytes, *block);
   return out;
 }
 
 void* ScratchProblem::bias(std::int64_t count) {
   if (!type_.bias) return nullptr;
   const std::size_t bytes = static_cast<std::size_t>(count) * core::dtype_size(type_.bias_dtype);
-  if (bytes > block_bias_.size()) fail(GGEMM_ERROR_UNSUPPORTED, "tuning with a bias of %lld elements: at most %lld", static_cast<long long>(count), static_cast<long long>(block_elements));
   void* out = device_.allocate(bytes);
-  device_.upload(out, block_bias_.data(), bytes);
+  device_.repeat(out, bytes, block_bias_);
   return out;
 }
 
@@ -290,37 +328,65 @@ void ScratchProblem::launch(const Choice& choice) {
   else engine_.run(choice, type_, plain_, device_.stream());
 }
 
-std::string ScratchProblem::verify(const Choice& choice) {
-  for (const Group& g : groups_) device_.fill(g.d.buffer, 0xff, g.d.bytes);
-  launch(choice);
+// Corners and a random sample of every 1/16th of the groups.
+void ScratchProblem::make_points() {
   std::mt19937_64 generator(4);
   const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n)); };
-  // Corners and a random sample of every 1/16th of the groups.
   const std::size_t step = std::max<std::size_t>(1, groups_.size() / 16);
+  const int samples = static_cast<int>(std::clamp<std::size_t>(256 / std::max<std::size_t>(groups_.size(), 1), 16, 256));
   for (std::size_t index = 0; index < groups_.size(); index += step) {
     const Group& g = groups_[index];
     if (g.m == 0 || columns(g) == 0) continue;
-    const int samples = static_cast<int>(std::clamp<std::size_t>(256 / groups_.size(), 16, 256));
     for (int s = -4; s < samples; ++s) {
       const std::int64_t i = s < 0 ? (s & 1 ? g.m - 1 : 0) : below(g.m), j = s < 0 ? (s & 2 ? columns(g) - 1 : 0) : below(columns(g));
-      if (std::string wrong = check(g, i, j); !wrong.empty()) return type_.grouped ? core::text("group %zu: ", index) + wrong : wrong;
+      points_.push_back(point(index, i, j));
     }
+  }
+}
+
+std::string ScratchProblem::verify(const Choice& choice) {
+  for (const Group& g : groups_) device_.fill(g.d.buffer, 0xff, g.d.bytes);
+  launch(choice);
+  const std::size_t size = core::dtype_size(type_.d);
+  std::vector<const char*> elements;
+  for (const Point& p : points_) {
+    const Operand& d = groups_[p.group].d;
+    elements.push_back(d.base + (p.i * d.row_stride + p.j * d.col_stride) * static_cast<std::int64_t>(size));
+  }
+  const std::vector<char> got = device_.gather(elements, size);
+  for (std::size_t at = 0; at < points_.size(); ++at) {
+    const Point& p = points_[at];
+    const double value = element_value(type_.d, got.data() + at * size);
+    if (std::abs(value - p.reference) <= p.bound || (std::isinf(value) && p.overflows)) continue;
+    const std::string wrong = core::text("wrong result: D(%lld, %lld) = %.9g, not %.9g +- %.3g", static_cast<long long>(p.i), static_cast<long long>(p.j), value, p.reference, p.bound);
+    return type_.grouped ? core::text("group %zu: ", p.group) + wrong : wrong;
   }
   return "";
 }
 
 ScratchProblem::Expected ScratchProblem::expected(const Group& g, std::int64_t i, std::int64_t j) const {
-  const auto value = [](int dtype, const std::vector<char>& block, std::int64_t element) { return element_value(dtype, block.data() + element % block_elements * static_cast<std::int64_t>(core::dtype_size(dtype))); };
+  // Scales along m and n are factors of the whole, those by blocks change along k.
   const auto scale = [&](int kind, const Operand& scales, std::int64_t along, std::int64_t mn_stride, std::int64_t k, std::int64_t k_stride) {
     if (!kind) return 1.0;
-    return value(GGEMM_F32, block_scale_, scales.first + kernels::scale_at(kind, along) * mn_stride + (kernels::scaled_by_blocks(kind) ? k / kernels::scale_block * k_stride : 0));
+    return block_scale_.value(scales.first + kernels::scale_at(kind, along) * mn_stride + (kernels::scaled_by_blocks(kind) ? k / kernels::scale_block * k_stride : 0));
   };
+  const auto scales_at = [&](std::int64_t k) {
+    return scale(type_.scale_a, g.scale_a, i, g.scale_a.row_stride, k, g.scale_a.col_stride) * scale(type_.scale_b, g.scale_b, j, g.scale_b.col_stride, k, g.scale_b.row_stride);
+  };
+  const std::int64_t step_a = in_block(g.a.col_stride), step_b = in_block(g.b.row_stride);
+  std::int64_t a = in_block(g.a.first + i * g.a.row_stride), b = in_block(g.b.first + j * g.b.col_stride);
   double sum = 0, size = 0;
-  for (std::int64_t k = 0; k < g.k; ++k) {
-    double product = value(type_.a, block_a_, g.a.first + i * g.a.row_stride + k * g.a.col_stride) * value(type_.b, block_b_, g.b.first + k * g.b.row_stride + j * g.b.col_stride);
-    product *= scale(type_.scale_a, g.scale_a, i, g.scale_a.row_stride, k, g.scale_a.col_stride) * scale(type_.scale_b, g.scale_b, j, g.scale_b.col_stride, k, g.scale_b.row_stride);
-    sum += product;
-    size += std::abs(product);
+  for (std::int64_t begin = 0; begin < g.k; begin += kernels::scale_block) {
+    double part = 0, part_size = 0;
+    for (std::int64_t k = begin; k < std::min<std::int64_t>(begin + kernels::scale_block, g.k); ++k) {
+      const double product = block_a_.values[static_cast<std::size_t>(a)] * block_b_.values[static_cast<std::size_t>(b)];
+      part += product, part_size += std::abs(product);
+      a += step_a, b += step_b;
+      if (a >= block_elements) a -= block_elements;
+      if (b >= block_elements) b -= block_elements;
+    }
+    const double factor = scales_at(begin);
+    sum += factor * part, size += std::abs(factor) * part_size;
   }
   const double k = static_cast<double>(g.k), unit = type_.sum == core::Sum::f64 ? 0x1p-52 : type_.sum == core::Sum::i32 ? 0 : 0x1p-23;
   double error = (k + 8) * unit * size;
@@ -328,11 +394,12 @@ ScratchProblem::Expected ScratchProblem::expected(const Group& g, std::int64_t i
   // Tensor cores may keep 14 bits of an fp8 product's sum, of 128 of k or of all.
   const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
   if (fp8(type_.a) && fp8(type_.b)) error += 4 * 0x1p-13 * size * (type_.compute == GGEMM_COMPUTE_FP8_FAST ? std::sqrt(std::max(1.0, k / 32)) : 1);
-  if (type_.bias) sum += value(type_.bias_dtype, block_bias_, type_.bias == GGEMM_BIAS_PER_COLUMN ? j : i);
+  if (type_.bias) sum += block_bias_.value(type_.bias == GGEMM_BIAS_PER_COLUMN ? j : i);
   return {sum, error + 4 * 0x1p-23 * std::abs(sum)};
 }
 
-std::string ScratchProblem::check(const Group& g, std::int64_t i, std::int64_t j) {
+ScratchProblem::Point ScratchProblem::point(std::size_t group, std::int64_t i, std::int64_t j) const {
+  const Group& g = groups_[group];
   const double p0 = type_.grouped ? grouped_.epilogue.activation_p0 : plain_.epilogue.activation_p0, p1 = type_.grouped ? grouped_.epilogue.activation_p1 : plain_.epilogue.activation_p1;
   const Expected x = expected(g, i, type_.gate == GGEMM_GATE_INTERLEAVED ? 2 * j : j);
   // No activation but leaky relu is steeper than 1.2; f32 arithmetic in it and in the epilogue adds a little.
@@ -345,11 +412,7 @@ std::string ScratchProblem::check(const Group& g, std::int64_t i, std::int64_t j
   }
   const double reference = std::clamp(result, -largest(type_.d) - (type_.d == GGEMM_I8 || type_.d == GGEMM_I32 ? 1 : 0), largest(type_.d));
   bound += 2 * output_rounding(type_.d) * std::abs(reference) + output_step(type_.d);
-  char element[8];
-  device_.download(element, g.d.base + (i * g.d.row_stride + j * g.d.col_stride) * static_cast<std::int64_t>(core::dtype_size(type_.d)), core::dtype_size(type_.d));
-  const double got = element_value(type_.d, element);
-  if (std::abs(got - reference) <= bound || (std::isinf(got) && std::abs(result) > largest(type_.d))) return "";
-  return core::text("wrong result: D(%lld, %lld) = %.9g, not %.9g +- %.3g", static_cast<long long>(i), static_cast<long long>(j), got, reference, bound);
+  return {group, i, j, reference, bound, std::abs(result) > largest(type_.d)};
 }
 
 }  // namespace ggemm

@@ -8,30 +8,45 @@
 
 namespace ggemm {
 
+// Known data, which buffers repeat from end to end.
+struct ScratchBlock {
+  ScratchBlock() = default;
+  ScratchBlock(int dtype, unsigned seed);
+  // Of an element of a buffer that repeats the block.
+  double value(std::int64_t element) const;
+  std::vector<char> bytes;
+  std::vector<double> values;
+};
+
 // Memory and time of the engine's device, host or CUDA.
 class ScratchDevice {
  public:
-  explicit ScratchDevice(const Engine& engine);
+  // flush: reads memory, so that L2 is cold and clean (kernels/flush.cu); NULL on the host.
+  ScratchDevice(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush);
   ~ScratchDevice();
   ScratchDevice(const ScratchDevice&) = delete;
   ScratchDevice& operator=(const ScratchDevice&) = delete;
 
   void* allocate(std::size_t bytes);
   void upload(void* destination, const void* source, std::size_t bytes);
-  void download(void* destination, const void* source, std::size_t bytes);  // complete on return
+  void repeat(void* destination, std::size_t bytes, const ScratchBlock& block);
+  // Elements from all over the device's memory, one after the other. As many each time.
+  std::vector<char> gather(const std::vector<const char*>& elements, std::size_t size);
   void fill(void* destination, unsigned char value, std::size_t bytes);
   void* stream() const { return stream_; }
-  // Median over `samples` of the microseconds of one launch, each sample the mean of as many launches as fill about half a millisecond. A launch that takes
-  // long enough to be measured alone is made once.
-  double time(const std::function<void()>& launch, int samples);
+  // Microseconds of one launch, the median of a round of samples. On a GPU each begins with a cold, clean L2, as in `ggemm bench`, and a round takes some milliseconds or one
+  // launch. On the host a sample is the mean of many launches of a short problem. A launch of more than 0.2 s is made once.
+  double time(const std::function<void()>& launch);
 
  private:
   double seconds_of(const std::function<void()>& launch, int launches);
 
   const cuda::Device* device_;
+  std::shared_ptr<const cuda::Kernel> flush_;
   void* stream_ = nullptr;
   void* begin_ = nullptr;
   void* end_ = nullptr;
+  cuda::Buffer flush_memory_, gathered_;
   std::vector<cuda::Buffer> buffers_;
   std::vector<std::unique_ptr<char[]>> host_buffers_;
 };
@@ -39,12 +54,12 @@ class ScratchDevice {
 class ScratchProblem {
  public:
   // One of the two problems; for a grouped one the sizes of its sample groups.
-  ScratchProblem(const Engine& engine, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample);
+  ScratchProblem(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample);
 
   void launch(const Choice& choice);
   // Launches on a poisoned D and compares a sample of its elements with float64. "" if they are right.
   std::string verify(const Choice& choice);
-  double time(const Choice& choice) { return device_.time([&] { launch(choice); }, 5); }
+  double time(const Choice& choice) { return device_.time([&] { launch(choice); }); }
 
  private:
   // One operand of one group, filled with a repeated block of data unless it is D, in a buffer of its own elements: element (i, j) at
@@ -66,22 +81,31 @@ class ScratchProblem {
   struct Expected {
     double value, error;
   };
-  Operand operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const std::vector<char>* block);
+  // An element of D that is compared, with how wrong it may be.
+  struct Point {
+    std::size_t group;
+    std::int64_t i, j;
+    double reference, bound;
+    bool overflows;  // infinity is right too
+  };
+  Operand operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const ScratchBlock* block);
   void* bias(std::int64_t count);
   void make_scales(Group& group, std::int64_t row_stride_a, std::int64_t col_stride_a, std::int64_t row_stride_b, std::int64_t col_stride_b);
   void make_groups(const std::vector<select::Sizes>& sample);
   void make_plain(const core::Problem& problem);
   void make_grouped(const core::GroupedProblem& problem);
   void make_rows_in_order(core::GroupedProblem& problem);
+  void make_points();
   std::int64_t columns(const Group& group) const { return type_.gate ? group.n / 2 : group.n; }  // of D
   Expected expected(const Group& group, std::int64_t i, std::int64_t j) const;
-  std::string check(const Group& group, std::int64_t i, std::int64_t j);
+  Point point(std::size_t group, std::int64_t i, std::int64_t j) const;
 
   core::ProblemType type_;
   const Engine& engine_;
   ScratchDevice device_;
-  std::vector<char> block_a_, block_b_, block_bias_, block_scale_;  // the data, repeated through the buffers
+  ScratchBlock block_a_, block_b_, block_bias_, block_scale_;
   std::vector<Group> groups_;
+  std::vector<Point> points_;
   kernels::GemmParams plain_{};
   kernels::GroupedParams grouped_{};
 };

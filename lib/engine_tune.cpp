@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "engine_scratch.hpp"
+#include "jit/render.hpp"
 
 namespace ggemm {
 namespace {
@@ -63,7 +64,6 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
   if (candidates.empty()) core::fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s", facts().name.c_str());
   // Of captures only those show that the default stream would break; tuning has no stream of the caller's to ask about.
   if (device_ && device_->capturing(nullptr)) core::fail(GGEMM_ERROR_NOT_PREPARED, "tuning allocates and synchronises, which is not allowed while a stream is captured");
-  ScratchProblem scratch(*this, plain, grouped, tuning.sample);
   TuneReport report;
   {
     std::atomic<std::size_t> next = 0;
@@ -77,6 +77,8 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
     };
     if (device_)
       for (int i = 0; i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
+    const std::shared_ptr<const cuda::Kernel> flush = device_ ? load(jit::render_flush(facts().arch), kernels::flush_threads, 0, 1, true) : nullptr;
+    ScratchProblem scratch(*this, flush, plain, grouped, tuning.sample);
     EngineRunner runner(*this, type, scratch);
     report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
   }

@@ -55,6 +55,15 @@ ggemm_add_emulated_kernels("copies" 4 --family sm90 --dtype i8 --per-kernel 6 --
 foreach(family simt sm80 sm90)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
 endforeach()
+# Tuning verifies what real kernels compute, groups with an empty one included.
+if(GGEMM_BUILD_TOOLS)
+  ggemm_add_emulated_test("tuning" $<TARGET_FILE:ggemm_cli> tune --device cuda --gemm 100x96x200 --config sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_r1 sm80_bf16_bf16_f32_tn_64x64x64_w2x2_s3_r1)
+  ggemm_add_emulated_test("tuning, grouped" $<TARGET_FILE:ggemm_cli> tune --device cuda --grouped 40x64x128,0x64x128,70x128x64 --dtype e4m3
+                          --config sm90_e4m3_e4m3_f32_tn_64x64x128_w4x1_s4_c1x1_r1 simt_e4m3_e4m3_f32_tn_32x32x16_w2x1_s2_r1)
+  foreach(form IN ITEMS "" ", grouped")
+    set_tests_properties("emulated: tuning${form}" PROPERTIES PASS_REGULAR_EXPRESSION "\\(2 timed, 0 rejected")
+  endforeach()
+endif()
 ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "capture and replay with changes: bf16")
 ggemm_add_emulated_test("rows of D that meet" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up as on the host: bf16")
 ggemm_add_emulated_test("rows of D that meet, in order" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up in their order")

@@ -99,6 +99,7 @@ class Device {
   void synchronize(void* stream) const;
   void copy_to_device(void* destination, const void* source, std::size_t bytes, void* stream) const;
   void copy_to_host(void* destination, const void* source, std::size_t bytes, void* stream) const;  // complete on return
+  void copy_on_device(void* destination, const void* source, std::size_t bytes, void* stream) const;
   void fill(void* destination, unsigned char value, std::size_t bytes, void* stream) const;
   void* create_event() const;
   void destroy_event(void* event) const;

@@ -90,6 +90,7 @@ void resolve_all(Resolver& resolve, cu::Functions& call) {
   resolve(call.mem_free_async, "cuMemFreeAsync", 11020);
   resolve(call.memcpy_htod_async, "cuMemcpyHtoDAsync", 3020);
   resolve(call.memcpy_dtoh_async, "cuMemcpyDtoHAsync", 3020);
+  resolve(call.memcpy_dtod_async, "cuMemcpyDtoDAsync", 3020);
   resolve(call.memset_d8_async, "cuMemsetD8Async", 3020);
 }
 

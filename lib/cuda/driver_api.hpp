@@ -139,6 +139,7 @@ struct Functions {
   Result (*mem_free_async)(Address, Stream);
   Result (*memcpy_htod_async)(Address, const void*, std::size_t, Stream);
   Result (*memcpy_dtoh_async)(void*, Address, std::size_t, Stream);
+  Result (*memcpy_dtod_async)(Address, Address, std::size_t, Stream);
   Result (*memset_d8_async)(Address, unsigned char, std::size_t, Stream);
 };
 

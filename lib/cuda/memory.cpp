@@ -88,6 +88,13 @@ void Device::copy_to_host(void* destination, const void* source, std::size_t byt
   check(impl_->driver, impl_->driver.call.stream_synchronize(as_stream(stream)), "cuStreamSynchronize");
 }
 
+void Device::copy_on_device(void* destination, const void* source, std::size_t bytes, void* stream) const {
+  if (bytes == 0) return;
+  const ColdScope scope(*impl_);
+  scope.require();
+  check(impl_->driver, impl_->driver.call.memcpy_dtod_async(as_address(destination), as_address(source), bytes, as_stream(stream)), "cuMemcpyDtoDAsync");
+}
+
 void Device::fill(void* destination, unsigned char value, std::size_t bytes, void* stream) const {
   if (bytes == 0) return;
   const ColdScope scope(*impl_);

@@ -69,6 +69,8 @@ Request render_split(const std::string& arch) { return {"ggemm_split", "split.cu
 
 Request render_check(const std::string& arch) { return {"ggemm_check", "check.cu", {}, arch}; }
 
+Request render_flush(const std::string& arch) { return {"ggemm_flush", "flush.cu", {}, arch}; }
+
 Request render_sum(int value, int d, const std::string& arch) {
   return {core::text("ggemm_sum_rows_%s_%s", core::dtype_name(value), core::dtype_name(d)), "sum_rows.cu", {{"GG_VALUE", std::to_string(value)}, {"GG_D", std::to_string(d)}}, arch};
 }

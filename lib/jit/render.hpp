@@ -13,6 +13,8 @@ Request render_repack(int element_size, const std::string& arch);
 Request render_split(const std::string& arch);
 // The kernel that checks the groups of a grouped call.
 Request render_check(const std::string& arch);
+// The kernel that empties L2 of what is to be measured.
+Request render_flush(const std::string& arch);
 // value: what rows are added up in, d: D's.
 Request render_sum(int value, int d, const std::string& arch);
 

@@ -76,6 +76,7 @@ SAME_CALL(mem_alloc_async, PFN_cuMemAllocAsync_v11020);
 SAME_CALL(mem_free_async, PFN_cuMemFreeAsync_v11020);
 SAME_CALL(memcpy_htod_async, PFN_cuMemcpyHtoDAsync_v3020);
 SAME_CALL(memcpy_dtoh_async, PFN_cuMemcpyDtoHAsync_v3020);
+SAME_CALL(memcpy_dtod_async, PFN_cuMemcpyDtoDAsync_v3020);
 SAME_CALL(memset_d8_async, PFN_cuMemsetD8Async_v3020);
 static_assert(SameCall<cu::GetProcAddress*, PFN_cuGetProcAddress_v12000>::value);
 #undef SAME_CALL

@@ -46,6 +46,8 @@ constexpr const char* checker = "ggemm_check";
 // Checks as kernels/check.cu does.
 void check_groups(const kernels::CheckParams& p) { host::find_fault(p.groups, p.checks).tell(p.status); }
 
+constexpr const char* flusher = "ggemm_flush";
+
 bool sums(const std::string& kernel) { return kernel == "ggemm_sum_rows_f32_f32"; }
 
 // Adds up rows as kernels/sum_rows.cu does, of f32.
@@ -145,6 +147,7 @@ int Machine::sizes(void*, const char* kernel, std::size_t* out) {
   if (repacks(name)) out[0] = sizeof(kernels::RepackParams);
   else if (prepares(name)) out[0] = sizeof(kernels::PrepareParams);
   else if (name == checker) out[0] = sizeof(kernels::CheckParams);
+  else if (name == flusher) out[0] = sizeof(kernels::FlushParams);
   else if (sums(name)) out[0] = sizeof(kernels::SumParams);
   else if (grouped) out[0] = maps ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams);
   else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
@@ -163,6 +166,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
       check_groups(*static_cast<const kernels::CheckParams*>(launch->parameters[0]));
       return 1.0;
     }
+    if (kernel == flusher) return 1.0;
     if (sums(kernel)) {
       sum_rows(*static_cast<const kernels::SumParams*>(launch->parameters[0]));
       return 1.0;

@@ -333,6 +333,40 @@ TEST_CASE("Tuning times candidates, keeps the fastest, and later calls and conte
   CHECK(machine.faults() == "");
 }
 
+TEST_CASE("Tuning times each launch behind one that reads four times L2 and writes nothing, and stays within some milliseconds a round") {
+  nvrtc_or_skip();
+  Machine machine;
+  machine.set_time("_32x32x16_", 5.0);
+  const TempFolder folder;
+  const ContextPointer context = make_context(cuda_options(folder.path()));
+  F32 p(GGEMM_F32);
+  const char* names[] = {small_tile};
+  const ggemm_problem problem{&p.desc, nullptr};
+  ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+  options.configs = names;
+  options.config_count = 1;
+  REQUIRE(ggemm_tune(context.get(), &problem, &options, nullptr) == GGEMM_OK);
+  constexpr std::int64_t l2_bytes = 60 << 20;
+  int products = 0, flushes = 0;
+  std::string before;
+  for (const fake_launch& launch : driver().all_launches()) {
+    const std::string kernel = launch.kernel;
+    if (kernel == "ggemm_flush") {
+      ++flushes;
+      CHECK(static_cast<const kernels::FlushParams*>(launch.parameters[0])->vectors * 16 == 4 * l2_bytes);
+    } else {
+      CHECK(kernel.find("_32x32x16_") != std::string::npos);
+      CHECK((products == 0) == (before != "ggemm_flush"));  // the first is the one that is verified
+      ++products;
+    }
+    before = kernel;
+  }
+  // A launch of 5 ms fills a round by itself, and counts from the first on: three rounds.
+  CHECK(flushes == 3);
+  CHECK(products == 4);
+  CHECK(machine.faults() == "");
+}
+
 TEST_CASE("A tuning that finds no memory says so and leaves nothing behind") {
   nvrtc_or_skip();
   Machine machine;

@@ -26,6 +26,8 @@ constexpr Product products[] = {
     {120, "NVIDIA RTX PRO 6000 Blackwell", 95, 188, 128 * 1024, 100, 1536},
 };
 
+constexpr int emulated_l2_kib = 256;  // there is none, and what empties it for the tuner is soon done
+
 // Attributes that the library does not ask for by name, but the fake's own occupancy does.
 enum : int { max_threads_per_block = 1, max_shared_per_block = 8, max_threads_per_multiprocessor = 39, max_registers_per_multiprocessor = 82 };
 
@@ -68,6 +70,7 @@ bool make_devices(const int* capabilities, int count, std::vector<DeviceModel>& 
 bool shrink_devices(int multiprocessors, std::vector<DeviceModel>& devices) {
   for (DeviceModel& device : devices) {
     device.attributes[static_cast<int>(cu::DeviceAttribute::multiprocessor_count)] = multiprocessors;
+    device.attributes[static_cast<int>(cu::DeviceAttribute::l2_cache_size)] = emulated_l2_kib * 1024;
     device.name += " (emulated)";
   }
   return multiprocessors > 0;

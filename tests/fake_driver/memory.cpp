@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t alignment = 256;                       // bytes, as the driver's
 constexpr std::size_t most_bytes_filled = 64 * 1024 * 1024;  // of new memory; filling gigabytes would take seconds
 constexpr int new_memory = 0xCD;
+constexpr double bytes_a_ms = 2e6;                           // that copies on the device are said to take; slow, so that no test measures the host's memory instead
 
 Result allocate(cu::Address* out, std::size_t bytes, bool pooled) {
   State& s = state();
@@ -132,6 +133,18 @@ FAKE_DRIVER Result cuMemcpyDtoHAsync_v2(void* destination, cu::Address source, s
   call.lock().unlock();
   end.wait();
   return failure_of_kernels();
+}
+
+FAKE_DRIVER Result cuMemcpyDtoDAsync_v2(cu::Address destination, cu::Address source, std::size_t bytes, cu::Stream stream) {
+  Call call("cuMemcpyDtoDAsync");
+  if (call.fails()) return call.result();
+  if (!within_memory(destination, bytes) || !within_memory(source, bytes)) return Result::invalid_value;
+  void* to = reinterpret_cast<void*>(destination);
+  const void* from = reinterpret_cast<const void*>(source);
+  return submit_work(stream, [=](Worker& worker) {
+    std::memcpy(to, from, bytes);
+    worker.pretended_ms += static_cast<double>(bytes) / bytes_a_ms;
+  });
 }
 
 FAKE_DRIVER Result cuMemsetD8Async(cu::Address destination, unsigned char value, std::size_t bytes, cu::Stream stream) {

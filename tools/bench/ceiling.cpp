@@ -104,10 +104,8 @@ double Ceilings::bytes_per_second() {
   const unsigned ctas = static_cast<unsigned>(gpu_.device().facts().multiprocessors) * 4;
   rest();
   double us = median(gpu_.cold(copy_samples, [&] { gpu_.device().launch(kernel, ctas, gpu_.stream(), params); }));
-  if (gpu_.copies_on_device()) {
-    rest();
-    us = std::min(us, median(gpu_.cold(copy_samples, [&] { gpu_.copy_on_device(to, from, copy_bytes); })));
-  }
+  rest();
+  us = std::min(us, median(gpu_.cold(copy_samples, [&] { gpu_.device().copy_on_device(to, from, copy_bytes, gpu_.stream()); })));
   bytes_per_second_ = 2.0 * copy_bytes / (1e-6 * us);
   return bytes_per_second_;
 }

@@ -32,7 +32,6 @@ void require(cu::Result result, const char* function) { cuda::check(cuda::driver
 
 // What the benchmark needs of the driver beyond the library's own table.
 struct Gpu::Extra {
-  cu::Result (*copy)(cu::Address, cu::Address, size_t, cu::Stream);
   cu::Result (*begin_capture)(cu::Stream, int mode);
   cu::Result (*end_capture)(cu::Stream, Graph*);
   cu::Result (*instantiate)(GraphExec*, Graph, unsigned long long flags);
@@ -60,8 +59,7 @@ struct Gpu::Extra {
     bind(launch_graph, "cuGraphLaunch");
     bind(destroy_exec, "cuGraphExecDestroy");
     bind(destroy_graph, "cuGraphDestroy");
-    find(copy, "cuMemcpyDtoDAsync_v2");  // these two may be missing
-    find(bus_id, "cuDeviceGetPCIBusId");
+    find(bus_id, "cuDeviceGetPCIBusId");  // may be missing
   }
 };
 
@@ -100,13 +98,6 @@ cuda::Kernel Gpu::build(const std::string& file, const std::string& kernel, cons
   return device_.load(cubin.bytes, kernel, threads, shared);
 }
 
-bool Gpu::copies_on_device() const { return extra_->copy != nullptr; }
-
-void Gpu::copy_on_device(void* destination, const void* source, size_t bytes) const {
-  require(extra_->copy(reinterpret_cast<cu::Address>(destination), reinterpret_cast<cu::Address>(source), bytes, static_cast<cu::Stream>(stream_)),
-          "cuMemcpyDtoDAsync");
-}
-
 void Gpu::fill(void* destination, std::int64_t elements, const Block& block) const {
   const size_t period = block.bytes().size(), element = period / static_cast<size_t>(block.period());
   const size_t total = static_cast<size_t>(elements) * element;
@@ -114,12 +105,11 @@ void Gpu::fill(void* destination, std::int64_t elements, const Block& block) con
   size_t done = 0;
   while (done < total) {
     // What is there, once more behind it; `done` stays a multiple of the period until the end.
-    const bool from_host = done == 0 || !copies_on_device();
-    const size_t more = std::min(from_host ? period : done, total - done);
-    if (from_host)
+    const size_t more = std::min(done == 0 ? period : done, total - done);
+    if (done == 0)
       device_.copy_to_device(out + done, block.bytes().data(), more, stream_);
     else
-      copy_on_device(out + done, out, more);
+      device_.copy_on_device(out + done, out, more, stream_);
     done += more;
   }
   synchronize();

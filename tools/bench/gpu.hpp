@@ -35,9 +35,6 @@ class Gpu {
 
   // Repeats the block over `elements` elements of device memory.
   void fill(void* destination, std::int64_t elements, const Block& block) const;
-  // By the driver's own copy, where it has one.
-  bool copies_on_device() const;
-  void copy_on_device(void* destination, const void* source, size_t bytes) const;
 
   // Microseconds of each of `samples` launches. 256 MB are read before each one, so that L2 holds nothing of the operands and no dirty line. `launch`
   // puts work on stream(). Notes clock and power while the work runs.
