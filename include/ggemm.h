@@ -706,8 +706,10 @@ typedef struct ggemm_tune_result {
   double tflops;
   double seconds;      /**< that tuning took, compiles included */
   size_t timed, rejected;
+  char first[96];      /**< the first candidate that can win; of the library's own, what is chosen without a record */
+  double first_microseconds; /**< its time: rows tell only that of their first round */
 } ggemm_tune_result;
-#define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), {0}, 0.0, 0.0, 0.0, 0, 0 }
+#define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), {0}, 0.0, 0.0, 0.0, 0, 0, {0}, 0.0 }
 /** Sets the defaults. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t struct_size);
 

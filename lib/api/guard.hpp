@@ -19,6 +19,7 @@ struct ggemm_plan {
   ggemm::Engine& engine;
   std::variant<ggemm::core::Problem, ggemm::core::GroupedProblem> problem;
   ggemm::ChoicePointer choice;
+  std::string record_key;  // under which tuning records of it are kept
 };
 
 namespace ggemm::api {
@@ -57,6 +58,7 @@ constexpr std::size_t oldest_size = sizeof(T);
 template <> inline constexpr std::size_t oldest_size<ggemm_gemm_desc> = offsetof(ggemm_gemm_desc, scale_a);
 template <> inline constexpr std::size_t oldest_size<ggemm_gemm_args> = offsetof(ggemm_gemm_args, scale_a);
 template <> inline constexpr std::size_t oldest_size<ggemm_config> = offsetof(ggemm_config, cluster_m);
+template <> inline constexpr std::size_t oldest_size<ggemm_tune_result> = offsetof(ggemm_tune_result, first);
 template <> inline constexpr std::size_t oldest_size<ggemm_tile_grid> = offsetof(ggemm_tile_grid, cluster_m);
 template <> inline constexpr std::size_t oldest_size<ggemm_grouped_desc> = offsetof(ggemm_grouped_desc, ends);
 template <> inline constexpr std::size_t oldest_size<ggemm_grouped_args> = offsetof(ggemm_grouped_args, alpha_byte_stride);

@@ -12,7 +12,8 @@ ggemm_plan* make_plan(ggemm_context* context, const Desc* desc) {
   Engine& engine = required(context, "context").engine;
   const Desc d = import(desc, "desc");
   const auto problem = core::check_problem(d);
-  return new ggemm_plan{engine, problem, engine.choose_ahead(request_for(problem, d.config, d.tune_key))};
+  const Request request = request_for(problem, d.config, d.tune_key);
+  return new ggemm_plan{engine, problem, engine.choose_ahead(request), select::record_key(request.key, d.tune_key, engine.facts_for(request))};
 }
 
 template <class Problem>
@@ -43,7 +44,7 @@ std::string explain(const ggemm_plan& plan) {
   out += "configuration: " + core::config_name(t, plan.choice->config) + " (" + plan.choice->origin + ")\n";
   if (const cuda::Kernel* kernel = plan.choice->kernel.get())
     out += core::text("kernel: %d threads, %d registers a thread, %d bytes of shared memory, %d CTAs a multiprocessor\n", kernel->threads, kernel->registers, kernel->dynamic_shared, kernel->ctas_per_multiprocessor);
-  return out;
+  return out + "tuning key: " + plan.record_key + "\n";
 }
 
 }  // namespace

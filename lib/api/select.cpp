@@ -126,6 +126,9 @@ ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, co
     ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
     api::put_name(result.best, core::config_name(type, best.config));
     result.microseconds = best.microseconds;
+    const select::TuneRow& first = report.outcome.rows[static_cast<size_t>(report.outcome.first)];
+    api::put_name(result.first, core::config_name(type, first.config));
+    result.first_microseconds = first.microseconds;
     result.tflops = best.microseconds > 0 ? flops / best.microseconds * 1e-6 : 0;
     result.seconds = report.seconds;
     for (const auto& row : report.outcome.rows) ++(row.microseconds > 0 ? result.timed : result.rejected);

@@ -66,6 +66,7 @@ TuneOutcome tune(const std::vector<core::Config>& candidates, Runner& runner, do
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (times[i].empty()) continue;
     out.rows[i].microseconds = median(times[i]);
+    if (out.first < 0) out.first = static_cast<int>(i);
     if (out.best < 0 || out.rows[i].microseconds * alike < out.rows[static_cast<std::size_t>(out.best)].microseconds) out.best = static_cast<int>(i);
   }
   return out;

@@ -31,6 +31,7 @@ using TuneProgress = std::function<bool(std::size_t index, std::size_t total, co
 struct TuneOutcome {
   std::vector<TuneRow> rows;  // in the candidates' order
   int best = -1;              // index; -1 if none was right
+  int first = -1;             // of those that are right; -1 likewise
   bool stopped = false;       // by `progress`
 };
 

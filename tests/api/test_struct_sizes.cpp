@@ -20,6 +20,8 @@ constexpr std::size_t first_size = sizeof(T);
 template <>
 constexpr std::size_t first_size<ggemm_config> = 152;
 template <>
+constexpr std::size_t first_size<ggemm_tune_result> = 144;
+template <>
 constexpr std::size_t first_size<ggemm_tile_grid> = 96;
 template <>
 constexpr std::size_t first_size<ggemm_gemm_desc> = 232;

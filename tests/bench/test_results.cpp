@@ -55,6 +55,12 @@ Row sample_row(const std::string& name, double us, const std::string& commit = "
   return row;
 }
 
+Row from_json(const nlohmann::json& json) {
+  Row row;
+  read_row(json, row);
+  return row;
+}
+
 }  // namespace
 
 TEST_CASE("a row has exactly the fields that the results promise, and comes back whole") {

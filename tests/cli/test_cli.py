@@ -452,6 +452,36 @@ class TestConfigurations(Cli):
             self.assertEqual(each["rows"][0]["config"], each["best"])
             self.assertIsNone(each["rows"][0]["rejected"])
 
+    def test_tune_a_benchmark_suite(self):
+        arguments = ("tune", "--suite", "quick", "--dtype", "f32", "--jsonl", "tuned.jsonl", "--records", "records.txt")
+        first = self.run_tool(*arguments, host=True)
+        self.assertRegex(first.stdout, r"all +3 +1\.000 +1\.000\n")
+        self.assertRegex(first.stdout, r"3 tunings: median [\d.]+ s, longest [\d.]+ s\n")
+        with open(self.path("tuned.jsonl")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual([row["case"] for row in rows], ["64x64x64", "256x256x256", "333x77x155"])
+        for row in rows:
+            self.assertTrue(row["key"].endswith(f"n {row['n']} k {row['k']}"), row["key"])
+            self.assertEqual(row["candidates"], [{"config": row["best"], "us": row["best_us"]}])
+            self.assertEqual((row["model"], row["model_us"]), (row["best"], row["best_us"]))
+        with open(self.path("records.txt")) as file:
+            self.assertEqual([line.rstrip("\n").split("\t") for line in file][1:], sorted([row["key"], row["best"]] for row in rows))
+        again = self.run_tool(*arguments, host=True)
+        self.assertEqual(again.stderr.count("there already"), 3)
+        self.assertEqual(again.stdout, first.stdout)
+        # Another run adds its records to those that are there.
+        self.run_tool("tune", "--suite", "quick", "--dtype", "f64", "--filter", "64x64x64", "--records", "records.txt", host=True)
+        with open(self.path("records.txt")) as file:
+            self.assertEqual(len(file.readlines()), 1 + 4)
+
+    def test_wrong_uses_of_a_benchmark_suite(self):
+        self.fails(2, "tune", "--suite", "quick", "--gemm", "8x8x8", says="--gemm", host=True)
+        self.fails(2, "tune", "--suite", "quick", "--dtype", "e5m2", says="no case of suite quick is selected", host=True)
+        self.fails(2, "tune", "--gemm", "8x8x8", "--shard", "1/2", says="--suite plain, grouped or quick", host=True)
+        with open(self.path("records.txt"), "w") as file:
+            file.write("no record\n")
+        self.fails(2, "tune", "--suite", "quick", "--filter", "fp32/64", "--records", "records.txt", says="'no record' is no record", host=True)
+
     def test_wrong_problems(self):
         self.fails(2, "tune", says="no problem given", host=True)
         self.fails(2, "tune", "--gemm", "64x64", says="--gemm: '64x64'", host=True)

@@ -319,6 +319,8 @@ TEST_CASE("Tuning times candidates, keeps the fastest, and later calls and conte
     REQUIRE(status == GGEMM_OK);
     CHECK(std::string(result.best) == small_tile);
     CHECK(result.timed == 2);
+    CHECK(std::string(result.first) == names[0]);
+    CHECK(result.first_microseconds > result.microseconds);
   }
   const ContextPointer later = make_context(cuda_options(folder.path()));
   ggemm_plan* raw = nullptr;
@@ -328,7 +330,7 @@ TEST_CASE("Tuning times candidates, keeps the fastest, and later calls and conte
   CHECK(std::string(config.name) == small_tile);
   std::string text(4096, '\0');
   CHECK(ggemm_plan_explain(raw, text.data(), text.size(), nullptr) == GGEMM_OK);
-  for (const char* part : {"tuned", "registers", "shared memory"}) CHECK(text.find(part) != std::string::npos);
+  for (const char* part : {"tuned", "registers", "shared memory", "\ntuning key: NVIDIA H200 | sm_90a | "}) CHECK(text.find(part) != std::string::npos);
   ggemm_plan_destroy(raw);
   CHECK(machine.faults() == "");
 }

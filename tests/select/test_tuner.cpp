@@ -127,6 +127,7 @@ TEST_CASE("tuner: a candidate that cannot be compiled, launched or served is rec
       FakeRunner runner({{{1}, "", status, at}, {{50}, ""}});
       const select::TuneOutcome out = tune(runner, 2);
       CHECK(out.best == 1);
+      CHECK(out.first == 1);
       CHECK(out.rows[0].rejected == "candidate 0 fails");
       CHECK(out.rows[0].microseconds == 0);
     }
@@ -228,6 +229,7 @@ TEST_CASE("tuner: what is more than 10% behind after the first round is not time
 TEST_CASE("tuner: a time is the median of its rounds, so that one lucky or unlucky round decides nothing") {
   FakeRunner runner({{{100, 99, 98}, ""}, {{92, 107, 108}, ""}, {{105, 90, 91}, ""}});
   const select::TuneOutcome out = tune(runner, 3);
+  CHECK(out.first == 0);
   // 105 is more than 10% behind 92: never timed again
   CHECK(out.rows[0].microseconds == 99);
   CHECK(out.rows[1].microseconds == 107);

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // `ggemm bench`: the project's benchmark.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <memory>
-#include <new>
 
-#include "bench/commit.hpp"
 #include "bench/report.hpp"
 #include "bench/results.hpp"
 #include "bench/runner.hpp"
+#include "bench/session.hpp"
 #include "bench/suites.hpp"
 #include "commands.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
 #include "common/names.hpp"
 #include "common/table.hpp"
-#include "core/error.hpp"
 #include "core/library.hpp"
 
 namespace ggemm::bench {
@@ -33,29 +29,17 @@ struct Options {
   RunOptions run;
   double rest_s = -1;  // below 0: by the device
   bool no_peers = false, list = false;
-  std::string jsonl, plot, commit;
-  bool keep_any = false;
-  double limit_s = 0;
+  SessionOptions session;
+  std::string plot;
   Format format = Format::table;
 };
 
 constexpr double host_rest_s = 0.01;  // a CPU's clock has no such memory as a GPU's power limit
 
-std::string utc_date() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
-
 std::vector<Case> chosen_cases(const Options& options, bool cuda) {
   Selection selection = options.selection;
   if (!options.shard.empty()) parse_shard(options.shard, selection);
-  if (options.shapes.empty()) return select(!cuda && options.suite == "quick" ? host_quick_cases() : suite_cases(options.suite), selection);
+  if (options.shapes.empty()) return select(suite_cases(options.suite, cuda), selection);
   // The user's own sizes, in each dtype and layout named.
   const std::vector<std::string> dtypes = selection.dtypes.empty() ? std::vector<std::string>{cuda ? "bf16" : "f32"} : selection.dtypes;
   const std::vector<std::string> layouts = selection.layouts.empty() ? std::vector<std::string>{"nt"} : selection.layouts;
@@ -94,116 +78,62 @@ void print_list(const std::vector<Case>& cases, Format format) {
 
 class Run {
  public:
-  Run(const Options& options, ggemm_context* context, const ggemm_device_info& info)
-      : options_(options),
-        provenance_{options.commit.empty() ? built_commit() : options.commit, info.name, options.run.config, options.keep_any},
-        file_(options.jsonl) {
+  Run(const Options& options, ggemm_context* context, const ggemm_device_info& info) : options_(options), session_(options.session, info.name, options.run.config) {
     RunOptions run = options.run;
     const bool cuda = info.kind == GGEMM_DEVICE_CUDA;
+    if (run.model && (run.tune || !run.config.empty())) tools::fail_usage("--choice model goes with neither --tune nor --config: it forces the model's first configuration");
     if (run.graph && !cuda) tools::fail_usage("--graph needs a GPU");
     run.protocol.rest_s = options.rest_s >= 0 ? options.rest_s : cuda ? run.protocol.rest_s : host_rest_s;
     run.peers = !options.no_peers;
     run.nvrtc = options.device.nvrtc.empty() ? core::environment("GGEMM_NVRTC") : options.device.nvrtc;
     run.note = say;
-    if (file_.bad_lines() > 0) say(tools::format("%s: %d lines are no results and are dropped", options.jsonl.c_str(), file_.bad_lines()));
     runner_ = cuda ? make_cuda_runner(context, info, run) : make_host_runner(context, info, run);
   }
 
   void cases(const std::vector<Case>& cases) {
-    Deadline deadline(options_.limit_s);
-    size_t left = 0;
-    for (size_t i = 0; i < cases.size(); i++) {
-      const Case& one = cases[i];
-      const std::string what =
-          tools::format("[%zu/%zu] %s/%s %s %s", i + 1, cases.size(), one.category.c_str(), one.name.c_str(), one.dtype.c_str(), one.layout.c_str());
-      const double begin = elapsed();
-      if (file_.has(wanted(one), provenance_)) {
-        say(what + ": there already");
-      } else if (!deadline.allows_another(begin)) {
-        left++;
-      } else {
-        say(what);
-        measure(one);
-        deadline.finished(elapsed() - begin);
-      }
-    }
-    if (left > 0) say(tools::format("--limit %g: %zu cases are left for a later run", options_.limit_s, left));
-    for (const Case& one : cases) add_entry(wanted(one), one.flops());
+    session_.run(cases, [this](const Case& one) { return row_for(one, options_.run); }, [this](const Case& one) {
+      const Row row = runner_->run(one);
+      tell(row);
+      return row;
+    });
+    for (const Case& one : cases) add_entry(row_for(one, options_.run), one.flops());
   }
 
   void host_suite() {
-    for (Row& row : runner_->host_costs()) {
-      keep(row);
+    for (const Row& row : runner_->host_costs()) {
+      session_.keep(row);
+      tell(row);
       add_entry(row, 0);
     }
   }
 
   void finish() {
-    if (!options_.jsonl.empty()) file_.compact();
+    session_.compact();
     if (const std::string machine = runner_->machine(); !machine.empty()) say(machine);
     std::fputs(report(entries_, options_.format).c_str(), stdout);
     if (!options_.plot.empty()) {
       std::ofstream out(options_.plot);
-      out << plot_svg(entries_, provenance_.device + ", suite " + options_.suite + ", " + provenance_.commit);
+      out << plot_svg(entries_, session_.provenance().device + ", suite " + options_.suite + ", " + session_.provenance().commit);
       out.close();
       if (!out) tools::fail_file("%s: cannot be written", options_.plot.c_str());
     }
-    if (failed_ > 0) tools::fail("%d cases failed; their reasons are above", failed_);
+    if (session_.failed() > 0) tools::fail("%d cases failed; their reasons are above", session_.failed());
   }
 
  private:
-  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-
-  Row wanted(const Case& one) const {
-    Row row = row_for(one);
-    if (options_.run.graph) row.suite += "-graph";
-    return row;
-  }
-
-  // A case that cannot be computed does not end the run: the others still count.
-  void measure(const Case& one) {
-    try {
-      Row row = runner_->run(one);
-      keep(row);
-    } catch (const tools::Failure& failure) {
-      note_failure(failure.what());
-      if (failure.code() == tools::exit_file) throw;
-    } catch (const core::Error& error) {
-      note_failure(error.text());
-      if (error.status() != GGEMM_ERROR_OUT_OF_MEMORY) throw;  // after a failed launch nothing on the device works any more
-    } catch (const std::bad_alloc&) {
-      note_failure("memory is used up");
-    }
-  }
-
-  void note_failure(const std::string& text) {
-    failed_++;
-    say("  failed: " + text);
-  }
-
-  void keep(Row& row) {
-    row.device = provenance_.device;
-    row.commit = provenance_.commit;
-    row.date = utc_date();
-    file_.append(row);
+  static void tell(const Row& row) {
     const std::string ratio = row.ratio ? tools::format(", ratio %.3f", *row.ratio) : "";
     say(tools::format("  %s: %.2f us%s", row.name.c_str(), row.ours_us, ratio.c_str()));
   }
 
-  // The latest row of what is wanted, if there is one.
   void add_entry(const Row& row, double flops) {
-    const std::string key = row_key(row);
-    const auto found = std::find_if(file_.rows().rbegin(), file_.rows().rend(), [&](const Row& there) { return row_key(there) == key; });
-    if (found != file_.rows().rend()) entries_.push_back({*found, flops});
+    if (const Row* found = session_.file().latest(row)) entries_.push_back({*found, flops});
   }
 
   const Options& options_;
-  Provenance provenance_;
-  ResultFile file_;
+  Session<Row> session_;
   std::unique_ptr<Runner> runner_;
   std::vector<Entry> entries_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  int failed_ = 0;
 };
 
 void run_bench(const Options& options) {
@@ -267,22 +197,20 @@ void add_measuring(CLI::App& command, Options& o) {
       ->capture_default_str()
       ->group(group);
   command.add_option("--config", o.run.config, "force this configuration")->type_name("NAME")->group(group);
+  command.add_option("--choice", o.run.model, "library, or model: its first configuration, without records; rows go to suite NAME-model")
+      ->transform(tools::one_of({{"library", 0}, {"model", 1}}))
+      ->type_name("BY")
+      ->default_str("library")
+      ->group(group);
   command.add_flag("--graph", o.run.graph, "launches back to back in a CUDA graph, L2 warm; rows go to suite NAME-graph")->group(group);
   command.add_flag("--no-peers", o.no_peers, "ggemm alone")->group(group);
   command.add_option("--cublaslt", o.run.cublaslt, "cuBLASLt library to compare with")->type_name("FILE")->group(group);
-  command.add_option("--limit", o.limit_s, "start no case that would end later than this; 0: no limit")
-      ->check(tools::at_least(0))
-      ->type_name("SECONDS")
-      ->group(group);
+  add_limit(command, o.session, group);
 }
 
 void add_output(CLI::App& command, Options& o) {
   const std::string group = "Results";
-  command.add_option("--jsonl", o.jsonl, "file of results, a row a line: each is added as it is measured, and what is there is not measured again")
-      ->type_name("FILE")
-      ->group(group);
-  command.add_flag("--keep-any", o.keep_any, "rows of other commits and devices count as there")->group(group);
-  command.add_option("--commit", o.commit, "what the rows say; the one that this was built from if not given")->type_name("TEXT")->group(group);
+  add_results(command, o.session, group);
   command.add_option("--format", o.format, "table, csv, json or markdown")
       ->transform(tools::one_of({{"table", int(Format::table)}, {"csv", int(Format::csv)}, {"json", int(Format::json)}, {"markdown", int(Format::markdown)}}))
       ->type_name("FORMAT")

@@ -64,12 +64,11 @@ class CudaRunner final : public Runner {
   }
 
   Row run(const Case& one) override {
-    Row row = row_for(one);
-    if (options_.graph) row.suite += "-graph";
+    Row row = row_for(one, options_);
     row.limit_us = limit_us(one.flops(), one.bytes(), ceilings_.of(one.dtype), ceilings_.bytes_per_second());
     Operands operands = make_operands(one);
     const Drain drain{gpu_};
-    Product product(context_, one, operands, options_.config);
+    Product product(context_, one, operands, options_.config, options_.model);
     if (options_.tune) options_.note(tools::format("  tuned in %.1f s", product.tune(options_.tune_budget_s)));
     row.config = product.config();
     verify(product, operands);

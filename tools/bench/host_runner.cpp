@@ -84,9 +84,9 @@ class HostRunner final : public Runner {
       : options_(options), context_(context), memory_(tools::DeviceMemory::create(info)), cblas_(options.peers ? info.blas : "") {}
 
   Row run(const Case& one) override {
-    Row row = row_for(one);
+    Row row = row_for(one, options_);
     Operands operands(one, *memory_, repeat_block);
-    Product product(context_, one, operands, options_.config);
+    Product product(context_, one, operands, options_.config, options_.model);
     if (options_.tune) product.tune(options_.tune_budget_s);
     row.config = product.config();
     operands.poison(false);
@@ -141,6 +141,13 @@ class HostRunner final : public Runner {
 
 std::unique_ptr<Runner> make_host_runner(ggemm_context* context, const ggemm_device_info& info, const RunOptions& options) {
   return std::make_unique<HostRunner>(context, info, options);
+}
+
+Row row_for(const Case& one, const RunOptions& options) {
+  Row row = row_for(one);
+  if (options.graph) row.suite += "-graph";
+  if (options.model) row.suite += "-model";
+  return row;
 }
 
 Case host_cost_case() {

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "common/failure.hpp"
-#include "common/mean_size.hpp"
 
 namespace ggemm::bench {
 namespace {
@@ -48,11 +47,7 @@ Operands::Operands(const Case& one, tools::DeviceMemory& memory, const Filler& f
   std::vector<void*> pointers;
   for (const char operand : {'a', 'b', 'd', 'p'})
     for (size_t g = 0; g < groups; g++) pointers.push_back(operand == 'a' ? a(g) : operand == 'b' ? b(g) : operand == 'd' ? d(g) : d_peer(g));
-  std::vector<std::int32_t> sizes, lds;
-  for (size_t g = 0; g < groups; g++) {
-    for (const std::int64_t value : {one.groups[g].m, one.groups[g].n, one.groups[g].k}) sizes.push_back(static_cast<std::int32_t>(value));
-    for (const std::int64_t value : {layout_.a[g].ld, layout_.b[g].ld, layout_.d[g].ld}) lds.push_back(static_cast<std::int32_t>(value));
-  }
+  const std::vector<std::int32_t> sizes = group_sizes(one), lds = group_lds(layout_);
   pointers_ = tools::DeviceBlock(memory, pointers.data(), pointers.size() * sizeof(void*));
   sizes_ = tools::DeviceBlock(memory, sizes.data(), sizes.size() * sizeof(std::int32_t));
   lds_ = tools::DeviceBlock(memory, lds.data(), lds.size() * sizeof(std::int32_t));
@@ -75,78 +70,34 @@ const void* Operands::pointers(char operand) const {
   return pointers_.data() + list * case_.groups.size() * sizeof(void*);
 }
 
-Product::Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config)
-    : context_(context), forced_(config), is_grouped_(one.grouped()) {
-  describe(one, operands);
+Product::Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config, bool model)
+    : context_(context), description_(one, operands.layout(), operands.sizes(), operands.lds(), config) {
+  gemm_args_.a = operands.a(), gemm_args_.b = operands.b(), gemm_args_.d = operands.d();
+  if (one.grouped()) grouped_args_.a = operands.pointers('a'), grouped_args_.b = operands.pointers('b'), grouped_args_.d = operands.pointers('d');
+  if (model)
+    for (const std::string& first : description_.ranked(context_, 1)) description_.force(first);
   make_plan();
-}
-
-void Product::describe(const Case& one, const Operands& operands) {
-  const Type& type = type_named(one.dtype);
-  const bool ta = one.layout[0] == 't', tb = one.layout[1] == 't';
-  const char* config = forced_.empty() ? nullptr : forced_.c_str();
-  if (!is_grouped_) {
-    gemm_.m = one.size.m, gemm_.n = one.size.n, gemm_.k = one.size.k;
-    gemm_.compute = type.compute;
-    gemm_.config = config;
-    const auto set = [](ggemm_matrix& matrix, ggemm_dtype dtype, std::int64_t ld, bool turned) {
-      matrix.dtype = dtype;
-      matrix.row_stride = turned ? 1 : ld;
-      matrix.col_stride = turned ? ld : 1;
-    };
-    set(gemm_.a, type.input, operands.layout().a[0].ld, ta);
-    set(gemm_.b, type.input, operands.layout().b[0].ld, tb);
-    set(gemm_.d, type.output, operands.layout().d[0].ld, false);
-    gemm_args_.a = operands.a(), gemm_args_.b = operands.b(), gemm_args_.d = operands.d();
-    return;
-  }
-  const std::int64_t count = static_cast<std::int64_t>(one.groups.size());
-  grouped_.groups = count;
-  grouped_.compute = type.compute;
-  grouped_.config = config;
-  const std::int32_t *sizes = operands.sizes(), *lds = operands.lds();
-  grouped_.m = ggemm_i32_at(sizes, 12), grouped_.n = ggemm_i32_at(sizes + 1, 12), grouped_.k = ggemm_i32_at(sizes + 2, 12);
-  const auto set = [](ggemm_grouped_matrix& matrix, ggemm_dtype dtype, const std::int32_t* ld, bool turned) {
-    matrix.dtype = dtype;
-    matrix.row_stride = turned ? ggemm_const(1) : ggemm_i32_at(ld, 12);
-    matrix.col_stride = turned ? ggemm_i32_at(ld, 12) : ggemm_const(1);
-  };
-  set(grouped_.a, type.input, lds, ta);
-  set(grouped_.b, type.input, lds + 1, tb);
-  set(grouped_.d, type.output, lds + 2, false);
-  for (const Size& group : one.groups) {
-    grouped_.expected_m += group.m, grouped_.expected_n += group.n, grouped_.expected_k += group.k;
-    sample_sizes_.insert(sample_sizes_.end(), {group.m, group.n, group.k});
-  }
-  for (std::int64_t* sum : {&grouped_.expected_m, &grouped_.expected_n, &grouped_.expected_k}) *sum = tools::mean_size(*sum, count);
-  grouped_args_.a = operands.pointers('a'), grouped_args_.b = operands.pointers('b'), grouped_args_.d = operands.pointers('d');
 }
 
 void Product::make_plan() {
   const auto begin = std::chrono::steady_clock::now();
-  ggemm_plan* plan = nullptr;
-  tools::check(is_grouped_ ? ggemm_plan_create_grouped(context_, &grouped_, &plan) : ggemm_plan_create(context_, &gemm_, &plan));
-  plan_.reset(plan);
+  plan_ = description_.plan(context_);
   prepare_seconds_ = seconds_since(begin);
 }
 
 void Product::run(void* stream) const {
-  tools::check(is_grouped_ ? ggemm_plan_run_grouped(plan_.get(), &grouped_args_, stream) : ggemm_plan_run(plan_.get(), &gemm_args_, stream));
+  tools::check(description_.grouped() ? ggemm_plan_run_grouped(plan_.get(), &grouped_args_, stream) : ggemm_plan_run(plan_.get(), &gemm_args_, stream));
 }
 
 void Product::one_call(void* stream) const {
-  tools::check(is_grouped_ ? ggemm_grouped_gemm(context_, &grouped_, &grouped_args_, stream) : ggemm_gemm(context_, &gemm_, &gemm_args_, stream));
+  tools::check(description_.grouped() ? ggemm_grouped_gemm(context_, &description_.group(), &grouped_args_, stream)
+                                      : ggemm_gemm(context_, &description_.gemm(), &gemm_args_, stream));
 }
 
 double Product::tune(double budget_seconds) {
   const auto begin = std::chrono::steady_clock::now();
-  const ggemm_problem problem{is_grouped_ ? nullptr : &gemm_, is_grouped_ ? &grouped_ : nullptr};
-  ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
-  options.budget_seconds = budget_seconds;
-  if (is_grouped_) {
-    options.sample_sizes = sample_sizes_.data();
-    options.sample_groups = sample_sizes_.size() / 3;
-  }
+  const ggemm_problem problem = description_.problem();
+  const ggemm_tune_options options = description_.tune_options(budget_seconds);
   tools::check(ggemm_tune(context_, &problem, &options, nullptr));
   const double seconds = seconds_since(begin);
   make_plan();

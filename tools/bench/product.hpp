@@ -7,6 +7,7 @@
 
 #include "bench/case.hpp"
 #include "bench/data.hpp"
+#include "bench/description.hpp"
 #include "common/context.hpp"
 #include "common/device_memory.hpp"
 
@@ -47,10 +48,8 @@ class Operands {
 // The case as ggemm computes it: a plan, and the one call.
 class Product {
  public:
-  // Compiles or loads the kernel. config "": chosen.
-  Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config);
-  Product(const Product&) = delete;  // the descriptions hold pointers into this object
-  Product& operator=(const Product&) = delete;
+  // Compiles or loads the kernel. config "": chosen, by the model alone if that is asked for.
+  Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config, bool model = false);
   void run(void* stream) const;
   void one_call(void* stream) const;
   std::string config() const { return tools::config_of(plan_.get()); }
@@ -59,16 +58,11 @@ class Product {
   double tune(double budget_seconds);
 
  private:
-  void describe(const Case& one, const Operands& operands);
   void make_plan();
   ggemm_context* context_;
-  std::string forced_;
-  std::vector<std::int64_t> sample_sizes_;
-  ggemm_gemm_desc gemm_ = GGEMM_GEMM_DESC_INIT;
+  Description description_;
   ggemm_gemm_args gemm_args_ = GGEMM_GEMM_ARGS_INIT;
-  ggemm_grouped_desc grouped_ = GGEMM_GROUPED_DESC_INIT;
   ggemm_grouped_args grouped_args_ = GGEMM_GROUPED_ARGS_INIT;
-  bool is_grouped_;
   tools::Plan plan_;
   double prepare_seconds_ = 0;
 };

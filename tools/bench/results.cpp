@@ -17,9 +17,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Times with four digits after the point: a tenth of a nanosecond is far below what can be measured.
-double rounded(double value) { return std::round(value * 1e4) / 1e4; }
-
 template <class T>
 ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
@@ -27,8 +24,8 @@ ordered_json or_null(const std::optional<T>& value) {
 
 std::optional<double> number_or_null(const json& value) { return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>()); }
 
-void write_line(std::FILE* file, const Row& row, const std::string& path) {
-  const std::string line = to_json(row).dump() + "\n";
+void write_line(std::FILE* file, std::string line, const std::string& path) {
+  line += '\n';
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size()) tools::fail_file("cannot write %s: %s", path.c_str(), std::strerror(errno));
 }
 
@@ -40,19 +37,10 @@ void close_file(std::FILE* file, const std::string& path) {
 
 }  // namespace
 
-Row row_for(const Case& one) {
-  Row row;
-  row.suite = one.suite;
-  row.category = one.category;
-  row.name = one.name;
-  row.dtype = one.dtype;
-  row.layout = one.layout;
-  row.size = one.size;
-  row.groups = one.generator;
-  return row;
-}
+// Times with four digits after the point: a tenth of a nanosecond is far below what can be measured.
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-ordered_json to_json(const Row& row) {
+ordered_json case_json(const CaseRow& row) {
   ordered_json out;
   out["suite"] = row.suite;
   out["category"] = row.category;
@@ -66,21 +54,16 @@ ordered_json to_json(const Row& row) {
   } else {
     out["groups"] = row.groups;
   }
-  out["config"] = row.config;
-  out["ours_us"] = rounded(row.ours_us);
-  out["limit_us"] = row.limit_us ? ordered_json(rounded(*row.limit_us)) : ordered_json(nullptr);
-  out["peers"] = ordered_json::object();
-  for (const auto& [name, us] : row.peers) out["peers"][name] = rounded(us);
-  out["ratio"] = row.ratio ? ordered_json(rounded(*row.ratio)) : ordered_json(nullptr);
-  out["sm_mhz"] = or_null(row.sm_mhz);
-  out["device"] = row.device;
-  out["date"] = row.date;
-  out["commit"] = row.commit;
   return out;
 }
 
-Row from_json(const json& in) {
-  Row row;
+void add_maker(ordered_json& json, const CaseRow& row) {
+  json["device"] = row.device;
+  json["date"] = row.date;
+  json["commit"] = row.commit;
+}
+
+void read_case(const json& in, CaseRow& row) {
   row.suite = in.at("suite");
   row.category = in.at("category");
   row.name = in.at("case");
@@ -90,75 +73,68 @@ Row from_json(const json& in) {
     row.groups = in.at("groups").is_string() ? in.at("groups").get<std::string>() : in.at("groups").dump();
   else
     row.size = {in.at("m"), in.at("n"), in.at("k")};
+  row.device = in.at("device");
+  row.date = in.at("date");
+  row.commit = in.at("commit");
+}
+
+ordered_json to_json(const Row& row) {
+  ordered_json out = case_json(row);
+  out["config"] = row.config;
+  out["ours_us"] = rounded(row.ours_us);
+  out["limit_us"] = row.limit_us ? ordered_json(rounded(*row.limit_us)) : ordered_json(nullptr);
+  out["peers"] = ordered_json::object();
+  for (const auto& [name, us] : row.peers) out["peers"][name] = rounded(us);
+  out["ratio"] = row.ratio ? ordered_json(rounded(*row.ratio)) : ordered_json(nullptr);
+  out["sm_mhz"] = or_null(row.sm_mhz);
+  add_maker(out, row);
+  return out;
+}
+
+void read_row(const json& in, Row& row) {
+  read_case(in, row);
   row.config = in.at("config");
   row.ours_us = in.at("ours_us");
   row.limit_us = number_or_null(in.at("limit_us"));
   for (const auto& [name, us] : in.at("peers").items()) row.peers[name] = us;
   row.ratio = number_or_null(in.at("ratio"));
   if (!in.at("sm_mhz").is_null()) row.sm_mhz = in.at("sm_mhz").get<int>();
-  row.device = in.at("device");
-  row.date = in.at("date");
-  row.commit = in.at("commit");
-  return row;
 }
 
-std::string row_key(const Row& row) {
+std::string row_key(const CaseRow& row) {
   const std::string size = row.groups.empty() ? size_name(row.size) : row.groups;
   return row.suite + "|" + row.name + "|" + row.dtype + "|" + row.layout + "|" + size;
 }
 
-ResultFile::ResultFile(std::string path) : path_(std::move(path)) {
+bool made_by(const CaseRow& row, const Provenance& provenance) { return provenance.keep_any || (row.commit == provenance.commit && row.device == provenance.device); }
+bool counts(const Row& row, const Provenance& provenance) { return (provenance.config.empty() || row.config == provenance.config) && made_by(row, provenance); }
+
+LineFile::LineFile(std::string path, const std::function<void(const std::string&)>& read) : path_(std::move(path)) {
   if (path_.empty()) return;
   std::ifstream file(path_);
   std::string line;
   while (std::getline(file, line)) {
     torn_ = file.eof();
-    if (line.empty()) continue;
-    try {
-      rows_.push_back(from_json(json::parse(line)));
-    } catch (const json::exception&) {
-      bad_lines_++;
-    }
+    if (!line.empty()) read(line);
   }
 }
 
-bool ResultFile::has(const Row& wanted, const Provenance& provenance) const {
-  const std::string key = row_key(wanted);
-  for (const Row& row : rows_) {
-    if (row_key(row) != key) continue;
-    if (!provenance.config.empty() && row.config != provenance.config) continue;
-    if (provenance.keep_any || (row.commit == provenance.commit && row.device == provenance.device)) return true;
-  }
-  return false;
-}
-
-void ResultFile::append(const Row& row) {
-  rows_.push_back(from_json(json(to_json(row))));  // as a later run reads it
+void LineFile::append(const std::string& line) {
   if (path_.empty()) return;
   std::FILE* file = std::fopen(path_.c_str(), "a");
   if (!file) tools::fail_file("cannot write %s: %s", path_.c_str(), std::strerror(errno));
   if (torn_) std::fputc('\n', file);
   torn_ = false;
-  write_line(file, row, path_);
+  write_line(file, line, path_);
   close_file(file, path_);
 }
 
-void ResultFile::compact() {
-  std::vector<Row> latest;
-  std::map<std::string, size_t> place;
-  for (const Row& row : rows_) {
-    const auto [found, is_new] = place.try_emplace(row_key(row), latest.size());
-    if (is_new)
-      latest.push_back(row);
-    else
-      latest[found->second] = row;
-  }
-  rows_ = std::move(latest);
+void LineFile::replace(const std::vector<std::string>& lines) {
   if (path_.empty()) return;
   const std::string temporary = path_ + ".new";
   std::FILE* file = std::fopen(temporary.c_str(), "w");
   if (!file) tools::fail_file("cannot write %s: %s", temporary.c_str(), std::strerror(errno));
-  for (const Row& row : rows_) write_line(file, row, temporary);
+  for (const std::string& line : lines) write_line(file, line, temporary);
   close_file(file, temporary);
   if (std::rename(temporary.c_str(), path_.c_str()) != 0) tools::fail_file("cannot replace %s: %s", path_.c_str(), std::strerror(errno));
   torn_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a benchmark and the file that keeps them: one JSON object a line, so that a run can stop anywhere and another can go on.
 #pragma once
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,28 +13,45 @@
 
 namespace ggemm::bench {
 
-struct Row {
+// What every row says: the case, and what measured it.
+struct CaseRow {
   std::string suite, category, name, dtype, layout;
   Size size{};
   std::string groups;  // grouped: the generator's words, and then no size
+  std::string device, date, commit;
+};
+// A row with all that is known of the case before it ran.
+template <class R>
+R row_of(const Case& one) {
+  R row;
+  row.suite = one.suite, row.category = one.category, row.name = one.name;
+  row.dtype = one.dtype, row.layout = one.layout;
+  row.size = one.size, row.groups = one.generator;
+  return row;
+}
+// What makes two rows measurements of the same thing.
+std::string row_key(const CaseRow& row);
+
+// The fields of a case go before those of a measurement, what measured it behind them. read_case throws nlohmann's exceptions.
+nlohmann::ordered_json case_json(const CaseRow& row);
+void add_maker(nlohmann::ordered_json& json, const CaseRow& row);
+void read_case(const nlohmann::json& json, CaseRow& row);
+double rounded(double value);  // four digits after the point
+
+// A product's time, beside its peers'.
+struct Row : CaseRow {
   std::string config;
   double ours_us = 0;
   std::optional<double> limit_us;
   std::map<std::string, double> peers;  // name -> us
   std::optional<double> ratio;          // paired, best peer / ours; none where no peer ran
   std::optional<int> sm_mhz;
-  std::string device, date, commit;
 };
-
-// A row with all that is known of the case before it ran.
-Row row_for(const Case& one);
+inline Row row_for(const Case& one) { return row_of<Row>(one); }
 
 nlohmann::ordered_json to_json(const Row& row);
 // Throws nlohmann's exceptions for anything that is not a row.
-Row from_json(const nlohmann::json& json);
-
-// What makes two rows measurements of the same thing.
-std::string row_key(const Row& row);
+void read_row(const nlohmann::json& json, Row& row);
 
 // What a run measures with: a row counts as done only if it was measured with the same.
 struct Provenance {
@@ -40,25 +59,77 @@ struct Provenance {
   std::string config;     // forced by the user; "": chosen
   bool keep_any = false;  // rows of any commit and device count
 };
+bool made_by(const CaseRow& row, const Provenance& provenance);
+bool counts(const Row& row, const Provenance& provenance);
 
-class ResultFile {
+// A text file that grows by lines.
+class LineFile {
  public:
-  // Reads what is there; a file that does not exist is empty. Lines that are no rows are passed over and counted. "": nothing is kept on disk.
-  explicit ResultFile(std::string path);
-  const std::vector<Row>& rows() const { return rows_; }
-  int bad_lines() const { return bad_lines_; }
-
-  bool has(const Row& wanted, const Provenance& provenance) const;
-  // Adds the row here and at the end of the file, complete on return. Throws tools::Failure.
-  void append(const Row& row);
-  // Writes the file anew with the latest row of each key. Throws tools::Failure; the old file stays then.
-  void compact();
+  // Reads what is there; a file that does not exist is empty. "": nothing is kept on disk.
+  LineFile(std::string path, const std::function<void(const std::string&)>& read);
+  // Complete on return. Throws tools::Failure.
+  void append(const std::string& line);
+  // Writes the file anew. Throws tools::Failure; the old file stays then.
+  void replace(const std::vector<std::string>& lines);
 
  private:
   std::string path_;
-  std::vector<Row> rows_;
-  int bad_lines_ = 0;
   bool torn_ = false;  // the last line has no end: a run was cut off in it
 };
+
+// R: a CaseRow with to_json, read_row and counts. Lines that are no rows are passed over and counted.
+template <class R>
+class RowFile {
+ public:
+  explicit RowFile(std::string path) : file_(std::move(path), [this](const std::string& line) { read(line); }) {}
+  const std::vector<R>& rows() const { return rows_; }
+  int bad_lines() const { return bad_lines_; }
+
+  bool has(const R& wanted, const Provenance& provenance) const {
+    const std::string key = row_key(wanted);
+    return std::any_of(rows_.begin(), rows_.end(), [&](const R& row) { return row_key(row) == key && counts(row, provenance); });
+  }
+  // The latest row of what is wanted; nullptr if there is none.
+  const R* latest(const CaseRow& wanted) const {
+    const std::string key = row_key(wanted);
+    const auto found = std::find_if(rows_.rbegin(), rows_.rend(), [&](const R& row) { return row_key(row) == key; });
+    return found == rows_.rend() ? nullptr : &*found;
+  }
+  // Adds the row here, as a later run reads it, and at the end of the file. Throws tools::Failure.
+  void append(const R& row) {
+    const std::string line = to_json(row).dump();
+    read(line);
+    file_.append(line);
+  }
+  // Leaves the latest row of each key, in the order of the first. Throws tools::Failure.
+  void compact() {
+    std::vector<R> latest;
+    std::map<std::string, size_t> place;
+    for (const R& row : rows_) {
+      const auto [found, is_new] = place.try_emplace(row_key(row), latest.size());
+      if (is_new) latest.push_back(row);
+      else latest[found->second] = row;
+    }
+    rows_ = std::move(latest);
+    std::vector<std::string> lines;
+    for (const R& row : rows_) lines.push_back(to_json(row).dump());
+    file_.replace(lines);
+  }
+
+ private:
+  void read(const std::string& line) {
+    try {
+      R row;
+      read_row(nlohmann::json::parse(line), row);
+      rows_.push_back(std::move(row));
+    } catch (const nlohmann::json::exception&) {
+      bad_lines_++;
+    }
+  }
+  std::vector<R> rows_;
+  int bad_lines_ = 0;
+  LineFile file_;  // the last, as it fills the others
+};
+using ResultFile = RowFile<Row>;
 
 }  // namespace ggemm::bench

@@ -16,6 +16,7 @@ namespace ggemm::bench {
 struct RunOptions {
   Protocol protocol;
   std::string config;  // forced; "": chosen
+  bool model = false;  // the model's first choice is forced, whatever records there are
   bool tune = false;
   double tune_budget_s = 10;
   bool graph = false;  // back to back in a CUDA graph instead of cold
@@ -24,6 +25,9 @@ struct RunOptions {
   std::string nvrtc;                             // likewise
   std::function<void(const std::string&)> note;  // what is said beside the rows
 };
+
+// A row with all that is known before its case runs. How it is measured is a part of the suite's name.
+Row row_for(const Case& one, const RunOptions& options);
 
 class Runner {
  public:

@@ -255,14 +255,9 @@ std::vector<std::int64_t> expert_rows(int experts, std::int64_t tokens, Spread s
   return rows;
 }
 
-std::vector<Case> suite_cases(const std::string& suite) {
-  if (suite == "plain") return plain_suite();
-  if (suite == "grouped") return grouped_suite();
-  if (suite == "quick") return quick_suite();
-  tools::fail_usage("suite %s is not known: use plain, grouped, host or quick", suite.c_str());
-}
+namespace {
 
-std::vector<Case> host_quick_cases() {
+std::vector<Case> host_quick_suite() {
   std::vector<Case> cases;
   for (const char* dtype : {"f32", "f64", "bf16", "i8"})
     for (const std::int64_t s : {64, 256}) cases.push_back(single_case("quick", dtype, "nt", {s, s, s}));
@@ -276,6 +271,15 @@ std::vector<Case> host_quick_cases() {
   groups[0].suite = "quick";
   cases.push_back(groups[0]);
   return cases;
+}
+
+}  // namespace
+
+std::vector<Case> suite_cases(const std::string& suite, bool cuda) {
+  if (suite == "plain") return plain_suite();
+  if (suite == "grouped") return grouped_suite();
+  if (suite == "quick") return cuda ? quick_suite() : host_quick_suite();
+  tools::fail_usage("suite %s is not known: use plain, grouped, host or quick", suite.c_str());
 }
 
 }  // namespace ggemm::bench

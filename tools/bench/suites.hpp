@@ -8,10 +8,8 @@
 
 namespace ggemm::bench {
 
-// "plain", "grouped" or "quick"; throws tools::Failure for others. quick is a cut of the first two that takes about a minute on a GPU.
-std::vector<Case> suite_cases(const std::string& suite);
-// The quick suite of a machine without a GPU.
-std::vector<Case> host_quick_cases();
+// "plain", "grouped" or "quick"; throws tools::Failure for others. quick is a cut of the first two that takes about a minute on a GPU; without one, some small cases.
+std::vector<Case> suite_cases(const std::string& suite, bool cuda = true);
 
 // One case for a size given by the user.
 Case single_case(const std::string& suite, const std::string& dtype, const std::string& layout, const Size& size);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/tune_suite.hpp"
 #include "commands.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
@@ -22,6 +23,11 @@ struct Options {
   double budget = 10;
   std::vector<std::string> configs;
   bool json = false;
+  // Of a benchmark's suite.
+  bench::Selection selection;
+  std::string shard, records;
+  bench::SessionOptions session;
+  bool by_dtype = false, by_layout = false, by_compute = false;
 };
 
 struct Row {
@@ -78,12 +84,26 @@ void print_table(const ProblemSpec& spec, const std::vector<Row>& rows, const gg
   std::fputs(table.text().c_str(), stdout);
 }
 
-void run(const Options& options) {
+bool is_named_suite(const std::string& suite) { return suite == "plain" || suite == "grouped" || suite == "quick"; }
+
+// --dtype, --compute and --layout choose among the cases, where they are given.
+bench::TuneSuite tune_suite(const Options& options, bool cuda) {
+  const ProblemOptions& o = options.problems;
+  if (!o.gemm.empty() || !o.grouped.empty() || o.out_dtype != GGEMM_DTYPE_NONE || !options.configs.empty())
+    fail_usage("--suite %s has problems and configurations of its own: --gemm, --grouped, --out-dtype and --config do not go with it", o.suite.c_str());
+  bench::Selection selection = options.selection;
+  if (!options.shard.empty()) bench::parse_shard(options.shard, selection);
+  if (options.by_layout) selection.layouts = {o.layout};
+  for (const bench::Type& type : bench::types())
+    if ((!options.by_dtype || type.input == o.dtype) && (!options.by_compute || type.compute == o.compute)) selection.dtypes.push_back(type.name);
+  bench::TuneSuite out{{}, options.budget, options.session, options.records, options.json};
+  if (!selection.dtypes.empty()) out.cases = bench::select(bench::suite_cases(o.suite, cuda), selection);
+  if (out.cases.empty()) fail_usage("no case of suite %s is selected", o.suite.c_str());
+  return out;
+}
+
+void run_problems(const Options& options, const Context& context) {
   std::vector<ProblemSpec> specs = options.problems.specs();
-  const Context context = options.device.create();
-  if (device_info(context.get()).kind == GGEMM_DEVICE_HOST) {
-    std::fputs("ggemm: the host device has one configuration for each problem: it is verified and timed, and there is nothing to choose\n", stderr);
-  }
   std::vector<const char*> names;
   for (const std::string& name : options.configs) names.push_back(name.c_str());
   const auto begin = std::chrono::steady_clock::now();
@@ -118,20 +138,48 @@ void run(const Options& options) {
   if (options.json) std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
+void run(const Options& options) {
+  const bool named = is_named_suite(options.problems.suite);
+  if (!named) {
+    options.problems.specs();  // what is wrong with them comes first
+    const bool of_named = !options.shard.empty() || !options.records.empty() || !options.session.jsonl.empty() || !options.selection.filter.empty() || options.session.limit_s > 0;
+    if (of_named) fail_usage("--filter, --shard, --limit, --jsonl and --records go with --suite plain, grouped or quick");
+  }
+  const Context context = options.device.create();
+  const ggemm_device_info info = device_info(context.get());
+  if (info.kind == GGEMM_DEVICE_HOST) {
+    std::fputs("ggemm: the host device has one configuration for each problem: it is verified and timed, and there is nothing to choose\n", stderr);
+  }
+  if (named) return bench::run_tune_suite(tune_suite(options, info.kind == GGEMM_DEVICE_CUDA), context.get(), info);
+  run_problems(options, context);
+}
+
 }  // namespace
 
 void add_tune(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("tune", "Measure configurations for problems and record the best of each");
   options->problems.add_to(*command);
-  add_seconds_option(*command, "--budget", options->budget, "time for all problems together, such as 60s, 500ms or 2m")->default_str("10s");
+  add_seconds_option(*command, "--budget", options->budget, "time for all problems together, such as 60s, 500ms or 2m; of a benchmark's suite, for each case")->default_str("10s");
   command->add_option("--config", options->configs, "candidates by name; else the library's own")->type_name("NAME")->expected(1, -1);
   command->add_flag("--json", options->json, "print JSON");
+  const std::string group = "Of --suite plain, grouped or quick";
+  command->add_option("--filter", options->selection.filter, "only cases whose category/name contains this, or matches it with * and ?")->type_name("TEXT")->group(group);
+  command->add_option("--shard", options->shard, "the i-th of n parts, i from 1")->type_name("i/n")->group(group);
+  bench::add_limit(*command, options->session, group);
+  bench::add_results(*command, options->session, group);
+  command->add_option("--records", options->records, "file of shipped records to merge the best configurations into")->type_name("FILE")->group(group);
   options->device.add_to(*command);
   command->footer(std::string(suite_help) +
+                  "\n--suite plain, grouped or quick: the cases of `ggemm bench`, where --dtype, --compute and --layout choose among them. Cases that share a record are\n"
+                  "tuned once. What is said at the end is by how much the model's own choice is behind the best."
                   "\nThe names of configurations use BLAS letters for column-major matrices: layout nt is `tn` there.\n"
                   "The record goes to the disk cache (`ggemm cache`); later calls of the same class use it.");
-  command->callback([options] { run(*options); });
+  command->callback([options, command] {
+    const auto given = [command](const char* name) { return command->get_option(name)->count() > 0; };
+    options->by_dtype = given("--dtype"), options->by_layout = given("--layout"), options->by_compute = given("--compute");
+    run(*options);
+  });
 }
 
 }  // namespace ggemm::tools

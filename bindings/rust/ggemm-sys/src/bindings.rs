@@ -1338,12 +1338,16 @@ pub struct ggemm_tune_result {
     pub seconds: f64,
     pub timed: usize,
     pub rejected: usize,
+    /// the first candidate that can win; of the library's own, what is chosen without a record
+    pub first: [::core::ffi::c_char; 96usize],
+    /// its time: rows tell only that of their first round
+    pub first_microseconds: f64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_tune_result",
-    ][::core::mem::size_of::<ggemm_tune_result>() - 144usize];
+    ][::core::mem::size_of::<ggemm_tune_result>() - 248usize];
     [
         "Alignment of ggemm_tune_result",
     ][::core::mem::align_of::<ggemm_tune_result>() - 8usize];
@@ -1368,6 +1372,12 @@ const _: () = {
     [
         "Offset of field: ggemm_tune_result::rejected",
     ][::core::mem::offset_of!(ggemm_tune_result, rejected) - 136usize];
+    [
+        "Offset of field: ggemm_tune_result::first",
+    ][::core::mem::offset_of!(ggemm_tune_result, first) - 144usize];
+    [
+        "Offset of field: ggemm_tune_result::first_microseconds",
+    ][::core::mem::offset_of!(ggemm_tune_result, first_microseconds) - 240usize];
 };
 /** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory, when the function is
  called; a size below 0 there counts as 0, as in a product.*/
