@@ -28,18 +28,20 @@ function(ggemm_find_xxhash)
   target_include_directories(ggemm_build SYSTEM INTERFACE ${GGEMM_XXHASH_INCLUDE_DIR})
 endfunction()
 
-# ggemm_embed_kernels(<output.cpp> <folder> <header> <function>): writes all .cu and .cuh files of a folder into one C++ file, as the function that the header
-# declares. Made again when one of them changes, appears or goes.
-function(ggemm_embed_kernels output folder header function)
-  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${folder}/*.cu ${folder}/*.cuh)
+# ggemm_embed(<output.cpp> <folder> <header> <function> <suffix>...): writes all files of a folder with these suffixes into one C++ file, as the function that the
+# header declares. Made again when one of them changes, appears or goes.
+function(ggemm_embed output folder header function)
+  list(TRANSFORM ARGN PREPEND ${folder}/* OUTPUT_VARIABLE patterns)
+  string(REPLACE ";" "," suffixes "${ARGN}")
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
   # The list of names is itself a dependency: a removed file makes the output stale too.
-  file(GENERATE OUTPUT ${output}.list CONTENT "${kernels}")
+  file(GENERATE OUTPUT ${output}.list CONTENT "${files}")
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DHEADER=${header} -DFUNCTION=${function} -DOUTPUT=${output} -P ${script}
-    DEPENDS ${script} ${kernels} ${output}.list
-    COMMENT "Embedding the kernels of ${folder}"
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DSUFFIXES=${suffixes} -DHEADER=${header} -DFUNCTION=${function} -DOUTPUT=${output} -P ${script}
+    DEPENDS ${script} ${files} ${output}.list
+    COMMENT "Embedding ${folder}"
     VERBATIM)
 endfunction()
 

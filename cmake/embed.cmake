@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the kernels' sources of a folder into a C++ file: cmake -DFOLDER=<folder> -DFUNCTION=<ggemm::a::function> -DHEADER=<header that declares it>
-# -DOUTPUT=<file.cpp> -P embed.cmake. The function returns a const std::vector<ggemm::jit::EmbeddedFile>&.
+# Writes the text files of a folder into a C++ file: cmake -DFOLDER=<folder> -DSUFFIXES=<.a,.b> -DFUNCTION=<ggemm::a::function>
+# -DHEADER=<header that declares it> -DOUTPUT=<file.cpp> -P embed.cmake. The function returns a const std::vector<ggemm::core::EmbeddedFile>&.
 # As numbers, because a string literal of such length is more than the standard promises and some texts would need escapes.
 cmake_minimum_required(VERSION 3.22)
-foreach(variable FOLDER FUNCTION HEADER OUTPUT)
+foreach(variable FOLDER SUFFIXES FUNCTION HEADER OUTPUT)
   if(NOT ${variable})
     message(FATAL_ERROR "embed.cmake: -D${variable}= is missing")
   endif()
 endforeach()
 
-file(GLOB_RECURSE names RELATIVE ${FOLDER} ${FOLDER}/*.cu ${FOLDER}/*.cuh)
+string(REPLACE "," ";" patterns "${SUFFIXES}")
+list(TRANSFORM patterns PREPEND ${FOLDER}/*)
+file(GLOB_RECURSE names RELATIVE ${FOLDER} ${patterns})
 list(SORT names COMPARE STRING)
 if(NOT names)
-  message(FATAL_ERROR "embed.cmake: there is no .cu or .cuh file in ${FOLDER}")
+  message(FATAL_ERROR "embed.cmake: there is no file with suffix ${SUFFIXES} in ${FOLDER}")
 endif()
 
 set(arrays "")
@@ -39,8 +41,8 @@ namespace {
 ${arrays}
 }  // namespace
 
-const std::vector<ggemm::jit::EmbeddedFile>& ${FUNCTION}() {
-  static const std::vector<ggemm::jit::EmbeddedFile> files = {
+const std::vector<ggemm::core::EmbeddedFile>& ${FUNCTION}() {
+  static const std::vector<ggemm::core::EmbeddedFile> files = {
 ${rows}  };
   return files;
 }

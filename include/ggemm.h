@@ -605,7 +605,7 @@ GGEMM_API ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_a
 /** For every group D_g = act(alpha scale_g A_g B_g + beta C_g + bias_g), as ggemm_grouped_gemm would. Never compiles.
  *  Capture: as ggemm_grouped_gemm. Otherwise as ggemm_plan_run. @retval GGEMM_ERROR_ARGUMENT also if the plan is of a plain problem. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_args* args, void* stream);
-/** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory. For people: the
+/** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, shipped record, model), kernel, its registers and shared memory. For people: the
  *  wording may change.
  *  @param buffer receives at most `size` bytes with the final NUL; may be NULL when size is 0. @param out_size bytes needed with the NUL; may be NULL. @since 0.1 */
 GGEMM_API ggemm_status ggemm_plan_explain(const ggemm_plan* plan, char* buffer, size_t size, size_t* out_size);

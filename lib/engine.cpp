@@ -136,7 +136,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   if (request.config) return chosen(forced_config(request, request.config), "forced");
   if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts_for(request)))) {
     try {
-      auto choice = chosen(forced_config(request, record->best.c_str()), "tuned");
+      auto choice = chosen(forced_config(request, record->best.c_str()), record->shipped ? "shipped record" : "tuned");
       refuse_spills(*choice);  // the record may be of another NVRTC's kernel
       return choice;
     } catch (const core::Error& error) {

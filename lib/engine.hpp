@@ -26,7 +26,7 @@ namespace ggemm {
 // What was chosen for a key: immutable, shared by all calls of it.
 struct Choice {
   core::Config config{};
-  const char* origin = "";                     // "forced", "tuned", "model"
+  const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps

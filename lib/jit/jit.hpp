@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/disk.hpp"
+#include "core/embedded.hpp"
 #include "core/log.hpp"
 
 namespace ggemm::jit {
@@ -58,10 +59,7 @@ struct NvrtcReport {
 NvrtcReport diagnose(const Options& options);
 
 // The kernels' sources, embedded at build time. Made by cmake/embed.cmake.
-struct EmbeddedFile {
-  const char* name;  // relative to kernels/
-  const char* text;
-};
+using core::EmbeddedFile;  // named relative to kernels/
 const std::vector<EmbeddedFile>& embedded_files();
 // XXH3-128 over all names and texts, in hexadecimal.
 const std::string& embedded_hash();

@@ -82,6 +82,7 @@ std::optional<Record> Store::find(const std::string& key) {
   }
   std::optional<Record> record;
   if (const auto entry = disk_.read("tuning", key)) record = parse(entry->body);
+  if (const auto best = record ? std::nullopt : shipped_.find(key)) record = Record{std::string(*best), {}, true};
   std::lock_guard lock(mutex_);
   // A caller whose sizes never repeat must not fill memory: what was not found may be looked for again.
   if (records_.size() >= most_records) std::erase_if(records_, [](const auto& known) { return !known.second; });

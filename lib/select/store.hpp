@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuning records: which configuration was fastest for a problem on a device, with what was measured. In memory, and one small text file each on disk.
+// Tuning records: which configuration was fastest for a problem on a device, with what was measured. In memory, one small text file each on disk, and those that came with the
+// library.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "core/config.hpp"
 #include "core/disk.hpp"
 #include "core/key.hpp"
+#include "select/shipped.hpp"
 
 namespace ggemm::select {
 
@@ -21,6 +23,7 @@ struct Measured {
 struct Record {
   std::string best;
   std::vector<Measured> measured;
+  bool shipped = false;  // it came with the library
 };
 
 // The text that a record is kept under. With a key of the caller's own it has no sizes.
@@ -34,14 +37,16 @@ std::optional<Record> parse(const std::string& text);
 // Thread-safe.
 class Store {
  public:
-  explicit Store(const core::Disk& disk) : disk_(disk) {}
-  // Looks on disk once for each key.
+  // shipped: outlives this.
+  explicit Store(const core::Disk& disk, const Shipped& shipped = select::shipped()) : disk_(disk), shipped_(shipped) {}
+  // What was kept before; looks on disk once for each key; what came with the library is last.
   std::optional<Record> find(const std::string& key);
   void keep(const std::string& key, const Record& record);
   void clear();
 
  private:
   const core::Disk& disk_;
+  const Shipped& shipped_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::optional<Record>> records_;
 };

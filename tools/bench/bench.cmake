@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `ggemm bench` as an archive, which the command line and the tests link: it needs ggemm's C API, and has its own copies of the driver loader and the compiler.
 set(bench_kernels ${CMAKE_CURRENT_BINARY_DIR}/bench_kernels.cpp)
-ggemm_embed_kernels(${bench_kernels} ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels bench/kernels.hpp ggemm::bench::kernel_files)
+ggemm_embed(${bench_kernels} ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels bench/kernels.hpp ggemm::bench::kernel_files .cu .cuh)
 
 # Looked up at each build; the file changes only when the commit does.
 set(bench_commit ${CMAKE_CURRENT_BINARY_DIR}/bench_commit.cpp)

@@ -1852,7 +1852,7 @@ extern "C" {
         args: *const ggemm_grouped_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, model), kernel, its registers and shared memory. For people: the
+    /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, shipped record, model), kernel, its registers and shared memory. For people: the
  wording may change.
 
  Parameter buffer receives at most `size` bytes with the final NUL; may be NULL when size is 0.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan on a device that the library has records for.
+#include "core/key.hpp"
+#include "machine.hpp"
+#include "select/shipped.hpp"
+#include "support/record_key.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+// A plain problem of a record for the fake H200, with nothing special to it; the description of it.
+struct Known {
+  std::string config;
+  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+};
+std::optional<Known> known_problem() {
+  for (const auto& [text, config] : select::shipped().records()) {
+    const auto key = read_record_key(std::string(text));
+    if (!key || key->device != "NVIDIA H200" || key->multiprocessors != 132) continue;
+    const core::ProblemType& t = key->problem.type;
+    if (t.grouped || t.unreachable || t.scale_a || t.scale_b || t.gate || t.major_d == core::Major::mn) continue;
+    Known out{std::string(config)};
+    const auto set = [](ggemm_matrix& matrix, int dtype, bool turned, std::int64_t rows) {
+      matrix.dtype = static_cast<ggemm_dtype>(dtype);
+      if (turned) matrix.row_stride = 1, matrix.col_stride = rows;
+    };
+    out.desc.m = key->problem.m, out.desc.n = key->problem.n, out.desc.k = key->problem.k;
+    out.desc.compute = static_cast<ggemm_compute>(t.compute);
+    set(out.desc.a, t.a, t.major_a == core::Major::mn, out.desc.m);
+    set(out.desc.b, t.b, t.major_b == core::Major::k, out.desc.k);
+    set(out.desc.d, t.d, false, 0);
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::string explained(const ContextPointer& context, const ggemm_gemm_desc& desc) {
+  ggemm_plan* plan = nullptr;
+  const ggemm_status status = ggemm_plan_create(context.get(), &desc, &plan);
+  INFO(ggemm_last_error());
+  REQUIRE(status == GGEMM_OK);
+  std::string text(4096, '\0');
+  CHECK(ggemm_plan_explain(plan, text.data(), text.size(), nullptr) == GGEMM_OK);
+  ggemm_plan_destroy(plan);
+  return text.c_str();
+}
+
+}  // namespace
+
+TEST_CASE("A record that came with the library decides, but not over a forced name or a key of the caller's own") {
+  nvrtc_or_skip();
+  const auto known = known_problem();
+  if (!known) SKIP("the library has no plain record for the H200 yet");
+  Machine machine;
+  const TempFolder folder;
+  const ContextPointer context = make_context(cuda_options(folder.path()));
+  ggemm_gemm_desc desc = known->desc;
+  CHECK(explained(context, desc).find("configuration: " + known->config + " (shipped record)\n") != std::string::npos);
+  desc.tune_key = "a key";
+  CHECK(explained(context, desc).find(" (model)\n") != std::string::npos);
+  desc.tune_key = nullptr;
+  const ggemm_problem problem{&desc, nullptr};
+  ggemm_config second = GGEMM_CONFIG_INIT;
+  for (std::size_t i = 0; i == 0 || known->config == second.name; ++i) REQUIRE(ggemm_config_get(context.get(), &problem, i, &second) == GGEMM_OK);
+  desc.config = second.name;
+  CHECK(explained(context, desc).find("configuration: " + std::string(second.name) + " (forced)\n") != std::string::npos);
+  CHECK(machine.faults() == "");
+}
+
+}  // namespace ggemm::tests
