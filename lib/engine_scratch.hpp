@@ -10,10 +10,12 @@ namespace ggemm {
 
 // Known data, which buffers repeat from end to end.
 struct ScratchBlock {
+  static constexpr std::int64_t elements = 65521;  // a prime, so that no row length falls in step with it
   ScratchBlock() = default;
   ScratchBlock(int dtype, unsigned seed);
-  // Of an element of a buffer that repeats the block.
-  double value(std::int64_t element) const;
+  // Where in the block an element of a buffer comes from; it may lie before the buffer's first.
+  static std::int64_t place(std::int64_t element) { return (element % elements + elements) % elements; }
+  double value(std::int64_t element) const { return values[static_cast<std::size_t>(place(element))]; }
   std::vector<char> bytes;
   std::vector<double> values;
 };
