@@ -622,7 +622,8 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1x8_k4_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
  *  "sm90_bf16_bf16_f32_tn_128x192x64_w8x1_s4_c2x1_kt_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
  *  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max_ctas` allows. Where two teams of warps take turns at tiles,
- *  one storing while the other multiplies, they are the third of the warps' numbers: "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8". */
+ *  one storing while the other multiplies, they are the third of the warps' numbers: "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8". Where groups of more than 64 rows
+ *  have a kernel of larger tiles of their own, which the library chooses: "sm90_bf16_bf16_f32_tn_64x128x64_w1x8_s8_c1x1_m64_swap_r8". */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];
@@ -631,7 +632,7 @@ typedef struct ggemm_config {
   int32_t warps_m, warps_n;
   int32_t stages;
   int32_t raster;          /**< rows of tiles that are walked together, for L2 (Triton's GROUP_SIZE_M); what a row is there: see ggemm_tile_at */
-  int32_t reserved0;
+  int32_t large_above;     /**< of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the same as all */
   int32_t cluster_m, cluster_n; /**< CTAs of a cluster down and across D; 0 in the families that form none */
   int32_t swapped;              /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
   int32_t cluster_k;            /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
@@ -767,6 +768,7 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
  *  side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of their number: the first of 132 computes the
  *  tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of the last tiles may be several CTAs'.
+ *  Where larger groups have a kernel of their own ("m64"), each kernel walks its own groups' tiles, and a CTA of the smaller tiles takes the next one when it is free.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);
 

@@ -189,21 +189,30 @@ struct GroupedTensorParams {
   const i32* tiles;
   i32 groups, raster;
   GroupRows rows;  // as in GroupedParams
+  u32* taken;      // nullptr: clusters take tiles by turns; else the one that is free takes the next, and counts it here. For clusters of one
+  i32 beside;      // 1: the launch ahead is of the same call, and computes other groups of the same records
+  u32 reserved;
 };
 
-// prepare.cu's: the problem, maps that are right but for addresses, sizes and strides, and what it must know of the kernel, which may compute the transposed product:
-// the sizes and directions are as it sees them.
-struct PrepareParams {
+// What prepare.cu must know of a kernel, which may compute the transposed product: the sizes and directions are as it sees them. The maps are right but for addresses, sizes and strides.
+struct PrepareKernel {
   TensorMap a, b, d;
-  GroupedParams problem;
-  GroupRecord* records;
   i32* tiles;
   i32 tile_m, tile_n, cluster_m, cluster_n;
   i32 size_a, size_b, size_d; // bytes of an element
   i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
   i32 boxes;                  // 1: D's steps are whole boxes
   i32 swap;                   // 1: the transposed product
-  u32 shape;                  // of the upright one: tile/scales.cuh's group_shape
+};
+// prepare.cu's parameters. Groups of more than `large_above` rows are of kernels[1], if there are two.
+struct PrepareParams {
+  PrepareKernel kernels[2];
+  GroupedParams problem;
+  GroupRecord* records;
+  u32* taken;       // is set to 0
+  i64 large_above;  // below 0: there is one kernel
+  u32 shape;        // of the upright problem: tile/scales.cuh's group_shape
+  u32 reserved;
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 

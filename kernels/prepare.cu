@@ -24,20 +24,25 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
   const int lane = static_cast<int>(threadIdx.x) % 32, part = lane % prepare_lanes;
   const bool on = group < params.problem.groups;
   bool reached = false;
+  if (index == 0) *params.taken = 0;
   if (on) {
-    const GemmParams upright = group_params(params.problem, group, params.shape), p = params.swap ? transposed(upright) : upright;
+    const GemmParams upright = group_params(params.problem, group, params.shape);
+    const int large = params.large_above >= 0 && upright.m > params.large_above ? 1 : 0;
+    const PrepareKernel& kernel = params.kernels[large];
+    const GemmParams p = kernel.swap ? transposed(upright) : upright;
     GroupRecord& record = params.records[group];
-    if (part == 0) reached = write_map(record.a, params.a, lines_of(p.a, p.m, p.k, params.mn_a), params.size_a);
-    if (part == 1) reached = write_map(record.b, params.b, lines_of(p.b, p.k, p.n, !params.mn_b), params.size_b);
+    if (part == 0) reached = write_map(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a);
+    if (part == 1) reached = write_map(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b);
     if (part == 2) {
-      const Lines d = lines_of(p.d, p.m, paired(params.shape) ? p.n / 2 : p.n, params.mn_d);
-      record.facts.store = params.boxes && write_map(record.d, params.d, d, params.size_d) ? store_way(d, params.size_d) : TensorStore::threads;
+      const Lines d = lines_of(p.d, p.m, paired(params.shape) ? p.n / 2 : p.n, kernel.mn_d);
+      record.facts.store = kernel.boxes && write_map(record.d, kernel.d, d, kernel.size_d) ? store_way(d, kernel.size_d) : TensorStore::threads;
     }
     if (part == 3) {
       record.facts.problem = p;
       record.facts.start = group_start(params.problem, group);
       record.facts.reserved = 0;
-      params.tiles[group] = group < live_groups(params.problem) ? static_cast<i32>(cluster_tiles(ceil_div(p.m, params.tile_m), ceil_div(p.n, params.tile_n), params.cluster_m, params.cluster_n)) : 0;
+      kernel.tiles[group] = group < live_groups(params.problem) ? static_cast<i32>(cluster_tiles(ceil_div(p.m, kernel.tile_m), ceil_div(p.n, kernel.tile_n), kernel.cluster_m, kernel.cluster_n)) : 0;
+      if (params.large_above >= 0) params.kernels[1 - large].tiles[group] = 0;
     }
   }
   const u32 all = __ballot_sync(0xffffffffu, reached);

@@ -103,6 +103,8 @@ struct Plain {
 
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
   GG_DEVICE void init() const {}
+  GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
+  GG_DEVICE void end() const {}
   GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
@@ -132,13 +134,21 @@ struct Plain {
 // One product a group. The producers' first warp finds the tiles; all warps read them.
 struct Grouped {
   using Params = GroupedTensorParams;
-  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>;
+  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N>;
   const Params& p;
   Board board;
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
   GG_DEVICE void init() const { board.init(); }
-  GG_DEVICE static i32 tiles(const TileNote& note) { return Mainloop::depth(note.facts.problem.k); }
+  // For the groups' records. Where the launch ahead is beside this one it waited for them before it let this one begin, and is waited for at the end: who waits for this one waits for both.
+  GG_DEVICE void begin() const {
+    if (p.beside) return ptx::launch_beside();
+    ptx::launch_wait();
+    ptx::launch_next();
+  }
+  GG_DEVICE void end() const {
+    if (p.beside) ptx::launch_wait();
+  }
 
   GG_DEVICE void produce(const Cta& cta) const {
     Mainloop::Cursor at;
@@ -148,14 +158,14 @@ struct Grouped {
       const GroupRecord* const record = note.record;
       if (!record) return;
       const i64 row = i64(note.row) * T::BM, column = i64(note.column) * T::BN;
-      const i32 reach = note.facts.reach & ~((Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0)), depth = tiles(note);
+      const i32 reach = note.facts.reach & ~((Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0));
       if (note.other && threadIdx.x == 0) {
         if (reach & 1) ptx::tensor_map_acquire(record->a);
         if (reach & 2) ptx::tensor_map_acquire(record->b);
       }
-      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, note.turned, depth);
-      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), note.turned, 0, depth, depth);
-      else at.skip(depth);
+      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, note.turned, note.depth);
+      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), note.turned, 0, note.depth, note.depth);
+      else at.skip(note.depth);
       board.release(next);
     }
   }
@@ -168,14 +178,14 @@ struct Grouped {
       const GroupRecord* const record = note.record;
       if (!record) break;
       other |= note.other;
-      if (!consumer.takes(tiles(note))) {
+      if (!consumer.takes(note.depth)) {
         board.release(next);
         continue;
       }
       const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
       if (other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
       other = 0;
-      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, tiles(note));
+      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, note.depth);
       board.release(next);
     }
     consumer.finish();
@@ -195,7 +205,7 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
   }
   if constexpr (Mainloop::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
-  ptx::launch_wait();  // copies of operands, or groups' records
+  form.begin();
   if (threadIdx.x < PRODUCER_THREADS) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
     form.produce(cta);
@@ -207,6 +217,7 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
     if constexpr (MOVE_REGISTERS) ptx::registers_take<CONSUMER_REGISTERS>();
     form.consume(cta);
   }
+  form.end();
   // No CTA leaves while another may still write to its ring, arrive at its barriers or read its sums.
   if constexpr (Mainloop::CLUSTER > 1) {
     __syncwarp();

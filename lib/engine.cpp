@@ -107,16 +107,23 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
   });
 }
 
+std::shared_ptr<const cuda::Kernel> Engine::load_product(const core::ProblemType& type, const core::Config& config, bool may_load) {
+  return load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+}
+
 Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
   Choice choice;
   choice.config = config, choice.origin = origin;
   if (config.family == core::Family::host) return choice;
-  choice.kernel = load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  choice.kernel = load_product(type, config, may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
+    if (!config.large_above) return choice;
+    choice.large_config = *select::large_tiles(type, facts());
+    choice.large = load_product(type, choice.large_config, may_load);
     return choice;
   }
   if (core::repacked_operands(type)) {
@@ -127,7 +134,8 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
 }
 
 void Engine::refuse_spills(const Choice& choice) {
-  if (choice.kernel && choice.kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", choice.kernel->local_bytes);
+  for (const auto& kernel : {choice.kernel, choice.large})
+    if (kernel && kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", kernel->local_bytes);
 }
 
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
@@ -270,23 +278,29 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
   device_->launch(*choice.check, 1, stream, arguments);
 }
 
-// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`.
-void Engine::run_groups(const Choice& choice, const core::ProblemType& problem_type, const kernels::GroupedParams& given, void* records, void* stream) const {
+// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`; or three, where larger groups have a kernel of their own.
+void Engine::run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, void* records, void* stream) const {
   const unsigned most = choice.kernel->ctas(given.max_ctas);
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};
     return device_->launch(*choice.kernel, most, stream, arguments);
   }
-  const bool swap = choice.config.swap;
-  const core::ProblemType type = core::packed(swap ? core::transposed(problem_type) : problem_type);
-  const core::Config c = swap ? core::transposed(choice.config) : choice.config;
-  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, c, given, records);
+  const core::Config configs[] = {choice.config, choice.large_config};
+  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, std::span(configs, choice.large ? 2 : 1), given, records);
   void* to_prepare[] = {&prepare};
   device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
-  kernels::GroupedTensorParams params{prepare.records, prepare.tiles, static_cast<kernels::i32>(given.groups), given.raster, given.rows};
+  kernels::GroupedTensorParams params{};
+  params.records = prepare.records, params.groups = static_cast<kernels::i32>(given.groups), params.rows = given.rows;
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, most, stream, arguments, true);
+  if (choice.large) {
+    params.tiles = prepare.kernels[1].tiles, params.raster = choice.large_config.raster;
+    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, true);
+    // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
+    params.taken = prepare.taken, params.beside = !given.max_ctas;
+  }
+  params.tiles = prepare.kernels[0].tiles, params.raster = given.raster;
+  device_->launch(*choice.kernel, most, stream, arguments, !choice.large || params.beside);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

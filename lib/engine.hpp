@@ -30,6 +30,8 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
+  core::Config large_config{};                  // of the kernel that computes larger groups beside,
+  std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
   std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
   std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
 };
@@ -107,6 +109,7 @@ class Engine {
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;
+  std::shared_ptr<const cuda::Kernel> load_product(const core::ProblemType& type, const core::Config& config, bool may_load);
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);
   ChoicePointer choose_for_call(const Request& request, void* stream);

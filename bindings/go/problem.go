@@ -179,6 +179,7 @@ type Config struct {
 	Swapped             bool // the product is computed transposed
 	Slices              int  // parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut
 	Teams               int  // 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
+	LargeAbove          int  // of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the same as all
 }
 
 // TileGrid returns the tiles of a product of m by n under the configuration.
@@ -192,7 +193,7 @@ func newConfig(c *C.ggemm_config) Config {
 	return Config{
 		Name: goText(c.name[:]), Family: goText(c.family[:]), TileM: int(c.tile_m), TileN: int(c.tile_n), TileK: int(c.tile_k),
 		WarpsM: int(c.warps_m), WarpsN: int(c.warps_n), Stages: int(c.stages), Raster: int(c.raster),
-		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), ClusterK: int(c.cluster_k), Swapped: c.swapped != 0, Slices: int(c.slices), Teams: int(c.teams),
+		ClusterM: int(c.cluster_m), ClusterN: int(c.cluster_n), ClusterK: int(c.cluster_k), Swapped: c.swapped != 0, Slices: int(c.slices), Teams: int(c.teams), LargeAbove: int(c.large_above),
 	}
 }
 

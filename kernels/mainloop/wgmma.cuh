@@ -109,8 +109,8 @@ class WgmmaMainloop {
   }
 
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
-  // index: of all groups' rows, of which this one's first is number `start`.
-  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, i32 tiles) {
+  // index: of all groups' rows, of which this one's first is number `start`. tiles: of k; it lies in shared memory, for registers are few.
+  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, const i32& tiles) {
     if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;

@@ -70,6 +70,12 @@ GG_DEVICE u32 count_arrival(u32* counter, u32 last) {
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
   return before;
 }
+// Counts one more, and gives what was there before. It orders nothing. Any thread. PTX ISA, "atom" (add).
+GG_DEVICE u32 take_next(u32* counter) {
+  u32 before;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+  return before;
+}
 // How many arrivals this thread sees, of which there may be more by now: what was written before those is seen as by the last to arrive. Acquire at GPU scope. Any thread.
 // PTX ISA, "ld" (acquire).
 GG_DEVICE u32 seen_arrivals(const u32* counter) {

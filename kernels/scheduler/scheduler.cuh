@@ -85,23 +85,17 @@ struct DeviceWarp {
 
 // A warp's place in the groups, resting in shared memory between tiles, because registers are the mainloop's. The whole warp together.
 struct SharedCursor {
-  i32 next;  // tile
   i32 base, tiles_before, tiles_in, ends[32];
 
-  GG_DEVICE void start(i32 tile) {
-    if (DeviceWarp::lane() == 0) next = tile;
-    save(GroupCursor<DeviceWarp>{});
-  }
-  // Finds the next tile, and moves on by `step`. As GroupCursor::find.
+  GG_DEVICE void start() { save(GroupCursor<DeviceWarp>{}); }
+  // As GroupCursor::find.
   template <class Count>
-  GG_DEVICE GroupTile find(i32 step, i32 groups, Count count) {
+  GG_DEVICE GroupTile find(i32 tile, i32 groups, Count count) {
     __syncwarp();
-    const i32 tile = next;
     GroupCursor<DeviceWarp> cursor{base, tiles_before, tiles_in, ends[DeviceWarp::lane()]};
     __syncwarp();
     const GroupTile found = cursor.find(tile, groups, count);
     save(cursor);
-    if (DeviceWarp::lane() == 0) next = tile + step;
     return found;
   }
 
@@ -117,13 +111,15 @@ template <int BM, int BN, u32 SHAPE>
 class GroupedScheduler {
   struct Shared {
     i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
+    i32 next;                          // among the tiles of all groups
     SharedCursor cursor;
   };
 
  public:
   using Params = GroupedParams;
   GG_DEVICE explicit GroupedScheduler(const Params& params) : params_(params) {
-    if (threadIdx.x < 32) shared().cursor.start(static_cast<i32>(blockIdx.x));
+    if (threadIdx.x == 0) shared().next = static_cast<i32>(blockIdx.x);
+    if (threadIdx.x < 32) shared().cursor.start();
   }
   // All threads of the CTA, which must be done with the former tile.
   GG_DEVICE bool next() {
@@ -149,8 +145,11 @@ class GroupedScheduler {
     Shared& s = shared();
     const GroupedParams& p = params_;
     const i32 groups = static_cast<i32>(live_groups(p));
-    const GroupTile found = s.cursor.find(static_cast<i32>(gridDim.x), groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
+    __syncwarp();
+    const i32 tile = s.next;
+    const GroupTile found = s.cursor.find(tile, groups, [&p](i32 g) { return static_cast<i32>(tiles(p.m, g, BM) * tiles(p.n, g, BN)); });
     if (DeviceWarp::lane() != 0) return;
+    s.next = tile + static_cast<i32>(gridDim.x);
     s.group = -1;
     if (found.group >= groups) return;
     const TileCoord at = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);

@@ -51,6 +51,7 @@ ggemm_config to_public(const core::ProblemType& type, const core::Config& config
   out.warps_m = config.warps_m, out.warps_n = config.warps_n;
   out.stages = config.stages;
   out.raster = config.raster;
+  out.large_above = config.large_above;
   out.cluster_m = config.cluster_m, out.cluster_n = config.cluster_n;
   out.swapped = config.swap;
   out.cluster_k = config.cluster_k;

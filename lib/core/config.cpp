@@ -26,8 +26,8 @@ std::string problem_part(const ProblemType& type) {
 // slices: their number, or nothing for the kernel, which serves any.
 std::string cluster_part(const Config& config, const std::string& slices) {
   if (config.family != Family::sm90) return "";
-  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices ? "_k" + slices : "";
-  return text("_c%dx%d%s%s%s", config.cluster_m, config.cluster_n, along.c_str(), cut.c_str(), config.swap ? "_swap" : "");
+  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices ? "_k" + slices : "", large = config.large_above ? text("_m%d", config.large_above) : "";
+  return text("_c%dx%d%s%s%s%s", config.cluster_m, config.cluster_n, along.c_str(), cut.c_str(), large.c_str(), config.swap ? "_swap" : "");
 }
 
 std::string name_of(const ProblemType& type, const Config& config, const std::string& slices) {
@@ -79,7 +79,11 @@ int read_dtype(std::string_view name, std::string_view part, ProblemType& type) 
 
 const char* family_name(Family family) { return families[static_cast<int>(family)]; }
 
-std::string kernel_name(const ProblemType& type, const Config& config) { return name_of(type, config, ""); }
+std::string kernel_name(const ProblemType& type, const Config& config) {
+  Config kernel = config;
+  kernel.large_above = 0;
+  return name_of(type, kernel, "");
+}
 
 std::string config_name(const ProblemType& type, const Config& config) {
   const std::string name = name_of(type, config, config.slices == tail_slices ? "t" : std::to_string(config.slices));
@@ -100,10 +104,12 @@ ParsedConfig parse_config(std::string_view name) {
   if (family < 0) bad_name(name, parts[0], "a kernel family (host, simt, sm80, sm90)");
   out.config.family = static_cast<Family>(family);
   const bool sm90 = out.config.family == Family::sm90;
-  const bool sliced = sm90 && parts.size() > 10 && parts[9].starts_with('k');
-  const std::size_t swap_part = sliced ? 10 : 9;
-  out.config.swap = sm90 && parts.size() > swap_part && parts[swap_part] == "swap";
-  const std::size_t expected = out.config.family == Family::host ? 5 : sm90 ? 10 + sliced + out.config.swap : 9;
+  // Parts that may be missing, in their order; the raster group is the last.
+  std::size_t part = 9;
+  const auto optional = [&](const auto& is) { return sm90 && part + 1 < parts.size() && is(parts[part]) ? part++ : 0; };
+  const std::size_t slices_part = optional([](std::string_view text) { return text.starts_with('k'); }), large_part = optional([](std::string_view text) { return text.starts_with('m'); });
+  out.config.swap = optional([](std::string_view text) { return text == "swap"; }) != 0;
+  const std::size_t expected = out.config.family == Family::host ? 5 : sm90 ? part + 1 : 9;
   if (parts.size() != expected)
     fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8 or sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
          expected);
@@ -139,12 +145,13 @@ ParsedConfig parse_config(std::string_view name) {
     if (cluster[0] > 16 || cluster[1] > 16 || (along && (cluster[2] < 2 || cluster[2] > 16))) bad_name(name, parts[8], such);
     out.config.cluster_m = static_cast<std::uint8_t>(cluster[0]), out.config.cluster_n = static_cast<std::uint8_t>(cluster[1]);
     out.config.cluster_k = static_cast<std::uint8_t>(along ? cluster[2] : 1);
-    if (sliced && parts[9] == "kt") {
+    if (slices_part && parts[slices_part] == "kt") {
       out.config.slices = tail_slices;
-    } else if (sliced) {
-      out.config.slices = static_cast<std::uint16_t>(numbers(name, parts[9], 'k', 1, "slices of k such as k4")[0]);
-      if (out.config.slices < 2) bad_name(name, parts[9], "slices of k such as k4");
+    } else if (slices_part) {
+      out.config.slices = static_cast<std::uint16_t>(numbers(name, parts[slices_part], 'k', 1, "slices of k such as k4")[0]);
+      if (out.config.slices < 2) bad_name(name, parts[slices_part], "slices of k such as k4");
     }
+    if (large_part) out.config.large_above = static_cast<std::uint16_t>(numbers(name, parts[large_part], 'm', 1, "rows of larger groups such as m64")[0]);
   }
   return out;
 }

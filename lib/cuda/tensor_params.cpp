@@ -53,25 +53,34 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   return out;
 }
 
-kernels::PrepareParams prepare_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& p, void* workspace) {
-  const Layout layout{type, config};
-  const kernels::Lines any = any_lines(workspace);
+kernels::PrepareParams prepare_params(const Device& device, const core::ProblemType& described, std::span<const core::Config> configs, const kernels::GroupedParams& p, void* workspace) {
   kernels::PrepareParams out{};
-  out.a = map_of(device, type.a, layout.tf32(), any, layout.box_a());
-  out.b = map_of(device, type.b, layout.tf32(), any, layout.box_b());
-  out.boxes = layout.boxes();
-  if (out.boxes) out.d = map_of(device, type.d, false, any, layout.box_d());
   out.problem = p;
   out.records = static_cast<kernels::GroupRecord*>(workspace);
-  out.tiles = reinterpret_cast<kernels::i32*>(out.records + p.groups);
-  out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.cluster_m = config.cluster_m, out.cluster_n = config.cluster_n;
-  out.size_a = size_of(type.a), out.size_b = size_of(type.b), out.size_d = size_of(type.d);
-  out.mn_a = layout.mn_a(), out.mn_b = layout.mn_b(), out.mn_d = layout.mn_d();
-  out.swap = config.swap;
-  out.shape = core::group_shape(config.swap ? core::transposed(type) : type);
+  kernels::i32* tiles = reinterpret_cast<kernels::i32*>(out.records + p.groups);
+  const kernels::Lines any = any_lines(workspace);
+  for (std::size_t i = 0; i < configs.size(); ++i, tiles += p.groups) {
+    const bool swap = configs[i].swap;
+    const core::ProblemType type = core::packed(swap ? core::transposed(described) : described);
+    const core::Config c = swap ? core::transposed(configs[i]) : configs[i];
+    const Layout layout{type, c};
+    kernels::PrepareKernel& kernel = out.kernels[i];
+    kernel.a = map_of(device, type.a, layout.tf32(), any, layout.box_a());
+    kernel.b = map_of(device, type.b, layout.tf32(), any, layout.box_b());
+    kernel.boxes = layout.boxes();
+    if (kernel.boxes) kernel.d = map_of(device, type.d, false, any, layout.box_d());
+    kernel.tiles = tiles;
+    kernel.tile_m = c.tile_m, kernel.tile_n = c.tile_n, kernel.cluster_m = c.cluster_m, kernel.cluster_n = c.cluster_n;
+    kernel.size_a = size_of(type.a), kernel.size_b = size_of(type.b), kernel.size_d = size_of(type.d);
+    kernel.mn_a = layout.mn_a(), kernel.mn_b = layout.mn_b(), kernel.mn_d = layout.mn_d();
+    kernel.swap = swap;
+  }
+  out.taken = reinterpret_cast<kernels::u32*>(tiles);
+  out.large_above = configs.size() > 1 ? configs[0].large_above : -1;
+  out.shape = core::group_shape(described);
   return out;
 }
 
-std::size_t prepare_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + sizeof(kernels::i32)); }
+std::size_t prepare_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 2 * sizeof(kernels::i32)) + sizeof(kernels::u32); }
 
 }  // namespace ggemm::cuda

@@ -90,6 +90,9 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   return {std::max(multiply, bring) + beside * std::min(multiply, bring), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
+// What groups of many rows cost tiles of few, where the mean has so many rows that some have many more.
+constexpr double skew = 1.06, skewed_from = 32;
+
 // Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
 constexpr double meet_clocks = 3500, meet_bytes = 40;
 double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
@@ -136,6 +139,14 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 }
 
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  constexpr double one_launch_more = 1.5;
+  if (named.large_above) {
+    // Where a mean group is large nearly all are.
+    Config alone = m > 1.5 * named.large_above ? *large_tiles(type, facts) : named;
+    alone.large_above = 0;
+    const double shared = m < skewed_from ? 1 : skew;  // larger groups cost what they do in larger tiles
+    return estimate_sm90(type, alone, groups, m, n, k, facts) / (alone.tile_m <= 64 ? shared : 1) + one_launch_more;
+  }
   const Config c = named.swap ? core::transposed(named) : named;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
   const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, type.grouped && !named.swap), tiles_along(across, c.tile_n, type.grouped && named.swap), type.grouped);
@@ -178,7 +189,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
-  const double skewed = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1;
+  const double few_rows = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1, skewed = few_rows * (grouped && named.tile_m <= 64 && m >= skewed_from ? skew : 1);
   const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps

@@ -271,6 +271,8 @@ constexpr Rule sm90_rules[] = {
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
     {[](const Query& q) { return q.config.slices == 0 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
+    {[](const Query& q) { return q.config.large_above == 0 || q.type.grouped; }, "larger groups have tiles of their own in a grouped product"},
+    {[](const Query& q) { return q.config.large_above == 0 || cluster(q.config) == 1; }, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices != core::tail_slices; }, "CTAs that share a tile along k have one each: no tiles are left over"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
@@ -296,6 +298,7 @@ constexpr Rule sm90_rules[] = {
        return !q.type.gate || columns / kernels::finishers(columns, q.config.cluster_k) >= 16;
      },
      "with gated pairs a warpgroup must store 16 columns of the product or more"},
+    {[](const Query& q) { return q.config.large_above == 0 || large_tiles(q.type, q.facts).has_value(); }, "there are no larger tiles for larger groups"},
 };
 
 template <std::size_t N>
@@ -337,7 +340,7 @@ std::optional<std::string> illegal(const ProblemType& type, const Config& config
 
 std::vector<Config> table(const ProblemType& type) {
   std::vector<Config> out;
-  for (const Row& row : rows) {
+  const auto add = [&](const Row& row, int large_above) {
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
@@ -349,9 +352,25 @@ std::vector<Config> table(const ProblemType& type) {
     c.slices = static_cast<std::uint16_t>(row.slices);
     c.teams = static_cast<std::uint16_t>(row.teams);
     c.raster = row.family == Family::host ? 0 : 1;
+    c.large_above = static_cast<std::uint16_t>(large_above);
     out.push_back(c);
+  };
+  for (const Row& row : rows) {
+    add(row, 0);
+    // Beside tiles of few rows, groups of many are better in larger ones.
+    if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
   }
   return out;
+}
+
+std::optional<Config> large_tiles(const ProblemType& type, const core::DeviceFacts& facts) {
+  constexpr std::uint16_t raster = 8;  // their sizes are not known
+  for (Config c : table(type))
+    if (c.family == Family::sm90 && c.tile_m == 128 && !c.swap && !c.teams && !c.large_above && !illegal(type, c, facts)) {
+      c.raster = raster;
+      return c;
+    }
+  return std::nullopt;
 }
 
 }  // namespace ggemm::select

@@ -137,7 +137,7 @@ TEST_CASE("A configuration's name is read part by part") {
   CHECK(std::string(config.family) == "sm80");
   CHECK((config.tile_m == 128 && config.tile_n == 256 && config.tile_k == 64 && config.warps_m == 2 && config.warps_n == 4 && config.stages == 3 &&
          config.raster == 8));
-  CHECK((config.cluster_m == 0 && config.cluster_n == 0 && config.swapped == 0 && config.reserved0 == 0 && config.cluster_k == 0));
+  CHECK((config.cluster_m == 0 && config.cluster_n == 0 && config.swapped == 0 && config.large_above == 0 && config.cluster_k == 0));
   REQUIRE(ggemm_config_parse("sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x2_swap_r4", &config) == GGEMM_OK);
   CHECK((config.tile_m == 16 && config.tile_n == 128 && config.warps_n == 8 && config.cluster_m == 1 && config.cluster_n == 2 && config.swapped == 1 && config.raster == 4));
   REQUIRE(ggemm_config_parse("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", &config) == GGEMM_OK);

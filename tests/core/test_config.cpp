@@ -47,9 +47,14 @@ TEST_CASE("config: names are as the manual shows them") {
   core::Config teams = cluster;
   teams.warps_m = 4, teams.teams = 2;
   CHECK(core::config_name(bf16, teams) == "sm90_bf16_bf16_f32_tn_128x256x64_w4x1x2_s4_c2x1_r8");
-  core::Config swapped_tail = swapped;
+  core::Config swapped_tail = swapped, large = swapped;
   swapped_tail.slices = core::tail_slices;
-  for (const core::Config& config : {cluster, swapped, along, sliced, both, tail, swapped_tail, teams}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
+  large.large_above = 64;
+  CHECK(core::config_name(bf16, large) == "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_m64_swap_r8");
+  core::Config all = swapped_tail;
+  all.large_above = 64;
+  CHECK(core::config_name(bf16, all) == "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_kt_m64_swap_r8");
+  for (const core::Config& config : {cluster, swapped, along, sliced, both, tail, swapped_tail, teams, large, all}) CHECK(core::parse_config(core::config_name(bf16, config)).config == config);
   CHECK(core::config_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
   CHECK(core::kernel_name(fp8, core::Config{}) == "host_e4m3_e5m2_f32_tt");
 }
@@ -92,6 +97,9 @@ TEST_CASE("config: the raster group and the number of slices are no part of a ke
   core::Config teams = whole;
   teams.teams = 2;
   CHECK(core::kernel_name(type, teams) != core::kernel_name(type, whole));
+  core::Config large = whole;
+  large.large_above = 64;
+  CHECK(core::kernel_name(type, large) == core::kernel_name(type, whole));
   CHECK(changed([](core::Config& c) { c.tile_m = 64; }));
   CHECK(changed([](core::Config& c) { c.tile_n = 128; }));
   CHECK(changed([](core::Config& c) { c.tile_k = 64; }));

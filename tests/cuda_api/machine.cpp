@@ -83,7 +83,14 @@ kernels::GemmParams plain_params(const std::string& kernel, const void* paramete
 // What the kernel that runs before a grouped one finds out: each group's product.
 void prepare(const kernels::PrepareParams& p) {
   const bool live = kernels::live_groups(p.problem) > 0;
-  for (std::int64_t g = 0; g < p.problem.groups; ++g) p.records[g].facts.problem = live ? kernels::group_params(p.problem, g) : kernels::GemmParams{};
+  for (std::int64_t g = 0; g < p.problem.groups; ++g) {
+    const kernels::GemmParams problem = live ? kernels::group_params(p.problem, g) : kernels::GemmParams{};
+    const bool two = p.large_above >= 0, large = two && problem.m > p.large_above;
+    p.records[g].facts.problem = problem;
+    p.kernels[large].tiles[g] = 1;
+    if (two) p.kernels[!large].tiles[g] = 0;
+  }
+  *p.taken = 0;
 }
 
 }  // namespace
@@ -180,7 +187,8 @@ double Machine::answer(void* user, const fake_launch* launch) {
       const auto& params = *static_cast<const kernels::GroupedTensorParams*>(launch->parameters[0]);
       core::ProblemType plain = type;
       plain.grouped = 0;
-      for (std::int64_t g = 0; g < params.groups; ++g) machine.reference_.run(plain, params.records[g].facts.problem);
+      for (std::int64_t g = 0; g < params.groups; ++g)
+        if (params.tiles[g] > 0) machine.reference_.run(plain, params.records[g].facts.problem);
     } else if (type.grouped)
       machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
     else

@@ -15,7 +15,65 @@ std::vector<std::string> launched() {
   return names;
 }
 
+// Ones of i8, ragged along m: two groups of 20 and 100 rows, n = 96, k = 64, whose products are 64 everywhere.
+struct Ones {
+  static constexpr std::int64_t rows = 120, n = 96, k = 64;
+  std::vector<std::int8_t> a = std::vector<std::int8_t>(rows * k, 1), b = std::vector<std::int8_t>(2 * n * k, 1);
+  std::vector<std::int32_t> d = std::vector<std::int32_t>(rows * n, -7), ends{20, 120};
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  explicit Ones(const char* config) {
+    desc.groups = 2, desc.form = GGEMM_GROUPS_RAGGED_M, desc.ends = ggemm_i32_at(ends.data(), 4);
+    desc.m = ggemm_const(rows), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
+    desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
+    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k), desc.b.group_stride = n * k;
+    desc.config = config;
+    args.a = a.data(), args.b = b.data(), args.d = d.data();
+  }
+};
+
 }  // namespace
+
+TEST_CASE("Larger groups have a kernel of their own, which runs beside that of the others, or before it where CTAs are limited") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    for (const bool limited : {false, true}) {
+      INFO("limited " << limited);
+      Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_m64_swap_r2");
+      p.desc.max_ctas = limited ? 6 : 0;
+      const std::size_t before = launched().size();
+      INFO(ggemm_last_error());
+      REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+      driver().wait();
+      CHECK(p.d == std::vector<std::int32_t>(p.d.size(), 64));
+      const auto launches = driver().all_launches();
+      REQUIRE(launches.size() == before + 3);
+      const auto *prepare = &launches[before], *large = prepare + 1, *others = prepare + 2;
+      CHECK(std::string(prepare->kernel) == "ggemm_prepare");
+      CHECK(std::string(large->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_c2x1_"));
+      CHECK(std::string(others->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_"));
+      CHECK((prepare->overlaps == 0 && large->overlaps == 1 && others->overlaps == !limited));
+      if (limited) CHECK((large->grid[0] <= 6 && others->grid[0] <= 6));
+      const auto& of_large = *static_cast<const kernels::GroupedTensorParams*>(large->parameters[0]);
+      const auto& of_others = *static_cast<const kernels::GroupedTensorParams*>(others->parameters[0]);
+      CHECK((of_large.tiles[0] == 0 && of_large.tiles[1] > 0 && of_others.tiles[0] > 0 && of_others.tiles[1] == 0));
+      CHECK((of_large.taken == nullptr && of_others.taken != nullptr && of_large.beside == 0 && of_others.beside == !limited));
+      CHECK((of_large.records == of_others.records && of_large.raster == 8 && of_others.raster == 2));
+    }
+    // A kernel of one size of tiles tells the next launch nothing of another.
+    Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_r2");
+    REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    driver().wait();
+    CHECK(p.d == std::vector<std::int32_t>(p.d.size(), 64));
+    const auto last = driver().all_launches().back();
+    const auto& params = *static_cast<const kernels::GroupedTensorParams*>(last.parameters[0]);
+    CHECK((params.taken == nullptr && params.beside == 0 && last.overlaps == 1));
+  }
+  machine.check_clean();
+}
 
 TEST_CASE("Tokens in the order of their groups are one launch of the ordinary grouped kernel, which is told the whole matrix") {
   nvrtc_or_skip();

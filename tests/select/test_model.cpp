@@ -136,6 +136,16 @@ TEST_CASE("model: clusters of two rows lose no CTA to groups of one row of tiles
   }
 }
 
+TEST_CASE("model: groups that may differ much in size have larger tiles for the larger; thin groups, and those that are large all alike, have not") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call;
+  const auto chosen = [&](std::int64_t groups, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {groups, m, n, k}, device(90))); };
+  CHECK(chosen(32, 64, 4096, 7168).large_above == 64);
+  CHECK(chosen(128, 32, 1536, 2048).large_above == 64);
+  for (const std::int64_t m : {1, 4, 16, 256, 1024}) CHECK(chosen(32, m, 4096, 7168).large_above == 0);
+  CHECK(chosen(4, 64, 128, 64).large_above == 0);
+}
+
 TEST_CASE("model: twice the work takes twice the time where the device is full, and a group's work counts as often as there are groups") {
   const core::ProblemType type = type_of(GGEMM_BF16);
   const core::DeviceFacts facts = device(90);

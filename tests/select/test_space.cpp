@@ -47,6 +47,7 @@ std::vector<Broken> broken() {
   const auto cluster = [](Config config, int m, int n) { return config.cluster_m = static_cast<std::uint8_t>(m), config.cluster_n = static_cast<std::uint8_t>(n), config.cluster_k = 1, config; };
   const auto along = [&](Config config, int k) { return config = cluster(config, 1, 1), config.cluster_k = static_cast<std::uint8_t>(k), config; };
   const auto teams = [](Config config) { return config.teams = 2, config; };
+  const auto large = [](Config config) { return config.large_above = 64, config; };
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
@@ -137,6 +138,8 @@ std::vector<Broken> broken() {
       {"257 slices of k", f16, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1), 257), h, "k may be cut into 256 slices, in a plain product"},
       {"slices of a group's k", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "k may be cut into 256 slices, in a plain product"},
       {"tiles of a group that are left over", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), core::tail_slices), h, "k may be cut into 256 slices, in a plain product"},
+      {"larger groups of a plain product", f16, large(cluster(tile(sm90, 64, 128, 64, 4, 1, 8), 1, 1)), h, "larger groups have tiles of their own in a grouped product"},
+      {"larger groups beside clusters", grouped, large(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1)), h, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
       {"tiles left over, of CTAs with one each", f16, sliced(along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), core::tail_slices), h, "CTAs that share a tile along k have one each: no tiles are left over"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
       {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
@@ -228,6 +231,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
       config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
       config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 1, 2, 257}));
+      config.large_above = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 0, 0, 64}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
     // Rules about clusters, scales and pairs are met by what keeps all others, or nearly.

@@ -45,7 +45,8 @@ void run(const Options& options) {
                         {"cluster", {c.cluster_m, c.cluster_n, c.cluster_k}},
                         {"swapped", c.swapped != 0},
                         {"slices", c.slices},
-                        {"teams", c.teams}});
+                        {"teams", c.teams},
+                        {"large_above", c.large_above}});
       json.push_back({{"problem", spec.text()}, {"configs", list}});
       continue;
     }

@@ -56,6 +56,8 @@ class Machine {
   virtual void fence(Fence which) = 0;
   virtual void set_registers(int count, bool take) = 0;
   virtual void launch_wait() = 0;  // griddepcontrol.wait
+  virtual void launch_next() = 0;  // griddepcontrol.launch_dependents
+  virtual void launch_beside() = 0;  // nothing, but that the thread needs nothing of the launch ahead
 
   virtual void copy_async(uint32_t shared, const void* global, int bytes, bool on) = 0;
   virtual void copy_commit() = 0;

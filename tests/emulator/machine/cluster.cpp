@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "emulation.hpp"
 
@@ -66,7 +67,8 @@ Emulation::Emulation(const Launch& launch)
       random_(launch.seed),
       pace_(draw_pace(random_)),
       stacks_(count_of(launch.block) * cluster_size_of(*launch.kernel)),
-      registers_(registers_of(*launch.kernel)) {
+      registers_(registers_of(*launch.kernel)),
+      ahead_let_go_early_(std::exchange(let_go_early_, false)) {
   dynamic_offset_ = (reserved_shared + kernel_.static_shared + 1023) / 1024 * 1024;
   window_bytes_ = dynamic_offset_ + launch.dynamic_shared;
   window_pitch_ = (window_bytes_ + page - 1) / page * page + page;
@@ -211,6 +213,8 @@ void Emulation::tear_down(Cta& cta) {
     if (barrier.bytes != 0)
       fail(launch_failed, "the CTA ends while copies to it are under way: its barrier at %u waits for %lld bytes", offset, static_cast<long long>(barrier.bytes));
   }
+  // Who waits for this launch takes the one ahead for ended.
+  if (launch_.overlaps && std::none_of(cta.fibers.begin(), cta.fibers.end(), [](const Fiber& fiber) { return fiber.launch_waited; })) fail(launch_failed, "the CTA ends without griddepcontrol.wait");
   std::memset(cta.window, pace_.poison ^ 0x55, window_bytes_);
 }
 

@@ -53,6 +53,8 @@ class Emulation final : public Machine {
   void fence(Fence which) override;
   void set_registers(int count, bool take) override;
   void launch_wait() override { running_->launch_waited = true; }
+  void launch_next() override { let_go_early_ |= launch_.overlaps && !running_->launch_waited; }
+  void launch_beside() override;
 
   void copy_async(uint32_t shared, const void* global, int bytes, bool on) override;
   void copy_commit() override;
@@ -181,6 +183,8 @@ class Emulation final : public Machine {
   std::size_t window_pitch_ = 0, window_bytes_ = 0;
   uint32_t dynamic_offset_ = 0;
   int registers_ = 0;
+  static inline bool let_go_early_ = false;  // whether a thread of this launch said launch_next before it had waited itself
+  const bool ahead_let_go_early_;            // the same of the launch ahead
 
   std::vector<Cta> ctas_;  // of the cluster
   std::vector<Fiber*> runnable_;

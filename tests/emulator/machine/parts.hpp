@@ -69,7 +69,7 @@ struct Fiber {
   int number = 0, lane = 0;  // in the CTA, in the warp
   bool exited = false, queued = false, released = false;  // released: from where it met others
   bool any = false;  // what the last barrier's vote was
-  bool launch_waited = false;
+  bool launch_waited = false, launch_beside = false;
   Wait waits;
 
   std::vector<AsyncCopy> copies;          // cp.async, oldest first

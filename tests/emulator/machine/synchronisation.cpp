@@ -271,7 +271,12 @@ uint32_t Emulation::map_to(uint32_t address, uint32_t cta) {
 }
 
 void Emulation::check_launch_waited(const char* what) {
-  if (launch_.overlaps && !running_->launch_waited) fail(launch_failed, "%s before griddepcontrol.wait, in a launch that may begin before the one ahead has ended", what);
+  if (launch_.overlaps && !running_->launch_waited && !running_->launch_beside) fail(launch_failed, "%s before griddepcontrol.wait, in a launch that may begin before the one ahead has ended", what);
+}
+
+void Emulation::launch_beside() {
+  if (ahead_let_go_early_) fail(launch_failed, "does not wait for the launch ahead, which let it begin before it had waited itself");
+  running_->launch_beside = true;
 }
 
 void Emulation::check_global(const void* pointer, std::size_t alignment, const char* what) {

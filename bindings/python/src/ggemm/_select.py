@@ -22,6 +22,7 @@ class Config(NamedTuple):
     swapped: bool  #: the product is computed transposed
     slices: int  #: parts of k that a tile's sums are added up from, each by a cluster of its own; 1: of the tiles left over alone; 0 where k is not cut
     teams: int  #: 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
+    large_above: int  #: of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the same as all
 
     def __str__(self) -> str:
         return self.name
@@ -35,7 +36,7 @@ class Config(NamedTuple):
 
 
 def _config(c: Any) -> Config:
-    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices, c.teams)
+    return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices, c.teams, c.large_above)
 
 
 def configs(problem: Problem) -> list[Config]:

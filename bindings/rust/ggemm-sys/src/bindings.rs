@@ -1113,7 +1113,8 @@ const _: () = {
  "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c1x1x8\_k4\_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
  "sm90\_bf16\_bf16\_f32\_tn\_128x192x64\_w8x1\_s4\_c2x1\_kt\_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows. Where two teams of warps take turns at tiles,
- one storing while the other multiplies, they are the third of the warps' numbers: "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8".*/
+ one storing while the other multiplies, they are the third of the warps' numbers: "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8". Where groups of more than 64 rows
+ have a kernel of larger tiles of their own, which the library chooses: "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
@@ -1129,7 +1130,8 @@ pub struct ggemm_config {
     pub stages: i32,
     /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M); what a row is there: see ggemm\_tile\_at
     pub raster: i32,
-    pub reserved0: i32,
+    /// of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the same as all
+    pub large_above: i32,
     /// CTAs of a cluster down and across D; 0 in the families that form none
     pub cluster_m: i32,
     /// CTAs of a cluster down and across D; 0 in the families that form none
@@ -1179,8 +1181,8 @@ const _: () = {
         "Offset of field: ggemm_config::raster",
     ][::core::mem::offset_of!(ggemm_config, raster) - 144usize];
     [
-        "Offset of field: ggemm_config::reserved0",
-    ][::core::mem::offset_of!(ggemm_config, reserved0) - 148usize];
+        "Offset of field: ggemm_config::large_above",
+    ][::core::mem::offset_of!(ggemm_config, large_above) - 148usize];
     [
         "Offset of field: ggemm_config::cluster_m",
     ][::core::mem::offset_of!(ggemm_config, cluster_m) - 152usize];

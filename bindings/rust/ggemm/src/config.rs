@@ -45,6 +45,8 @@ pub struct Config {
     pub slices: i32,
     /// 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all.
     pub teams: i32,
+    /// Of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the same as all.
+    pub large_above: i32,
 }
 
 impl Config {
@@ -74,6 +76,7 @@ impl Config {
             swapped: raw.swapped != 0,
             slices: raw.slices,
             teams: raw.teams,
+            large_above: raw.large_above,
         })
     }
 

@@ -5,7 +5,8 @@
 
 namespace ggemm::kernels::ptx {
 
-GG_DEVICE void launch_next() {}
+GG_DEVICE void launch_next() { emulator::machine().launch_next(); }
 GG_DEVICE void launch_wait() { emulator::machine().launch_wait(); }
+GG_DEVICE void launch_beside() { emulator::machine().launch_beside(); }
 
 }  // namespace ggemm::kernels::ptx
