@@ -41,7 +41,7 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f3
   ggemm_add_emulated_kernels("sm90_${config}, groups" 4 --config sm90_${config} --kind grouped --per-kernel 4 --sizes 100x300x190,300x230x170,270x600x80 --repeat 2)
 endforeach()
 # Groups of which the larger have a kernel of their own.
-foreach(config IN ITEMS bf16_bf16_f32_tn_32x128x64_w1x8_s4_c1x1_m64_swap_r1 e4m3_e4m3_f32_nn_64x64x128_w4x1_s4_c1x1_m64_r2)
+foreach(config IN ITEMS bf16_bf16_f32_tn_32x128x64_w1x8_s8_c1x1_m64_swap_r1 e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c1x1_m64_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 3 --config sm90_${config} --kind grouped --per-kernel 4 --sizes 40x300x190,64x130x70,65x330x170,300x270x80 --repeat 2)
 endforeach()
 # Promoted sums, of which registers hold one set besides.
@@ -105,9 +105,9 @@ ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgm
 ggemm_add_emulated_mutant("copied words are not moved into place" ${small} repack.cu "static_cast<u32>(8 * shift)" "0u")
 ggemm_add_emulated_mutant("copies of operands are not waited for" ${small} sm90.cu "ptx::launch_wait()" "(void)0")
 ggemm_add_emulated_mutant("groups' records are not waited for" ${listed} sm90.cu "    ptx::launch_wait()" "    (void)0" --kind grouped)
-set(large sm90_bf16_bf16_f32_tn_32x64x64_w1x4_s4_c1x1_m64_swap_r1)
+set(large sm90_bf16_bf16_f32_tn_32x64x64_w1x4_s8_c1x1_m64_swap_r1)
 set(both_kinds --kind grouped --sizes 40x100x70,200x100x70,30x200x90)
-ggemm_add_emulated_mutant("the next launch begins before this one may read" ${large} sm90.cu "    ptx::launch_wait();" "    ptx::launch_next(), ptx::launch_wait();" ${both_kinds})
+ggemm_add_emulated_mutant("the next launch begins before this one may read" ${large} sm90.cu "    ptx::launch_wait()" "    ptx::launch_next(), ptx::launch_wait()" ${both_kinds})
 ggemm_add_emulated_mutant("the launch beside is never waited for" ${large} sm90.cu "if (p.beside) ptx::launch_wait()" "(void)0" ${both_kinds})
 ggemm_add_emulated_mutant("larger groups are computed in small tiles besides" ${large} prepare.cu "params.kernels[1 - large].tiles[group] = 0" "params.kernels[1 - large].tiles[group] = 1" ${both_kinds})
 ggemm_add_emulated_mutant("terms are paired wrongly" sm90_f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 tile/terms.cuh "0x001102 >> 4 * product & 15" "0")
