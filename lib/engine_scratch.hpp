@@ -48,6 +48,7 @@ class ScratchDevice {
   void* stream_ = nullptr;
   void* begin_ = nullptr;
   void* end_ = nullptr;
+  double busy_ = 0;  // seconds that the GPU has been kept busy before anything was timed
   cuda::Buffer flush_memory_, gathered_;
   std::vector<cuda::Buffer> buffers_;
   std::vector<std::unique_ptr<char[]>> host_buffers_;

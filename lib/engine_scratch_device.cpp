@@ -111,6 +111,9 @@ double ScratchDevice::time(const std::function<void()>& launch) {
   // Of a round. On the host a sample is as many launches as fill half a millisecond; on a GPU it is one, and takes what empties L2 besides.
   constexpr double round_seconds = 6e-3, flush_seconds = 60e-6, host_sample_seconds = 0.5e-3, long_seconds = 2e-3;
   constexpr int host_samples = 5, most_samples = 30;
+  // A GPU that was idle takes some milliseconds to come to its clock: until then the first candidates would look up to a quarter slower than those after them.
+  constexpr double waking_seconds = 50e-3;
+  for (; device_ && busy_ < waking_seconds; busy_ += flush_seconds) busy_ += seconds_of(launch, 1);
   const double once = seconds_of(launch, 1);
   if (once > 0.2) return once * 1e6;
   const int launches = device_ ? 1 : static_cast<int>(std::clamp(host_sample_seconds / std::max(once, 1e-7), 1.0, 100.0));
