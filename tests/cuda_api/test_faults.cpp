@@ -125,7 +125,7 @@ bool typed(ggemm_status status) {
 // Runs a scenario with its n-th driver call failing; 0: none. Returns how many driver calls the act made.
 long play(const Scenario& scenario, const std::string& folder, long nth, int result) {
   Machine machine;
-  machine.set_time("ggemm", 20);  // one sample a round: a tuning makes the same calls however busy this machine is
+  machine.set_time("ggemm", 60);  // one launch before all others, one sample a round: a tuning makes the same calls however busy this machine is
   long calls = 0;
   {
     Stage stage(folder);
