@@ -229,7 +229,7 @@ impl<'a> Grouped<'a> {
             k: table.source(SIZES + 2),
             a: table.matrix(0, a),
             b: table.matrix(1, b),
-            c: table.matrix(2, c),
+            c: if self.scalars.uses_c() { table.matrix(2, c) } else { sys::GGEMM_GROUPED_DESC_INIT.c },
             d: table.matrix(3, d),
             config: text_pointer(self.config),
             tune_key: text_pointer(self.tune_key),

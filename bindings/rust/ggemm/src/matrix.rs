@@ -98,11 +98,19 @@ impl RawMat {
     /// Refuses a view that reaches beyond its slice.
     #[inline]
     pub(crate) fn check(&self, name: impl fmt::Display) -> Result<()> {
-        if self.span() <= self.len as u128 {
+        if self.surely_fits() || self.span() <= self.len as u128 {
             Ok(())
         } else {
             Err(self.too_short(name))
         }
+    }
+
+    /// True of nearly every view that lies in its slice, by numbers that cannot overflow.
+    #[inline]
+    fn surely_fits(&self) -> bool {
+        let (rows, cols) = (self.rows.wrapping_sub(1) as u64, self.cols.wrapping_sub(1) as u64);
+        let (down, across) = (self.row_stride as u64, self.col_stride as u64);
+        (rows | cols | down | across) < 1 << 30 && rows * down + cols * across < self.len as u64
     }
 
     /// Elements from the lowest address to the highest.
@@ -136,7 +144,7 @@ impl RawMat {
                 0
             }
         };
-        if self.rows == 0 || self.cols == 0 {
+        if (self.row_stride | self.col_stride) >= 0 || self.rows == 0 || self.cols == 0 {
             return self.data;
         }
         self.data
