@@ -707,7 +707,7 @@ typedef struct ggemm_tune_result {
   double tflops;
   double seconds;      /**< that tuning took, compiles included */
   size_t timed, rejected;
-  char first[96];      /**< the first candidate that can win; of the library's own, what is chosen without a record */
+  char first[96];      /**< the first candidate that can win; of the library's own, as a rule what is chosen without a record */
   double first_microseconds; /**< its time: rows tell only that of their first round */
 } ggemm_tune_result;
 #define GGEMM_TUNE_RESULT_INIT { sizeof(ggemm_tune_result), {0}, 0.0, 0.0, 0.0, 0, 0, {0}, 0.0 }
@@ -768,7 +768,8 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
  *  side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of their number: the first of 132 computes the
  *  tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of the last tiles may be several CTAs'.
- *  Where larger groups have a kernel of their own ("m64"), each kernel walks its own groups' tiles, and a CTA of the smaller tiles takes the next one when it is free.
+ *  Where larger groups have a kernel of their own ("m64"), this tells of the smaller tiles alone: leave groups of more than large_above rows out of the grid. A CTA of the smaller
+ *  tiles takes the next one when it is free.
  *  @param pid counts from 0 through all groups. @param out_tile with struct_size set. @retval GGEMM_ERROR_ARGUMENT pid is negative or past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile);
 

@@ -140,7 +140,8 @@ struct Grouped {
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
   GG_DEVICE void init() const { board.init(); }
-  // For the groups' records. Where the launch ahead is beside this one it waited for them before it let this one begin, and is waited for at the end: who waits for this one waits for both.
+  // For the groups' records. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
+  // it is waited for at the end: who waits for this one waits for both.
   GG_DEVICE void begin() const {
     if (p.beside) return ptx::launch_beside();
     ptx::launch_wait();

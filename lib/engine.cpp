@@ -149,7 +149,8 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
       return choice;
     } catch (const core::Error& error) {
       if (error.status() == GGEMM_ERROR_NOT_PREPARED) throw;
-      log_.write(GGEMM_LOG_WARNING, "a tuning record is passed over: %s", error.what());
+      // A shipped one was not made by whoever reads this.
+      log_.write(record->shipped ? GGEMM_LOG_INFO : GGEMM_LOG_WARNING, "a tuning record is passed over: %s", error.what());
     }
   }
   const select::Ranking ranking = rank(request);

@@ -42,8 +42,14 @@ std::string explain(const ggemm_plan& plan) {
   if (const int most = std::visit([](const auto& p) { return p.max_ctas; }, plan.problem)) out += core::text("CTAs: %d at most\n", most);
   out += "device: " + plan.engine.facts().name + "\n";
   out += "configuration: " + core::config_name(t, plan.choice->config) + " (" + plan.choice->origin + ")\n";
-  if (const cuda::Kernel* kernel = plan.choice->kernel.get())
-    out += core::text("kernel: %d threads, %d registers a thread, %d bytes of shared memory, %d CTAs a multiprocessor\n", kernel->threads, kernel->registers, kernel->dynamic_shared, kernel->ctas_per_multiprocessor);
+  const auto tell = [&](const char* name, const cuda::Kernel& kernel) {
+    out += core::text("%s: %d threads, %d registers a thread, %d bytes of shared memory, %d CTAs a multiprocessor\n", name, kernel.threads, kernel.registers, kernel.dynamic_shared, kernel.ctas_per_multiprocessor);
+  };
+  if (plan.choice->kernel) tell("kernel", *plan.choice->kernel);
+  if (plan.choice->large) {
+    out += "larger groups: " + core::config_name(t, plan.choice->large_config) + "\n";
+    tell("their kernel", *plan.choice->large);
+  }
   return out + "tuning key: " + plan.record_key + "\n";
 }
 

@@ -366,7 +366,7 @@ std::vector<Config> table(const ProblemType& type) {
 std::optional<Config> large_tiles(const ProblemType& type, const core::DeviceFacts& facts) {
   constexpr std::uint16_t raster = 8;  // their sizes are not known
   for (Config c : table(type))
-    if (c.family == Family::sm90 && c.tile_m == 128 && !c.swap && !c.teams && !c.large_above && !illegal(type, c, facts)) {
+    if (c.family == Family::sm90 && c.tile_m == 128 && !c.swap && !c.teams && !c.large_above && (!type.limited || cluster(c) == 1) && !illegal(type, c, facts)) {
       c.raster = raster;
       return c;
     }

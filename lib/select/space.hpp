@@ -24,7 +24,7 @@ inline int cluster(const core::Config& config) { return config.family == core::F
 // The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
 std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
-// What computes the larger groups of a configuration that leaves them to another one (Config::large_above): the first of the table's that may. Nothing if there is none.
+// What computes the larger groups of a configuration that leaves them to another one (Config::large_above): the first of the table's that may, and without clusters where CTAs are limited, to however few. Nothing if there is none.
 std::optional<core::Config> large_tiles(const core::ProblemType& type, const core::DeviceFacts& facts);
 
 // Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut for all tiles. Tiles along k are given in the operand's elements.

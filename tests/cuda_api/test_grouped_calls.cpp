@@ -40,10 +40,11 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
   const TempFolder folder;
   {
     const ContextPointer context = make_context(cuda_options(folder.path()));
-    for (const bool limited : {false, true}) {
-      INFO("limited " << limited);
+    for (const int most : {0, 6, 1}) {
+      const bool limited = most > 0;
+      INFO("at most " << most);
       Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_m64_swap_r2");
-      p.desc.max_ctas = limited ? 6 : 0;
+      p.desc.max_ctas = most;
       const std::size_t before = launched().size();
       INFO(ggemm_last_error());
       REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
@@ -53,10 +54,10 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
       REQUIRE(launches.size() == before + 3);
       const auto *prepare = &launches[before], *large = prepare + 1, *others = prepare + 2;
       CHECK(std::string(prepare->kernel) == "ggemm_prepare");
-      CHECK(std::string(large->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_c2x1_"));
+      CHECK(std::string(large->kernel).starts_with(std::string("ggemm_sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_") + (limited ? "c1x1_" : "c2x1_")));
       CHECK(std::string(others->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_"));
       CHECK((prepare->overlaps == 0 && large->overlaps == 1 && others->overlaps == !limited));
-      if (limited) CHECK((large->grid[0] <= 6 && others->grid[0] <= 6));
+      if (limited) CHECK((large->grid[0] <= unsigned(most) && others->grid[0] <= unsigned(most)));
       const auto& of_large = *static_cast<const kernels::GroupedTensorParams*>(large->parameters[0]);
       const auto& of_others = *static_cast<const kernels::GroupedTensorParams*>(others->parameters[0]);
       CHECK((of_large.tiles[0] == 0 && of_large.tiles[1] > 0 && of_others.tiles[0] > 0 && of_others.tiles[1] == 0));

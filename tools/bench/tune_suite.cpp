@@ -54,7 +54,7 @@ class Tuner {
     session_.compact();
     std::vector<TunedRow> out;
     for (const Case& one : suite_.cases)
-      if (const TunedRow* row = session_.file().latest(row_of<TunedRow>(one))) out.push_back(*row);
+      if (const TunedRow* row = session_.file().latest(row_of<TunedRow>(one)); row && counts(*row, session_.provenance())) out.push_back(*row);
     return out;
   }
   int failed() const { return session_.failed(); }
@@ -198,7 +198,10 @@ std::string merged_records(const std::string& text, const std::vector<TunedRow>&
   }
   std::string made;
   for (const TunedRow& row : rows) {
-    records[row.key] = row.best;
+    // What the model chooses by itself, or as good as that, needs no record.
+    constexpr double worth = 1.015;
+    if (row.model_us > worth * row.best_us) records[row.key] = row.best;
+    else records.erase(row.key);
     made = std::max(made, row.date + " at " + row.commit);
   }
   std::string out = tools::format("# %zu tuning records, by `ggemm tune --suite`; the latest of %s.\n", records.size(), made.empty() ? "no time" : made.c_str());

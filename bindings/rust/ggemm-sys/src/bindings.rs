@@ -1340,7 +1340,7 @@ pub struct ggemm_tune_result {
     pub seconds: f64,
     pub timed: usize,
     pub rejected: usize,
-    /// the first candidate that can win; of the library's own, what is chosen without a record
+    /// the first candidate that can win; of the library's own, as a rule what is chosen without a record
     pub first: [::core::ffi::c_char; 96usize],
     /// its time: rows tell only that of their first round
     pub first_microseconds: f64,
@@ -2016,7 +2016,8 @@ extern "C" {
  side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of their number: the first of 132 computes the
  tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of the last tiles may be several CTAs'.
- Where larger groups have a kernel of their own ("m64"), each kernel walks its own groups' tiles, and a CTA of the smaller tiles takes the next one when it is free.
+ Where larger groups have a kernel of their own ("m64"), this tells of the smaller tiles alone: leave groups of more than large\_above rows out of the grid. A CTA of the smaller
+ tiles takes the next one when it is free.
 
  Parameter pid counts from 0 through all groups.
 
