@@ -103,9 +103,14 @@ class Tuner {
     constexpr size_t cases_at_once = 16, likely = 18;  // candidates of the tuner's own, rasters apart, and some more
     std::deque<Problem> problems;
     while (!ahead_.empty() && compiled_ < cases_at_once) {
-      for (const std::string& config : Problem(ahead_.front()).description.ranked(context_, likely)) problems.emplace_back(ahead_.front()).description.force(config);
+      const Case one = std::move(ahead_.front());
       ahead_.pop_front();
       compiled_++;
+      try {
+        for (const std::string& config : Problem(one).description.ranked(context_, likely)) problems.emplace_back(one).description.force(config);
+      } catch (const tools::Failure&) {
+        // Its own tuning meets the same.
+      }
     }
     std::vector<ggemm_problem> all;
     for (const Problem& each : problems) all.push_back(each.description.problem());

@@ -142,8 +142,9 @@ void run(const Options& options) {
   const bool named = is_named_suite(options.problems.suite);
   if (!named) {
     options.problems.specs();  // what is wrong with them comes first
-    const bool of_named = !options.shard.empty() || !options.records.empty() || !options.session.jsonl.empty() || !options.selection.filter.empty() || options.session.limit_s > 0;
-    if (of_named) fail_usage("--filter, --shard, --limit, --jsonl and --records go with --suite plain, grouped or quick");
+    const bool of_named = !options.shard.empty() || !options.records.empty() || !options.session.jsonl.empty() || !options.selection.filter.empty() || options.session.limit_s > 0 ||
+                          options.session.keep_any || !options.session.commit.empty();
+    if (of_named) fail_usage("--filter, --shard, --limit, --jsonl, --keep-any, --commit and --records go with --suite plain, grouped or quick");
   }
   const Context context = options.device.create();
   const ggemm_device_info info = device_info(context.get());
