@@ -335,19 +335,24 @@ TEST_CASE("Tuning times candidates, keeps the fastest, and later calls and conte
   CHECK(machine.faults() == "");
 }
 
-TEST_CASE("Tuning times each launch behind one that is given four times L2 to read, and stays within some milliseconds a round") {
-  nvrtc_or_skip();
-  Machine machine;
-  machine.set_time("_32x32x16_", 60.0);
-  const TempFolder folder;
-  const ContextPointer context = make_context(cuda_options(folder.path()));
+// Of one candidate.
+static ggemm_status tune_small_tile(ggemm_context* context) {
   F32 p(GGEMM_F32);
   const char* names[] = {small_tile};
   const ggemm_problem problem{&p.desc, nullptr};
   ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
   options.configs = names;
   options.config_count = 1;
-  REQUIRE(ggemm_tune(context.get(), &problem, &options, nullptr) == GGEMM_OK);
+  return ggemm_tune(context, &problem, &options, nullptr);
+}
+
+TEST_CASE("Tuning times each launch behind one that is given four times L2 to read, and stays within some milliseconds a round") {
+  nvrtc_or_skip();
+  Machine machine;
+  machine.set_time("_32x32x16_", 60.0);
+  const TempFolder folder;
+  const ContextPointer context = make_context(cuda_options(folder.path()));
+  REQUIRE(tune_small_tile(context.get()) == GGEMM_OK);
   constexpr std::int64_t l2_bytes = 60 << 20;
   int products = 0, flushes = 0;
   std::string before;
@@ -376,13 +381,7 @@ TEST_CASE("A tuning that finds no memory says so and leaves nothing behind") {
   {
     const ContextPointer context = make_context(cuda_options(folder.path()));
     driver().set_memory_limit(0, 100);
-    F32 p(GGEMM_F32);
-    const char* names[] = {small_tile};
-    const ggemm_problem problem{&p.desc, nullptr};
-    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
-    options.configs = names;
-    options.config_count = 1;
-    CHECK(ggemm_tune(context.get(), &problem, &options, nullptr) == GGEMM_ERROR_OUT_OF_MEMORY);
+    CHECK(tune_small_tile(context.get()) == GGEMM_ERROR_OUT_OF_MEMORY);
     CHECK(driver().live("allocation") == 0);
   }
   machine.check_clean();

@@ -31,7 +31,8 @@ bool counts(const TunedRow& row, const Provenance& provenance);
 // Geometric means of model's pick over best by category, the worst ten, and how long a tuning took.
 std::string tuning_report(const std::vector<TunedRow>& rows);
 
-// The text of a file of records, one a line (key, tab, configuration), sorted: what `text` has, with the rows' in place of those of their keys.
+// The text of a file of records, one a line (key, tab, configuration), sorted: what `text` has, with the rows' in place of those of their keys, or none
+// where the model's choice is as good.
 // Throws tools::Failure for a text that is none.
 std::string merged_records(const std::string& text, const std::vector<TunedRow>& rows);
 
