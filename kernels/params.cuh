@@ -120,7 +120,7 @@ struct RepackParams {
 };
 // Threads of a CTA, and what it copies: so many lines of so many bytes (repack.cu), or elements (split.cu).
 constexpr int repack_threads = 256;
-constexpr int repack_straight_lines = 32, repack_straight_bytes = 512;
+constexpr int repack_straight_lines = 8, repack_straight_bytes = 1024;
 constexpr int repack_turned_lines = 128, repack_turned_bytes = 128;
 constexpr int split_lines = 16, split_length = 256;
 

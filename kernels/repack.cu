@@ -4,6 +4,7 @@
 #include "params.cuh"
 #include "ptx/launch.cuh"
 #include "ptx/memory.cuh"
+#include "tile/vectors.cuh"
 
 using namespace ggemm::kernels;
 
@@ -15,48 +16,47 @@ using Word = WordOf<GG_SIZE>::type;
 constexpr int SIZE = GG_SIZE, CHUNK = 16 / SIZE, PART = 4 / SIZE;  // elements of 16 bytes, and of a word
 constexpr int WARPS = repack_threads / 32;
 
-// The word that begins at element `at` of a contiguous line; 0 behind its end.
-GG_DEVICE u32 load_elements(const Word* line, i64 at, i64 length) {
-  u32 word = 0;
+// 16 bytes of a contiguous line from element `at` on, one element after the other; 0 behind the line's end.
+GG_DEVICE ptx::Vector16 load_elements(const Word* line, i64 at, i64 length) {
+  ptx::Vector16 out{};
 #pragma unroll
-  for (int e = 0; e < PART; ++e)
-    if (at + e < length) word |= static_cast<u32>(line[at + e]) << 8 * SIZE * e;
-  return word;
+  for (int e = 0; e < CHUNK; ++e)
+    if (at + e < length) out.word[e / PART] |= static_cast<u32>(line[at + e]) << 8 * SIZE * (e % PART);
+  return out;
 }
 
-// A block of lines that are contiguous but begin anywhere. Every lane copies words, neighbouring lanes neighbouring ones: from the two aligned words around each, which lie in the
+// A block of lines that are contiguous but begin anywhere. Every lane copies vectors, neighbouring lanes neighbouring ones: from the two aligned vectors around each, which lie in the
 // line but at its ends. All loads are under way before the first is used.
 GG_DEVICE void copy_straight(const CopyParams& p, i64 line0, i64 byte0) {
-  constexpr int LINES = repack_straight_lines / WARPS, WORDS = repack_straight_bytes / 128;
+  constexpr int LINES = repack_straight_lines / WARPS, VECTORS = repack_straight_bytes / 512;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   line0 += static_cast<int>(threadIdx.x) / 32 * LINES;
   const i64 bytes = p.length * SIZE;
-  u32 low[LINES][WORDS], high[LINES][WORDS];
-  const auto first_byte = [&](int word) { return byte0 + 4 * (lane + 32 * word); };
+  ptx::Vector16 low[LINES][VECTORS], high[LINES][VECTORS];
+  const auto first_byte = [&](int vector) { return byte0 + 16 * (lane + 32 * vector); };
   const auto line_at = [&](int line) { return static_cast<const char*>(p.from) + (line0 + line) * p.line_stride * SIZE; };
-  const auto shift_of = [&](int line) { return static_cast<int>(reinterpret_cast<u64>(line_at(line)) & 3); };
+  const auto off_of = [&](int line) { return static_cast<int>(reinterpret_cast<u64>(line_at(line)) & 15); };
 #pragma unroll
   for (int l = 0; l < LINES; ++l)
 #pragma unroll
-    for (int w = 0; w < WORDS; ++w) {
-      const i64 at = first_byte(w) - shift_of(l);
+    for (int v = 0; v < VECTORS; ++v) {
+      const i64 at = first_byte(v) - off_of(l);
       const bool on = line0 + l < p.lines;
-      const u32* const from = reinterpret_cast<const u32*>(line_at(l) + at);
-      low[l][w] = ptx::load_constant(from, on & (at >= 0) & (at + 4 <= bytes));  // && would be branches between the loads
-      high[l][w] = ptx::load_constant(from + 1, on & (shift_of(l) != 0) & (at + 8 <= bytes));
+      const ptx::Vector16* const from = reinterpret_cast<const ptx::Vector16*>(line_at(l) + at);
+      low[l][v] = ptx::load_constant(from, on & (at >= 0) & (at + 16 <= bytes));  // && would be branches between the loads
+      high[l][v] = ptx::load_constant(from + 1, on & (off_of(l) != 0) & (at + 32 <= bytes));
     }
 #pragma unroll
   for (int l = 0; l < LINES; ++l) {
     if (line0 + l >= p.lines) return;
-    const int shift = shift_of(l);
+    const int off = off_of(l);
     char* const to = static_cast<char*>(p.to) + (line0 + l) * p.to_stride * SIZE;
 #pragma unroll
-    for (int w = 0; w < WORDS; ++w) {
-      const i64 at = first_byte(w);
+    for (int v = 0; v < VECTORS; ++v) {
+      const i64 at = first_byte(v);
       if (at >= bytes) break;
-      const bool whole = at >= shift && at - shift + (shift ? 8 : 4) <= bytes;
-      const u32 word = whole ? ptx::funnel_right(low[l][w], high[l][w], static_cast<u32>(8 * shift)) : load_elements(reinterpret_cast<const Word*>(line_at(l)), at / SIZE, p.length);
-      *reinterpret_cast<u32*>(to + at) = word;
+      const bool whole = at >= off && at - off + (off ? 32 : 16) <= bytes;
+      ptx::store_vector(to + at, whole ? joined(low[l][v], high[l][v], off) : load_elements(reinterpret_cast<const Word*>(line_at(l)), at / SIZE, p.length));
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "ptx/tensor.cuh"
 #include "tile/columns.cuh"
 #include "tile/panels.cuh"
+#include "tile/vectors.cuh"
 #include "traits.cuh"
 
 namespace ggemm::kernels {
@@ -35,6 +36,7 @@ class StagedEpilogue {
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static_assert(STEP % 8 == 0, "a step is whole blocks of 8 columns");
   static constexpr int STEPS = Columns::OUTPUTS / STEP;
+  static constexpr int LENGTH = (MN ? 64 : STEP) * SIZE;  // bytes of a step's line
 
  public:
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
@@ -107,15 +109,50 @@ class StagedEpilogue {
     move<const C, 4>(part.thread, part.p.c, step.row, step.column, step.rows, step.columns, [at](const C& c, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = c; });
   }
   GG_DEVICE static void put_d(const Step& step, const Part& part, const char* at) {
+    if constexpr (LENGTH % 16 == 0)
+      if ((MN ? part.p.d.row_stride : part.p.d.col_stride) == 1) return put_lines(step, part, at);
     move<D, 2>(part.thread, part.p.d, step.row, step.column, step.rows, step.columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
   }
 
-  // Where element (row, column) of a step lies in its slot.
-  template <class E>
-  GG_DEVICE static u32 offset(int row, int column) {
-    const int line = MN ? column : row, byte = (MN ? row : column) * static_cast<int>(sizeof(E));
-    return static_cast<u32>(byte / 128 * (STEP * 128) + line * 128 + ((byte % 128) ^ (line & 7) << 4));
+  // The same where D's lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's; what D's first and last vector
+  // have of the line is stored in smaller pieces, by a thread each.
+  GG_DEVICE static void put_lines(const Step& step, const Part& part, const char* at) {
+    const Matrix& d = part.p.d;
+    constexpr int LINES = MN ? STEP : 64, ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
+    static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
+    const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
+    char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;
+    const int lines = MN ? step.columns : step.rows, bytes = (MN ? step.rows : step.columns) * SIZE;
+    const auto line_off = [&](int line) { return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(first)) + static_cast<u32>(line) * static_cast<u32>(stride)) & 15); };
+    // What D's vector has that is `number` of the line's, counted from the one that holds its first byte. What is not of the line counts for nothing.
+    const auto vector = [&](int line, int number, int off) {
+      const auto slot = [&](int of) { return *reinterpret_cast<const ptx::Vector16*>(at + line_offset(line, 16 * of)); };
+      const int low = off ? number - 1 : number;
+      return joined(slot(low < 0 ? 0 : low), slot(number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
+    };
+    const int line = part.thread / ACROSS, off = line_off(line), number = part.thread % ACROSS + (off ? 1 : 0);
+    if (16 * number - off + 16 <= bytes) {
+      char* to = first + line * stride + 16 * number - off;
+#pragma unroll 2
+      for (int down = 0; down < LINES; down += DOWN) {
+        if (line + down < lines) ptx::store_vector(to, vector(line + down, number, off));
+        to += DOWN * stride;
+      }
+    }
+#pragma unroll 1
+    for (int end = part.thread; end < 2 * lines; end += 128) {
+      const int of = end / 2, apart = line_off(of), past = apart + bytes;
+      // The first vector, if it is not the line's alone; and the last, if that is another.
+      const int number = end % 2 ? past / 16 : 0, begin = number ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
+      if ((end % 2 && number == 0) || behind == begin || behind - begin == 16) continue;
+      store_part<SIZE>(first + of * stride + 16 * number - apart, vector(of, number, apart), begin, behind);
+    }
   }
+
+  // Where a byte of a step's line lies in its slot; and its element (row, column).
+  GG_DEVICE static u32 line_offset(int line, int byte) { return static_cast<u32>(byte / 128 * (STEP * 128) + line * 128 + ((byte % 128) ^ (line & 7) << 4)); }
+  template <class E>
+  GG_DEVICE static u32 offset(int row, int column) { return line_offset(MN ? column : row, (MN ? row : column) * static_cast<int>(sizeof(E))); }
 
   // offset(r + 8 half, c + 8 j) from offset(r, c), for the r and c of a thread's first sum, which leave the bits of these steps 0; and that of the next column.
   template <class E>

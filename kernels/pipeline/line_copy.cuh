@@ -10,6 +10,7 @@
 #include "ptx/async.cuh"
 #include "ptx/memory.cuh"
 #include "tile/panels.cuh"
+#include "tile/vectors.cuh"
 
 namespace ggemm::kernels {
 
@@ -222,22 +223,7 @@ class LineCopy {
     return out;
   }
 
-  // 16 bytes of low and high, from byte `off` on.
-  GG_DEVICE static Vector joined(const Vector& low, const Vector& high, int off) {
-    const bool two = off & 8, one = off & 4;
-    u32 word[8];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) word[i] = low.word[i], word[i + 4] = high.word[i];
-#pragma unroll
-    for (int i = 0; i < 6; ++i) word[i] = two ? word[i + 2] : word[i];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) word[i] = one ? word[i + 1] : word[i];
-    Vector out;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) out.word[i] = ptx::funnel_right(word[i], word[i + 1], (off & 3) * 8);
-    return out;
-  }
-  // Its first so many bytes.
+  // A vector's first so many bytes.
   GG_DEVICE static Vector cut(Vector v, int bytes) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
