@@ -195,8 +195,8 @@ impl Scalars {
         let dtype = scalar_dtype(a, b, d);
         let [for_alpha, for_beta] = storage;
         Ok(BoundScalars {
-            alpha: bind_one("alpha", self.alpha, 1.0, dtype, on_device, for_alpha)?,
-            beta: bind_one("beta", self.beta, 0.0, dtype, on_device, for_beta)?,
+            alpha: bind_one("alpha", &self.alpha, 1.0, dtype, on_device, for_alpha)?,
+            beta: bind_one("beta", &self.beta, 0.0, dtype, on_device, for_beta)?,
             on_device: on_device.into(),
         })
     }
@@ -212,17 +212,30 @@ fn scalar_dtype(a: DType, b: DType, d: DType) -> DType {
     }
 }
 
+/// The address of a scalar, NULL if it is the default.
 #[inline]
 fn bind_one(
     name: &str,
-    scalar: Scalar,
+    scalar: &Scalar,
     default: f64,
     dtype: DType,
     on_device: bool,
     storage: &mut u64,
 ) -> Result<*const core::ffi::c_void> {
-    match scalar {
-        Scalar::Value(value) if value == default => Ok(ptr::null()),
+    if matches!(scalar, Scalar::Value(value) if *value == default) {
+        return Ok(ptr::null());
+    }
+    bind_other(name, scalar, dtype, on_device, storage)
+}
+
+fn bind_other(
+    name: &str,
+    scalar: &Scalar,
+    dtype: DType,
+    on_device: bool,
+    storage: &mut u64,
+) -> Result<*const core::ffi::c_void> {
+    match *scalar {
         Scalar::Value(value) if on_device => Err(Error::argument(format!(
             "{name}={value} is a number while the other scalar is in device memory: give both there"
         ))),

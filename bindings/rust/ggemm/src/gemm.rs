@@ -43,9 +43,7 @@ impl Operands {
     #[inline]
     pub(crate) fn check(&self, gate: sys::ggemm_gate) -> Result<()> {
         let Self { a, b, d, .. } = self;
-        if let Some(error) = shapes_differ(a, b, d, gate) {
-            return Err(Error::argument(error));
-        }
+        check_shapes(a, b, d, gate)?;
         a.check("A")?;
         b.check("B")?;
         d.check("D")?;
@@ -93,14 +91,18 @@ impl Operands {
     }
 }
 
-/// A sentence about sizes that do not agree.
 #[inline]
-pub(crate) fn shapes_differ(a: &RawMat, b: &RawMat, d: &RawMat, gate: sys::ggemm_gate) -> Option<String> {
-    let cols = output_cols(gate, b.cols);
-    if a.cols == b.rows && a.rows == d.rows && cols == d.cols {
-        return None;
+pub(crate) fn check_shapes(a: &RawMat, b: &RawMat, d: &RawMat, gate: sys::ggemm_gate) -> Result<()> {
+    if a.cols == b.rows && a.rows == d.rows && output_cols(gate, b.cols) == d.cols {
+        return Ok(());
     }
-    Some(if a.cols != b.rows {
+    Err(shapes_differ(a, b, d, gate))
+}
+
+#[cold]
+fn shapes_differ(a: &RawMat, b: &RawMat, d: &RawMat, gate: sys::ggemm_gate) -> Error {
+    let cols = output_cols(gate, b.cols);
+    Error::argument(if a.cols != b.rows {
         format!("k differs: A is {a} (k={}), B is {b} (k={})", a.cols, b.rows)
     } else if a.rows != d.rows {
         format!("m differs: A is {a} (m={}), D is {d} (m={})", a.rows, d.rows)

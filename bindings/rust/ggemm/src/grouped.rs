@@ -10,7 +10,7 @@ use crate::{
     config::Config,
     epilogue::{Scalar, Scalars},
     error::check,
-    gemm::{check_c, shapes_differ},
+    gemm::{check_c, check_shapes},
     matrix::RawMat,
     problem::text_pointer,
     scale::{RawScale, Side},
@@ -80,9 +80,7 @@ impl<'a> Group<'a> {
 
     #[inline]
     fn check(&self, gate: Gate) -> Result<()> {
-        if let Some(error) = shapes_differ(&self.a, &self.b, &self.d, gate.raw()) {
-            return Err(Error::argument(error));
-        }
+        check_shapes(&self.a, &self.b, &self.d, gate.raw())?;
         self.a.check("A")?;
         self.b.check("B")?;
         self.d.check("D")?;

@@ -98,7 +98,7 @@ impl RawMat {
     /// Refuses a view that reaches beyond its slice.
     #[inline]
     pub(crate) fn check(&self, name: impl fmt::Display) -> Result<()> {
-        if self.surely_fits() || self.span() <= self.len as u128 {
+        if self.surely_fits() || self.fits() {
             Ok(())
         } else {
             Err(self.too_short(name))
@@ -113,8 +113,13 @@ impl RawMat {
         (rows | cols | down | across) < 1 << 30 && rows * down + cols * across < self.len as u64
     }
 
+    /// True of every view that lies in its slice.
+    #[cold]
+    fn fits(&self) -> bool {
+        self.span() <= self.len as u128
+    }
+
     /// Elements from the lowest address to the highest.
-    #[inline]
     fn span(&self) -> u128 {
         if self.rows == 0 || self.cols == 0 {
             return 0;
