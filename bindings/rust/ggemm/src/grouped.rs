@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Grouped products of lists of host slices.
 
-use std::{ffi::CStr, marker::PhantomData, ptr};
+use std::{
+    ffi::{c_void, CStr},
+    fmt,
+    marker::PhantomData,
+    mem::{self, MaybeUninit},
+    ptr,
+};
 
 use ggemm_sys as sys;
 
@@ -31,7 +37,7 @@ pub struct Group<'a> {
 }
 
 /// What all groups of a call must have in common: types, bias, scales.
-type Class = ([DType; 4], Option<(sys::ggemm_bias, DType)>, [Option<ScaleKind>; 2]);
+type Class = ([DType; 4], Option<(sys::ggemm_bias, DType)>, Option<[Option<ScaleKind>; 2]>);
 
 impl<'a> Group<'a> {
     /// D = act(alpha A B + beta C + bias), C being what D holds unless [`c`](Group::c) names another.
@@ -69,8 +75,9 @@ impl<'a> Group<'a> {
         self
     }
 
-    fn scale(&self, index: usize) -> Option<&RawScale> {
-        self.scales.as_ref()?[index].as_ref()
+    /// The scales of A (0) or B (1), where the class has them.
+    fn scale(&self, index: usize) -> &RawMat {
+        &self.scales.as_ref().and_then(|scales| scales[index].as_ref()).expect("the scales of this class").values
     }
 
     /// C, which is D where no other is given.
@@ -98,7 +105,7 @@ impl<'a> Group<'a> {
 
     fn class(&self) -> Class {
         let dtypes = [self.a.dtype, self.b.dtype, self.c_or_d().dtype, self.d.dtype];
-        let scales = self.scales.as_ref().map_or([None; 2], |scales| scales.map(|scale| scale.map(|scale| scale.kind)));
+        let scales = self.scales.as_ref().map(|scales| scales.map(|scale| scale.map(|scale| scale.kind)));
         (dtypes, self.bias.as_ref().map(|bias| (bias.kind, bias.dtype)), scales)
     }
 }
@@ -202,13 +209,9 @@ impl<'a> Grouped<'a> {
         let Some(first) = self.groups.first() else { return Ok(()) };
         let class = first.class();
         for (index, group) in self.groups.iter().enumerate() {
-            group.check(self.gate).map_err(|error| Error::argument(format!("group {index}: {error}")))?;
+            group.check(self.gate).map_err(|error| in_group(index, error))?;
             if group.class() != class {
-                return Err(Error::argument(format!(
-                    "group {index}: the types of A, B, C, D, bias and scales are {}, in group 0 {}",
-                    class_text(group.class()),
-                    class_text(class)
-                )));
+                return Err(in_group(index, class_differs(group, first)));
             }
         }
         self.run_checked(class)
@@ -218,53 +221,66 @@ impl<'a> Grouped<'a> {
         let ([a, b, c, d], bias, scales) = class;
         let mut storage = [0; 2];
         let scalars = self.scalars.bind(a, b, d, &mut storage)?;
-        let table = Table::new(&self.groups);
-        let mut desc = sys::ggemm_grouped_desc {
-            groups: self.groups.len() as i64,
-            compute: self.compute.raw(),
-            m: table.source(SIZES),
-            n: table.source(SIZES + 1),
-            k: table.source(SIZES + 2),
-            a: table.matrix(0, a),
-            b: table.matrix(1, b),
-            c: if self.scalars.uses_c() { table.matrix(2, c) } else { sys::GGEMM_GROUPED_DESC_INIT.c },
-            d: table.matrix(3, d),
-            config: text_pointer(self.config),
-            tune_key: text_pointer(self.tune_key),
-            ..sys::GGEMM_GROUPED_DESC_INIT
+        let (mut few, mut many) = ([MaybeUninit::uninit(); FEW * COLUMNS], Vec::new());
+        let free = if self.groups.len() <= FEW {
+            &mut few[..]
+        } else {
+            many.reserve_exact(self.groups.len() * COLUMNS);
+            many.spare_capacity_mut()
         };
+        let mut columns = Columns { groups: &self.groups, free };
+
+        let (mut desc, mut args) = (sys::GGEMM_GROUPED_DESC_INIT, sys::GGEMM_GROUPED_ARGS_INIT);
+        desc.groups = self.groups.len() as i64;
+        desc.compute = self.compute.raw();
+        desc.config = text_pointer(self.config);
+        desc.tune_key = text_pointer(self.tune_key);
+        desc.m = columns.source(|group| group.d.rows as i64);
+        desc.n = columns.source(|group| group.b.cols as i64);
+        desc.k = columns.source(|group| group.a.cols as i64);
+        args.a = columns.matrix(&mut desc.a, a, |group| &group.a);
+        args.b = columns.matrix(&mut desc.b, b, |group| &group.b);
+        args.d = columns.matrix(&mut desc.d, d, |group| &group.d);
+        if self.scalars.uses_c() {
+            args.c = columns.matrix(&mut desc.c, c, Group::c_or_d);
+        }
         self.activation.write_to(&mut desc.epilogue);
         desc.epilogue.gate = self.gate.raw();
         if let Some((kind, dtype)) = bias {
             (desc.epilogue.bias, desc.epilogue.bias_dtype) = (kind, dtype.raw());
+            args.bias = columns.column(|group| group.bias.map_or(0, |bias| bias.data as u64)).cast();
         }
-        let mut args = sys::ggemm_grouped_args {
-            a: table.array(0),
-            b: table.array(1),
-            c: if self.scalars.uses_c() { table.array(2) } else { ptr::null() },
-            d: table.array(3),
-            bias: if bias.is_some() { table.array(BIAS) } else { ptr::null() },
-            alpha: scalars.alpha,
-            beta: scalars.beta,
-            ..sys::GGEMM_GROUPED_ARGS_INIT
-        };
-        let scale_table = scales.iter().any(Option::is_some).then(|| Table::of_scales(&self.groups));
-        if let (Some(table), [a, b]) = (&scale_table, scales) {
-            if let Some(kind) = a {
-                (desc.scale_a, args.scale_a) = (table.scale(0, kind), table.array(0));
-            }
-            if let Some(kind) = b {
-                (desc.scale_b, args.scale_b) = (table.scale(1, kind), table.array(1));
-            }
+        let [scale_a, scale_b] = scales.unwrap_or_default();
+        if let Some(kind) = scale_a {
+            args.scale_a = columns.scale(&mut desc.scale_a, kind, 0);
         }
-        // SAFETY: every group's views were checked; tables and scalars outlive the call, which is complete on return.
+        if let Some(kind) = scale_b {
+            args.scale_b = columns.scale(&mut desc.scale_b, kind, 1);
+        }
+        (args.alpha, args.beta) = (scalars.alpha, scalars.beta);
+        // SAFETY: every group's views were checked; columns and scalars outlive the call, which is complete on return.
         check(unsafe { sys::ggemm_grouped_gemm(self.context.raw(), &desc, &args, ptr::null_mut()) })
     }
 }
 
+#[cold]
+fn in_group(index: usize, error: impl fmt::Display) -> Error {
+    Error::argument(format!("group {index}: {error}"))
+}
+
+#[cold]
+fn class_differs(group: &Group<'_>, first: &Group<'_>) -> String {
+    format!(
+        "the types of A, B, C, D, bias and scales are {}, in group 0 {}",
+        class_text(group.class()),
+        class_text(first.class())
+    )
+}
+
 fn class_text((dtypes, bias, scales): Class) -> String {
     let dtypes = dtypes.map(DType::name).join(" ");
-    let scales = scales.map(|scale| scale.map_or("none".into(), |scale| format!("{scale:?}"))).join(" ");
+    let scales =
+        scales.unwrap_or_default().map(|scale| scale.map_or("none".into(), |scale| format!("{scale:?}"))).join(" ");
     match bias {
         None => format!("{dtypes} none {scales}"),
         Some((sys::GGEMM_BIAS_PER_COLUMN, dtype)) => format!("{dtypes} {dtype} per column {scales}"),
@@ -272,100 +288,71 @@ fn class_text((dtypes, bias, scales): Class) -> String {
     }
 }
 
-/// Arrays of addresses in the [`Table`] of operands: A, B, C, D and bias.
-const ARRAYS: usize = 5;
-const BIAS: usize = 4;
-/// Columns of its rows: row and column stride of A, B, C and D, then m, n and k.
-const COLUMNS: usize = 11;
-const SIZES: usize = 8;
+/// As many columns as a call can need: m, n, k and bias; address, row and column stride of A, B, C, D and two scales.
+const COLUMNS: usize = 4 + 3 * 6;
+/// Up to so many groups they are on the stack.
+const FEW: usize = 8;
 
-/// What the C interface reads of all groups, in one allocation: an array of each kind of address, then a row of strides
-/// (and sizes) for each group.
-struct Table {
-    words: Vec<u64>,
-    groups: usize,
-    arrays: usize,
-    columns: usize,
-    /// Whether a matrix is packed in all groups.
-    packed: [bool; 4],
+/// Arrays of one word of each group, for the C interface, cut from the room that is `free`: only those that are needed
+/// are written.
+struct Columns<'c> {
+    groups: &'c [Group<'c>],
+    free: &'c mut [MaybeUninit<u64>],
 }
 
-impl Table {
-    // vec![0; n] would ask calloc, which glibc serves the slower of the two where little is asked for.
-    #[allow(clippy::slow_vector_initialization)]
-    fn zero(groups: usize, arrays: usize, columns: usize) -> Self {
-        let mut words = Vec::with_capacity((arrays + columns) * groups);
-        words.resize((arrays + columns) * groups, 0);
-        Self { words, groups, arrays, columns, packed: [true; 4] }
-    }
-
-    fn new(groups: &[Group<'_>]) -> Self {
-        let count = groups.len();
-        let mut table = Self::zero(count, ARRAYS, COLUMNS);
-        let packed = &mut table.packed;
-        let (arrays, rows) = table.words.split_at_mut(ARRAYS * count);
-        for (g, (group, row)) in groups.iter().zip(rows.chunks_exact_mut(COLUMNS)).enumerate() {
-            for (index, matrix) in [&group.a, &group.b, group.c_or_d(), &group.d].into_iter().enumerate() {
-                arrays[index * count + g] = matrix.base() as u64;
-                row[2 * index] = matrix.row_stride as u64;
-                row[2 * index + 1] = matrix.col_stride as u64;
-                packed[index] &= matrix.is_packed();
-            }
-            arrays[BIAS * count + g] = group.bias.map_or(0, |bias| bias.data as u64);
-            row[SIZES] = group.d.rows as u64;
-            row[SIZES + 1] = group.b.cols as u64;
-            row[SIZES + 2] = group.a.cols as u64;
+impl<'c> Columns<'c> {
+    fn column(&mut self, mut word: impl FnMut(&'c Group<'c>) -> u64) -> *const u64 {
+        let (column, free) = mem::take(&mut self.free).split_at_mut(self.groups.len());
+        self.free = free;
+        for (place, group) in column.iter_mut().zip(self.groups) {
+            place.write(word(group));
         }
-        table
+        column.as_ptr().cast()
     }
 
-    /// Of scales of A and B.
-    fn of_scales(groups: &[Group<'_>]) -> Self {
-        let count = groups.len();
-        let mut table = Self::zero(count, 2, 4);
-        for (g, group) in groups.iter().enumerate() {
-            for index in 0..2 {
-                let Some(RawScale { values, .. }) = group.scale(index) else { continue };
-                table.words[index * count + g] = values.base() as u64;
-                let row = 2 * count + 4 * g + 2 * index;
-                (table.words[row], table.words[row + 1]) = (values.row_stride as u64, values.col_stride as u64);
-                table.packed[index] &= values.is_packed();
-            }
+    /// A constant if it is one, which serves faster kernels; else a column.
+    fn source(&mut self, number: impl Fn(&'c Group<'c>) -> i64) -> sys::ggemm_source {
+        let first = number(&self.groups[0]);
+        if self.groups.iter().all(|group| number(group) == first) {
+            return Source::constant(first).raw;
         }
-        table
+        Source::i64_at(self.column(|group| number(group) as u64).cast(), size_of::<i64>() as isize).raw
     }
 
-    /// The addresses of A, B, C, D or bias; of scales of A or B.
-    fn array(&self, index: usize) -> *const core::ffi::c_void {
-        self.words[index * self.groups..].as_ptr().cast()
-    }
-
-    /// A constant if it is one, which serves faster kernels; else the place in memory.
-    fn source(&self, column: usize) -> sys::ggemm_source {
-        let rows = &self.words[self.arrays * self.groups + column..];
-        // Not step_by: that divides, which the products of a few groups would notice.
-        if (1..self.groups).all(|g| rows[g * self.columns] == rows[0]) {
-            return Source::constant(rows[0] as i64).raw;
+    /// The addresses of matrices. Their strides are written where they are not all packed, which is the default.
+    fn addresses(
+        &mut self,
+        [row_stride, col_stride]: [&mut sys::ggemm_source; 2],
+        matrix: impl Fn(&'c Group<'c>) -> &'c RawMat,
+    ) -> *const c_void {
+        let mut packed = true;
+        let addresses = self.column(|group| {
+            let matrix = matrix(group);
+            packed &= matrix.is_packed();
+            // What is packed begins with its lowest address.
+            (if packed { matrix.data } else { matrix.base() }) as u64
+        });
+        if !packed {
+            *row_stride = self.source(|group| matrix(group).row_stride);
+            *col_stride = self.source(|group| matrix(group).col_stride);
         }
-        Source::i64_at(rows.as_ptr().cast(), (size_of::<i64>() * self.columns) as isize).raw
+        addresses.cast()
     }
 
-    fn strides(&self, index: usize) -> (sys::ggemm_source, sys::ggemm_source) {
-        if self.packed[index] {
-            (Source::PACKED.raw, Source::PACKED.raw)
-        } else {
-            (self.source(2 * index), self.source(2 * index + 1))
-        }
+    /// Describes matrices and returns their addresses.
+    fn matrix(
+        &mut self,
+        desc: &mut sys::ggemm_grouped_matrix,
+        dtype: DType,
+        matrix: impl Fn(&'c Group<'c>) -> &'c RawMat,
+    ) -> *const c_void {
+        desc.dtype = dtype.raw();
+        self.addresses([&mut desc.row_stride, &mut desc.col_stride], matrix)
     }
 
-    fn matrix(&self, index: usize, dtype: DType) -> sys::ggemm_grouped_matrix {
-        let (row_stride, col_stride) = self.strides(index);
-        sys::ggemm_grouped_matrix { dtype: dtype.raw(), row_stride, col_stride, ..sys::GGEMM_GROUPED_DESC_INIT.a }
-    }
-
-    fn scale(&self, index: usize, kind: ScaleKind) -> sys::ggemm_grouped_scale {
-        let (row_stride, col_stride) = self.strides(index);
-        let default = sys::GGEMM_GROUPED_DESC_INIT.scale_a;
-        sys::ggemm_grouped_scale { kind: kind.raw(), pointers: 1, row_stride, col_stride, ..default }
+    /// Describes the scales of A (0) or B (1), which all groups have, and returns their addresses.
+    fn scale(&mut self, desc: &mut sys::ggemm_grouped_scale, kind: ScaleKind, index: usize) -> *const c_void {
+        (desc.kind, desc.pointers) = (kind.raw(), 1);
+        self.addresses([&mut desc.row_stride, &mut desc.col_stride], |group| group.scale(index))
     }
 }

@@ -67,7 +67,7 @@ unsafe impl<T: Sync, M> Sync for MatMut<'_, T, M> {}
 #[derive(Debug, Copy, Clone)]
 pub(crate) struct RawMat {
     /// The lowest address, which with negative strides is not that of element (0, 0).
-    data: *const u8,
+    pub(crate) data: *const u8,
     /// Elements from there on that belong to the view.
     len: usize,
     pub(crate) rows: usize,

@@ -202,6 +202,32 @@ fn groups_say_which_is_wrong() {
 }
 
 #[test]
+fn groups_of_all_sizes_and_layouts() {
+    let context = host();
+    let (a, b): (Vec<f32>, Vec<f32>) = (0..64).map(|i| ((i % 7) as f32, (i % 5) as f32)).unzip();
+    // Few groups, and more than have their strides on the stack; alike, or of other sizes and layouts each.
+    for (count, alike) in [(1, true), (4, true), (4, false), (8, false), (9, true), (30, false)] {
+        let views = |group: usize| {
+            let group = if alike { 0 } else { group };
+            let (m, n, k) = (1 + group % 4, 1 + group % 3, 1 + group % 5);
+            let a = if group % 2 == 1 { Mat::strided(&a, m, k, -8, 1) } else { Mat::strided(&a, m, k, 8, 1) };
+            (m, n, a, if group % 3 == 2 { Mat::row_major(&b, n, k).t() } else { Mat::row_major(&b, k, n) })
+        };
+        let (mut listed, mut single) = (vec![[1.0_f32; 12]; count], vec![[1.0_f32; 12]; count]);
+        let groups = listed.iter_mut().enumerate().map(|(group, d)| {
+            let (m, n, a, b) = views(group);
+            Group::new(a, b, MatMut::strided(d, m, n, 1, m as isize))
+        });
+        context.grouped(groups).beta(2).run().unwrap();
+        for (group, d) in single.iter_mut().enumerate() {
+            let (m, n, a, b) = views(group);
+            context.gemm(a, b, MatMut::strided(d, m, n, 1, m as isize)).beta(2).run().unwrap();
+        }
+        assert_eq!(listed, single, "{count} groups");
+    }
+}
+
+#[test]
 fn arrays_of_addresses_are_counted() {
     let context = host();
     let addresses = [A.as_ptr(); 2];
