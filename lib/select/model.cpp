@@ -173,7 +173,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
     }
     // A team stores while the other multiplies. Groups find less of what they read in L2, and smaller tiles read more.
-    if (c.teams > 1) return (type.grouped ? 1.1 : 1) * rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
+    if (c.teams > 1) return (type.grouped ? 1.35 : 1) * rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
     return rounds * (tile + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again);
   };
   // Clusters of four and more take longer where they fill more than half of the device.
