@@ -37,7 +37,7 @@ bool idle_tail(const select::Ranking& ranking, const select::Candidate& candidat
 
 // The ranked table, and of the best few also the neighbouring raster groups: they share a kernel.
 std::vector<core::Config> own_candidates(const select::Ranking& ranking) {
-  constexpr std::size_t most = 14, with_rasters = 3;
+  constexpr std::size_t most = 12, with_rasters = 3;
   std::vector<core::Config> out;
   std::size_t taken = 0;
   for (const select::Candidate& candidate : ranking.legal) {

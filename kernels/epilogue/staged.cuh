@@ -105,9 +105,10 @@ class StagedEpilogue {
     }
   }
 
-  // C of a step, vectors of 16 bytes at once where they are aligned, so that all of a thread's are under way together.
+  // C of a step, vectors of 16 bytes at once where they are aligned.
   GG_DEVICE static void get_c(const Step& step, const Part& part, char* at) {
     constexpr int SIZE_OF_C = static_cast<int>(sizeof(C)), BYTES = (MN ? 64 : STEP) * SIZE_OF_C, LINES = MN ? STEP : 64, ACROSS = BYTES / 16;
+    constexpr int TOGETHER = sizeof(typename T::A) == 1 ? 1 : 4;  // kernels of 8-bit operands have few registers left
     const Matrix& c = part.p.c;
     const i64 stride = (MN ? c.col_stride : c.row_stride) * SIZE_OF_C;
     const char* const first = static_cast<const char*>(c.data) + (step.row * c.row_stride + step.column * c.col_stride) * SIZE_OF_C;
@@ -115,7 +116,7 @@ class StagedEpilogue {
     if constexpr (BYTES % 16 == 0) {
       if (whole && (MN ? c.row_stride : c.col_stride) == 1 && ((reinterpret_cast<u64>(first) | static_cast<u64>(stride)) & 15) == 0) {
         const int lines = MN ? step.columns : step.rows;
-#pragma unroll 4
+#pragma unroll TOGETHER
         for (int piece = part.thread; piece < LINES * ACROSS; piece += 128) {
           const int line = piece / ACROSS, byte = piece % ACROSS * 16;
           if (line < lines) *reinterpret_cast<ptx::Vector16*>(at + line_offset(line, byte)) = ptx::load_vector(first + line * stride + byte);
