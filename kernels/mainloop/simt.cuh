@@ -140,7 +140,11 @@ class SimtMainloop {
   // As MultistageMainloop: a ring of tiles, fragments one k ahead of the products, one barrier a tile before its last k.
   template <class BlockEnd>
   GG_DEVICE void run_async(const GemmParams& p, const Sum* a, LineOfA line_a, const Sum* b, LineOfB line_b, Sum* ring, BlockEnd block_end) {
-    constexpr int PARTS = T::BK < 8 ? 1 : 4;  // a tile's copies are issued in so many, among the products
+    // A tile's copies are issued in so many parts, among the products, each beside DEPTH of k. Not more of the parts are unrolled than make so many products: the instructions
+    // of a whole tile with 128 sums a thread come slower than they are executed.
+    constexpr int PRODUCTS = 1024, PARTS = T::BK % 8 == 0 ? 4 : 1, DEPTH = T::BK / PARTS;
+    constexpr int UNROLLED = TM * TN * T::BK <= PRODUCTS ? PARTS : TM * TN * DEPTH < PRODUCTS ? PRODUCTS / (TM * TN * DEPTH) : 1;
+    static_assert(DEPTH % 2 == 0, "fragments alternate between two sets of registers");
     ElementCopy<0, Sum, T::A_MN_MAJOR, T::BM, T::BK, PITCH_A, T::THREADS, PARTS, LineOfA, !T::GATHER> copy_a(a, p.a.row_stride, p.a.col_stride, line_a, line_a.left);
     ElementCopy<1, Sum, T::B_MN_MAJOR, T::BN, T::BK, PITCH_B, T::THREADS, PARTS, LineOfB, !Columns::HALVES> copy_b(b, p.b.col_stride, p.b.row_stride, line_b, line_b.left);
     __syncthreads();
@@ -148,16 +152,22 @@ class SimtMainloop {
     const i32 last = static_cast<i32>(p.k - (all - i64(1)) * T::BK);  // depth of the last one
     i32 tiles = all;                                                    // left to multiply
     // left: tiles that are not copied yet, this one included.
+    const auto depth = [&](i32 left) { return left > 1 ? T::BK : left == 1 ? last : 0; };
+    const auto start_copy = [&](Sum* slot, i32 left) {
+      copy_a.start(slot, all - left, depth(left));
+      copy_b.start(slot + T::BK * PITCH_A, all - left, depth(left));
+    };
     const auto copy_part = [&](Sum* slot, int part, i32 left) {
-      const i32 depth = left > 1 ? T::BK : left == 1 ? last : 0;
-      copy_a.issue(slot, all - left, depth, part);
-      copy_b.issue(slot + T::BK * PITCH_A, all - left, depth, part);
-      if (part == PARTS - 1) ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
+      copy_a.issue(slot, depth(left), part);
+      copy_b.issue(slot + T::BK * PITCH_A, depth(left), part);
     };
 #pragma unroll 1
-    for (int s = 0; s < T::STAGES - 1; ++s)
-#pragma unroll
+    for (int s = 0; s < T::STAGES - 1; ++s) {
+      start_copy(ring + s * SLOT, tiles - s);
+#pragma unroll 1
       for (int part = 0; part < PARTS; ++part) copy_part(ring + s * SLOT, part, tiles - s);
+      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
+    }
 
     i32 read = 0, write = T::STAGES - 1;  // slots
     Fragment fragments[2];
@@ -165,26 +175,35 @@ class SimtMainloop {
     const int first_a = ptx::renewed(first_row()), first_b = ptx::renewed(T::BK * PITCH_A + first_column());
     ptx::cp_async_wait<T::STAGES - 2>();
     __syncthreads();
-    fragments[0].load(ring + first_a, ring + first_b, 0);
+    const Sum *from_a = ring + first_a, *from_b = ring + first_b;  // the next fragments
+    fragments[0].load(from_a, from_b, 0);
     ptx::keep_order();
     i64 done = 0;
 #pragma unroll 1
     for (; tiles > 0; --tiles) {
+      start_copy(ring + write * SLOT, tiles - (T::STAGES - 1));
+#pragma unroll UNROLLED
+      for (int part = 0; part < PARTS; ++part) {
+        copy_part(ring + write * SLOT, part, tiles - (T::STAGES - 1));
 #pragma unroll
-      for (int k = 0; k < T::BK; ++k) {
-        if (k == T::BK - 1) {
-          // The next tile has arrived for all threads, and all have read this one's last fragments: its slot may be overwritten.
-          ptx::cp_async_wait<T::STAGES - 2>();
-          __syncthreads();
-          read = read + 1 == T::STAGES ? 0 : read + 1;
-          write = write + 1 == T::STAGES ? 0 : write + 1;
+        for (int k = 0; k < DEPTH; ++k) {
+          if (k == DEPTH - 1) {
+            from_a += DEPTH * PITCH_A, from_b += DEPTH * PITCH_B;
+            if (part == PARTS - 1) {
+              // The next tile has arrived for all threads, and all have read this one's last fragments: its slot may be overwritten.
+              ptx::cp_async_commit();
+              ptx::cp_async_wait<T::STAGES - 2>();
+              __syncthreads();
+              read = read + 1 == T::STAGES ? 0 : read + 1;
+              write = write + 1 == T::STAGES ? 0 : write + 1;
+              from_a = ring + read * SLOT + first_a, from_b = ring + read * SLOT + first_b;
+            }
+          }
+          multiply(fragments[k % 2], [&](int piece) { fragments[(k + 1) % 2].load(from_a, from_b, (k + 1) % DEPTH, piece); });
         }
-        if (k % (T::BK / PARTS) == 0) copy_part(ring + write * SLOT, k / (T::BK / PARTS), tiles - (T::STAGES - 1));
-        const Sum* const slot = ring + read * SLOT;
-        multiply(fragments[k % 2], [&](int piece) { fragments[(k + 1) % 2].load(slot + first_a, slot + first_b, (k + 1) % T::BK, piece); });
+        ptx::keep_order();  // else the first fragments are loaded here, right before the products that wait for them
       }
       if constexpr (T::BLOCK_SCALED) block_end(done += T::BK);
-      ptx::keep_order();  // else the first fragments are loaded here, right before the products that wait for them
     }
     ptx::cp_async_wait<0>();
     __syncthreads();
