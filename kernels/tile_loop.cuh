@@ -20,7 +20,7 @@ GG_DEVICE void tile_loop(const typename SchedulerOf<T>::Params& params) {
     const auto column = [&] { return i64(scheduler.tile_column()) * T::BN; };
     Mainloop mainloop;
     mainloop.run(scheduler.problem(), scheduler.rows(), row(), column(), shared);
-    StoreEpilogue<T>::run(mainloop, scheduler.problem(), scheduler.rows(), row(), column(), shared);
+    StoreEpilogue<T, Mainloop::SWAP>::run(mainloop, scheduler.problem(), scheduler.rows(), row(), column(), shared);
     __syncthreads();
   }
 }

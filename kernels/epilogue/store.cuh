@@ -8,7 +8,8 @@
 
 namespace ggemm::kernels {
 
-template <class T>
+// SWAP: as the mainloop's (each_sum); the j-th of a row's sums lies at j ^ SWAP.
+template <class T, int SWAP>
 class StoreEpilogue {
   using Sum = typename T::Sum;
   using Value = typename T::Value;
@@ -74,6 +75,7 @@ class StoreEpilogue {
     GG_DEVICE D* d_at(Row i, int j) const { return static_cast<D*>(const_cast<void*>(d.data)) + i * d.row_stride + j * d.col_stride; }
     GG_DEVICE const C* c_at(int i, int j) const { return static_cast<const C*>(c.data) + i * c.row_stride + j * c.col_stride; }
 
+    GG_DEVICE Sum sum_at(int i, int j) const { return sums[i * PITCH + (j ^ SWAP)]; }
     GG_DEVICE Value addend(int i, int at) const {
       if constexpr (T::BIAS == 0) return Value(0);
       else return to_sum<Value>(bias[T::BIAS == 1 ? of.at(at) : i]);
@@ -106,11 +108,11 @@ class StoreEpilogue {
       const auto to = row_of(i);
       if (T::SCATTER && to < 0) return;
       if constexpr (Columns::PAIRED) {
-        *d_at(to, j) = gated(sums[i * PITCH + Columns::gate(j)], sums[i * PITCH + Columns::up(j)], i, j);
+        *d_at(to, j) = gated(sum_at(i, Columns::gate(j)), sum_at(i, Columns::up(j)), i, j);
       } else {
         Value add = addend(i, j);
         if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-        *d_at(to, j) = value(sums[i * PITCH + j], i, j, add);
+        *d_at(to, j) = value(sum_at(i, j), i, j, add);
       }
     }
 
@@ -146,11 +148,11 @@ class StoreEpilogue {
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
           if constexpr (Columns::PAIRED) {
-            out.element[v] = gated(sum.element[Columns::HALVES ? v : 2 * v], sum.element[Columns::HALVES ? VECTOR + v : 2 * v + 1], i, j + v);
+            out.element[v] = gated(sum.element[(Columns::HALVES ? v : 2 * v) ^ SWAP], sum.element[(Columns::HALVES ? VECTOR + v : 2 * v + 1) ^ SWAP], i, j + v);
           } else {
             Value add = addend(i, j + v);
             if constexpr (ADD_C && sizeof(C) == sizeof(D)) add = multiply_add(s.beta, to_sum<Value>(in.element[v]), add);
-            out.element[v] = value(sum.element[v], i, j + v, add);
+            out.element[v] = value(sum.element[v ^ SWAP], i, j + v, add);
           }
         }
         ptx::store_vector(d_at(to, j), out.vector);

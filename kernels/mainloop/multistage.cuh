@@ -36,6 +36,7 @@ class MultistageMainloop {
 
  public:
   using Sum = typename T::Sum;
+  static constexpr int SWAP = 0;
   static constexpr int SHARED_BYTES = T::STAGES * STAGE_BYTES;
 
   // Sums of the tile whose first row is `row` and first column `column`. All threads of the CTA; begins and ends with shared memory free.
@@ -123,7 +124,7 @@ class MultistageMainloop {
     __syncthreads();
   }
 
-  // Hands each of this thread's sums to put(row in the tile, column in the tile, sum).
+  // Hands each of this thread's sums to put(row in the tile, column in the tile ^ SWAP, sum).
   template <class Put>
   GG_DEVICE void each_sum(Put put) const {
     const int warp = static_cast<int>(threadIdx.x) / 32, row0 = warp / T::WARPS_N * WM, column0 = warp % T::WARPS_N * WN;

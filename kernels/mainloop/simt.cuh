@@ -29,6 +29,8 @@ class SimtMainloop {
 
  public:
   using Sum = typename T::Sum;
+  // Only where so many sums keep to their registers through the whole mainloop.
+  static constexpr int SWAP = sizeof(Sum) == 4 && TM * TN == 128 ? 1 : 0;
   static constexpr int SHARED_BYTES = T::STAGES * SLOT * static_cast<int>(sizeof(Sum));
 
   // As MultistageMainloop::run.
@@ -58,13 +60,14 @@ class SimtMainloop {
     else run_converted(p, a, line_a, b, line_b, ring, block_end);
   }
 
-  // As MultistageMainloop::each_sum.
+  // As MultistageMainloop::each_sum. A register of an odd number lies in the other bank than one of an even number, and a product reads as fast as it may where those of the
+  // sum and of B's element lie in different ones. Both are loaded or stored 16 bytes at a time, so that neighbours follow on each other from an even one on: hence the swap.
   template <class Put>
   GG_DEVICE void each_sum(Put put) const {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
-      for (int j = 0; j < TN; ++j) put(row_of(i), column_of(j), sums_[i][j]);
+      for (int j = 0; j < TN; ++j) put(row_of(i), column_of(j ^ SWAP), sums_[i][j]);
   }
 
  private:
@@ -99,28 +102,49 @@ class SimtMainloop {
     return rows;
   }
 
-  // A thread's part of one k.
+  // A thread's part of one k, in pieces that are loaded at once.
   struct Fragment {
+    static constexpr int PIECES = TM / VM + TN / VN;
     Sum a[TM], b[TN];
-    // From the thread's first row and column of the slot's tiles on.
+    // From the thread's first row and column of the tiles on. B's pieces come first: the first products want them all.
+    GG_DEVICE void load(const Sum* tile_a, const Sum* tile_b, int k, int piece) {
+      if (piece < TN / VN) {
+#pragma unroll
+        for (int j = 0; j < VN; ++j) b[piece * VN + j] = tile_b[k * PITCH_B + piece * (COLUMNS * VN) + j];
+      } else {
+        const int part = piece - TN / VN;
+#pragma unroll
+        for (int i = 0; i < VM; ++i) a[part * VM + i] = tile_a[k * PITCH_A + part * (ROWS * VM) + i];
+      }
+    }
     GG_DEVICE void load(const Sum* tile_a, const Sum* tile_b, int k) {
 #pragma unroll
-      for (int i = 0; i < TM; ++i) a[i] = tile_a[k * PITCH_A + i / VM * (ROWS * VM) + i % VM];
-#pragma unroll
-      for (int j = 0; j < TN; ++j) b[j] = tile_b[k * PITCH_B + j / VN * (COLUMNS * VN) + j % VN];
+      for (int piece = 0; piece < PIECES; ++piece) load(tile_a, tile_b, k, piece);
     }
   };
-  GG_DEVICE void multiply(const Fragment& f) {
+  // Calls between(piece) among the products, evenly, for as many pieces as a fragment has. A product has one of its factors from the product before, so that it reads two
+  // registers and not three, which would take two clocks; ptxas keeps this order only where loads stand where they are to be.
+  template <class Between>
+  GG_DEVICE void multiply(const Fragment& f, Between between) {
+    constexpr int ALL = TM * TN, EVERY = ALL < Fragment::PIECES ? 1 : ALL / Fragment::PIECES;
 #pragma unroll
-    for (int i = 0; i < TM; ++i)
+    for (int s = 0; s < ALL; ++s) {
+      if (s % EVERY == 0 && s / EVERY < Fragment::PIECES) between(s / EVERY);
+      const int i = s / TN, j = i % 2 ? TN - 1 - s % TN : s % TN;
+      running()[i][j] = multiply_add(f.a[i], f.b[j], running()[i][j]);
+    }
 #pragma unroll
-      for (int j = 0; j < TN; ++j) running()[i][j] = multiply_add(f.a[i], f.b[j], running()[i][j]);
+    for (int piece = ALL; piece < Fragment::PIECES; ++piece) between(piece);
   }
 
   // As MultistageMainloop: a ring of tiles, fragments one k ahead of the products, one barrier a tile before its last k.
   template <class BlockEnd>
   GG_DEVICE void run_async(const GemmParams& p, const Sum* a, LineOfA line_a, const Sum* b, LineOfB line_b, Sum* ring, BlockEnd block_end) {
-    constexpr int PARTS = T::BK < 8 ? 1 : 4;  // a tile's copies are issued in so many, among the products
+    // A tile's copies are issued in so many parts, among the products, each beside DEPTH of k. Not more of the parts are unrolled than make so many products: the instructions
+    // of a whole tile with 128 sums a thread come slower than they are executed.
+    constexpr int PRODUCTS = 1024, PARTS = T::BK % 8 == 0 ? 4 : 1, DEPTH = T::BK / PARTS;
+    constexpr int UNROLLED = TM * TN * T::BK <= PRODUCTS ? PARTS : TM * TN * DEPTH < PRODUCTS ? PRODUCTS / (TM * TN * DEPTH) : 1;
+    static_assert(DEPTH % 2 == 0, "fragments alternate between two sets of registers");
     ElementCopy<0, Sum, T::A_MN_MAJOR, T::BM, T::BK, PITCH_A, T::THREADS, PARTS, LineOfA, !T::GATHER> copy_a(a, p.a.row_stride, p.a.col_stride, line_a, line_a.left);
     ElementCopy<1, Sum, T::B_MN_MAJOR, T::BN, T::BK, PITCH_B, T::THREADS, PARTS, LineOfB, !Columns::HALVES> copy_b(b, p.b.col_stride, p.b.row_stride, line_b, line_b.left);
     __syncthreads();
@@ -128,42 +152,58 @@ class SimtMainloop {
     const i32 last = static_cast<i32>(p.k - (all - i64(1)) * T::BK);  // depth of the last one
     i32 tiles = all;                                                    // left to multiply
     // left: tiles that are not copied yet, this one included.
+    const auto depth = [&](i32 left) { return left > 1 ? T::BK : left == 1 ? last : 0; };
+    const auto start_copy = [&](Sum* slot, i32 left) {
+      copy_a.start(slot, all - left, depth(left));
+      copy_b.start(slot + T::BK * PITCH_A, all - left, depth(left));
+    };
     const auto copy_part = [&](Sum* slot, int part, i32 left) {
-      const i32 depth = left > 1 ? T::BK : left == 1 ? last : 0;
-      copy_a.issue(slot, all - left, depth, part);
-      copy_b.issue(slot + T::BK * PITCH_A, all - left, depth, part);
-      if (part == PARTS - 1) ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
+      copy_a.issue(slot, depth(left), part);
+      copy_b.issue(slot + T::BK * PITCH_A, depth(left), part);
     };
 #pragma unroll 1
-    for (int s = 0; s < T::STAGES - 1; ++s)
-#pragma unroll
+    for (int s = 0; s < T::STAGES - 1; ++s) {
+      start_copy(ring + s * SLOT, tiles - s);
+#pragma unroll 1
       for (int part = 0; part < PARTS; ++part) copy_part(ring + s * SLOT, part, tiles - s);
+      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the tile
+    }
 
-    Sum *const end = ring + T::STAGES * SLOT, *read = ring, *write = ring + (T::STAGES - 1) * SLOT;
+    i32 read = 0, write = T::STAGES - 1;  // slots
     Fragment fragments[2];
-    const int first_a = first_row(), first_b = T::BK * PITCH_A + first_column();
+    // The compiler must not see the sums in these, or it keeps an address for each load.
+    const int first_a = ptx::renewed(first_row()), first_b = ptx::renewed(T::BK * PITCH_A + first_column());
     ptx::cp_async_wait<T::STAGES - 2>();
     __syncthreads();
-    fragments[0].load(read + first_a, read + first_b, 0);
+    const Sum *from_a = ring + first_a, *from_b = ring + first_b;  // the next fragments
+    fragments[0].load(from_a, from_b, 0);
     ptx::keep_order();
     i64 done = 0;
 #pragma unroll 1
     for (; tiles > 0; --tiles) {
+      start_copy(ring + write * SLOT, tiles - (T::STAGES - 1));
+#pragma unroll UNROLLED
+      for (int part = 0; part < PARTS; ++part) {
+        copy_part(ring + write * SLOT, part, tiles - (T::STAGES - 1));
 #pragma unroll
-      for (int k = 0; k < T::BK; ++k) {
-        if (k == T::BK - 1) {
-          // The next tile has arrived for all threads, and all have read this one's last fragments: its slot may be overwritten.
-          ptx::cp_async_wait<T::STAGES - 2>();
-          __syncthreads();
-          read = read + SLOT == end ? ring : read + SLOT;
-          write = write + SLOT == end ? ring : write + SLOT;
+        for (int k = 0; k < DEPTH; ++k) {
+          if (k == DEPTH - 1) {
+            from_a += DEPTH * PITCH_A, from_b += DEPTH * PITCH_B;
+            if (part == PARTS - 1) {
+              // The next tile has arrived for all threads, and all have read this one's last fragments: its slot may be overwritten.
+              ptx::cp_async_commit();
+              ptx::cp_async_wait<T::STAGES - 2>();
+              __syncthreads();
+              read = read + 1 == T::STAGES ? 0 : read + 1;
+              write = write + 1 == T::STAGES ? 0 : write + 1;
+              from_a = ring + read * SLOT + first_a, from_b = ring + read * SLOT + first_b;
+            }
+          }
+          multiply(fragments[k % 2], [&](int piece) { fragments[(k + 1) % 2].load(from_a, from_b, (k + 1) % DEPTH, piece); });
         }
-        fragments[(k + 1) % 2].load(read + first_a, read + first_b, (k + 1) % T::BK);
-        if (k % (T::BK / PARTS) == 0) copy_part(write, k / (T::BK / PARTS), tiles - (T::STAGES - 1));
-        multiply(fragments[k % 2]);
+        ptx::keep_order();  // else the first fragments are loaded here, right before the products that wait for them
       }
       if constexpr (T::BLOCK_SCALED) block_end(done += T::BK);
-      ptx::keep_order();  // else the first fragments are loaded here, right before the products that wait for them
     }
     ptx::cp_async_wait<0>();
     __syncthreads();
@@ -193,7 +233,7 @@ class SimtMainloop {
       for (int i = 0; i < T::BK; ++i) {
         Fragment fragment;
         fragment.load(ring + slot * SLOT + first_row(), ring + slot * SLOT + T::BK * PITCH_A + first_column(), i);
-        multiply(fragment);
+        multiply(fragment, [](int) {});
       }
       block_end(k + T::BK);
       slot ^= 1;

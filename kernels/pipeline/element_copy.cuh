@@ -20,31 +20,40 @@ class ElementCopy {
     const int n = lanes(width);
     return INNER % (n * width) == 0 && THREADS % n == 0 && OUTER % (THREADS / n) == 0;
   }
-  enum class Way : i32 { chunks, lines, elements };
+  // Along k single elements, else 16 bytes: the way that is taken without branches, or 0.
+  static constexpr int FAST = MN_MAJOR ? (divides(CHUNK) ? CHUNK : 0) : divides(1);
+  enum class Way : i32 { fast, lines, elements };
 
  public:
   // data: the tile's first element at k = 0 (if not ORDERED, the operand's). Strides in elements. left: rows (columns) from there, SPAN at most. A barrier must follow.
   GG_DEVICE ElementCopy(const Element* data, i64 mn_stride, i64 k_stride, Line line, i32 left) : line_(line), left_(left) {
     if (thread() == 0) source() = {data, mn_stride, k_stride};
     const bool unit = ORDERED && (MN_MAJOR ? mn_stride : k_stride) == 1;
-    const bool aligned = ((reinterpret_cast<u64>(data) | static_cast<u64>(k_stride * SIZE)) & 15) == 0 && left % CHUNK == 0;
-    way_ = !unit ? Way::elements : MN_MAJOR && divides(CHUNK) && aligned ? Way::chunks : divides(1) ? Way::lines : Way::elements;
-    const i64 stride = MN_MAJOR ? k_stride : mn_stride;
-    const bool chunks = way_ == Way::chunks;
-    next_ = data + (chunks ? Lines<CHUNK>::outer() : Lines<1>::outer()) * stride + (chunks ? Lines<CHUNK>::inner() : Lines<1>::inner());
-    step_ = ptx::renewed(stride * (chunks ? Lines<CHUNK>::STEP : Lines<1>::STEP));
+    const bool aligned = !MN_MAJOR || (((reinterpret_cast<u64>(data) | static_cast<u64>(k_stride * SIZE)) & 15) == 0 && left % CHUNK == 0);
+    way_ = unit && FAST && aligned ? Way::fast : unit && MN_MAJOR && divides(1) ? Way::lines : Way::elements;
+    if constexpr (FAST) {
+      using L = Lines<FAST>;
+      const i64 stride = MN_MAJOR ? k_stride : mn_stride;
+      step_ = ptx::renewed(stride * L::STEP);
+      next_ = data + L::outer() * stride + L::inner() - between();
+    }
   }
 
-  // Starts part `part` of the copy of the next tile, number `tile` along k and `depth` deep (0 to BK), to `slot`; moves on with the last part.
-  GG_DEVICE void issue(Element* slot, i32 tile, i32 depth, int part) {
-    // Along k a thread has many copies, which are spread over the parts, without branches; else few.
-    if constexpr (!MN_MAJOR && divides(1)) issue_lines<1>(slot, part, way_ == Way::lines && depth == BK);
-    if (part == 0 && depth > 0) {
-      if (way_ == Way::elements || depth < BK) issue_elements(slot, i64(tile) * BK, depth);
-      else if constexpr (MN_MAJOR) issue_all(slot);
+  // Before the parts of tile number `tile` along k, `depth` deep (0 to BK): starts its copy to `slot` if it does not go the fast way.
+  GG_DEVICE void start(Element* slot, i32 tile, i32 depth) {
+    if constexpr (FAST) next_ += between();
+    if (depth <= 0 || (way_ == Way::fast && depth == BK)) return;
+    if constexpr (MN_MAJOR && divides(1))
+      if (way_ == Way::lines && depth == BK) return copy_lines(slot, tile);
+    copy_elements(slot, i64(tile) * BK, depth);
+  }
+  // Starts part `part` of the tile's copy if it goes the fast way.
+  GG_DEVICE void issue(Element* slot, i32 depth, int part) {
+    if constexpr (FAST) {
+      using L = Lines<FAST>;
+      constexpr int COUNT = L::PASSES % PARTS == 0 ? L::PASSES / PARTS : L::PASSES < PARTS ? 1 : L::PASSES;  // of lines in a part that has any
+      if (part * COUNT < L::PASSES) issue_lines<FAST, COUNT>(slot, part * COUNT, next_, step_, way_ == Way::fast && depth == BK);
     }
-    if constexpr (!MN_MAJOR)
-      if (part == PARTS - 1) next_ += BK - Lines<1>::PASSES * step_;
   }
 
  private:
@@ -57,35 +66,35 @@ class ElementCopy {
   };
   GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
 
-  GG_DEVICE void issue_all(Element* slot) {
+  // From where a tile's copies end to where the next one's begin.
+  GG_DEVICE i64 between() const { return MN_MAJOR ? 0 : BK - Lines<FAST>::PASSES * step_; }
+
+  // COUNT of this thread's lines, from its line `first` of the tile, at `next`, on.
+  template <int WIDTH, int COUNT>
+  GG_DEVICE void issue_lines(Element* slot, int first, const Element*& next, i64 step, bool active) const {
+    using L = Lines<WIDTH>;
+    const int outer = L::outer() + first * L::STEP;
+    const int left = ptx::renewed(left_ - (MN_MAJOR ? L::inner() : outer));  // compare anew each time: predicates kept through the mainloop would spill
+    const u32 target = ptx::shared_address(slot + (MN_MAJOR ? outer * PITCH + L::inner() : L::inner() * PITCH + outer));
 #pragma unroll
-    for (int part = 0; part < PARTS; ++part) {
-      if constexpr (divides(CHUNK))
-        if (way_ == Way::chunks) issue_lines<CHUNK>(slot, part, true);
-      if constexpr (divides(1))
-        if (way_ == Way::lines) issue_lines<1>(slot, part, true);
+    for (int i = 0; i < COUNT; ++i) {
+#pragma unroll
+      for (int a = 0; a < L::ACROSS; ++a) {
+        const int across = a * L::LANES * WIDTH, down = i * L::STEP;
+        if (active) ptx::cp_async<WIDTH * SIZE>(target + (MN_MAJOR ? down * PITCH + across : across * PITCH + down) * SIZE, next + across, (MN_MAJOR ? across : down) < left);
+      }
+      next = ptx::renewed(next + step);  // one after the other: all of a tile's addresses do not fit in registers
     }
   }
 
-  // All of k is there.
-  template <int WIDTH>
-  GG_DEVICE void issue_lines(Element* slot, int part, bool active) {
-    using L = Lines<WIDTH>;
-    const int left = ptx::renewed(left_ - (MN_MAJOR ? L::inner() : L::outer()));  // compare anew each time: predicates kept through the mainloop would spill
-    const u32 target = ptx::shared_address(slot + (MN_MAJOR ? L::outer() * PITCH + L::inner() : L::inner() * PITCH + L::outer()));
-#pragma unroll
-    for (int i = 0; i < L::PASSES; ++i)
-      if (i * PARTS / L::PASSES == part) {
-#pragma unroll
-        for (int a = 0; a < L::ACROSS; ++a) {
-          const int across = a * L::LANES * WIDTH, down = i * L::STEP;
-          if (active) ptx::cp_async<WIDTH * SIZE>(target + (MN_MAJOR ? down * PITCH + across : across * PITCH + down) * SIZE, next_ + across, (MN_MAJOR ? across : down) < left);
-        }
-        next_ = ptx::renewed(next_ + step_);  // one after the other: all of a tile's addresses do not fit in registers
-      }
+  GG_DEVICE void copy_lines(Element* slot, i32 tile) const {
+    using L = Lines<1>;
+    const Source from = source();
+    const Element* next = from.data + (i64(tile) * BK + L::outer()) * from.k_stride + L::inner();
+    issue_lines<1, L::PASSES>(slot, 0, next, L::STEP * from.k_stride, true);
   }
 
-  GG_DEVICE void issue_elements(Element* slot, i64 first, i32 depth) const {
+  GG_DEVICE void copy_elements(Element* slot, i64 first, i32 depth) const {
     const Source from = source();
 #pragma unroll 1
     for (int e = thread(); e < SPAN * BK; e += THREADS) {
@@ -105,7 +114,7 @@ class ElementCopy {
     return shared;
   }
 
-  const Element* next_;  // this thread's next copy of a line
+  const Element* next_;  // this thread's next copy of a line, on the fast way
   i64 step_;             // from there to the one after
   Line line_;
   i32 left_;

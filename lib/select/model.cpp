@@ -38,9 +38,14 @@ ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spr
   return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
 
+// Whether the CUDA cores multiply elements as they are stored: such kernels wait for the products above all.
+bool unconverted_f32(const ProblemType& type, Family family) { return family == Family::simt && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.sum == core::Sum::f32 && type.compute != GGEMM_COMPUTE_TF32; }
+
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
-double rate(const ProblemType& type, Family family) {
-  if (family == Family::simt) return type.sum == core::Sum::f64 ? 45 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
+double rate(const ProblemType& type, const Config& c) {
+  // The more sums a thread has, the fewer of its instructions are none of products.
+  if (unconverted_f32(type, c.family)) return 108 / (1 + 16.0 * threads(c) / (c.tile_m * c.tile_n));
+  if (c.family == Family::simt) return type.sum == core::Sum::f64 ? 45 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
   switch (type.a) {
     case GGEMM_I8: return 2400;
     case GGEMM_F32: return 550;
@@ -235,7 +240,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
-  const double multiply = bm * bn * bk / rate(type, c.family);
+  const double multiply = bm * bn * bk / rate(type, c);
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
@@ -249,9 +254,12 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
   const double overhead = fill_clocks + store;
-  // Elements that are converted on their way come a tile after the other, each from memory.
-  const double least = c.family == Family::simt && size < held ? 4000 : 0;
-  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + overhead; };
+  // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
+  const bool unconverted = unconverted_f32(type, c.family);
+  const double least = c.family == Family::simt && size < held ? 4000 : unconverted ? 1150.0 / (c.stages - 1) : 0;
+  // One warp a scheduler has none beside it while it waits.
+  const auto alone = [&](double ctas) { return unconverted && ctas * threads(c) <= 128 ? 1.35 : 1.0; };
+  const auto wave = [&](double ctas) { return steps * std::max(ctas * step * alone(ctas), least) + overhead; };
   const double clocks = full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
