@@ -240,7 +240,8 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
-  const double multiply = bm * bn * bk / rate(type, c);
+  const double barrier = unconverted_f32(type, c.family) ? 60 : 0;  // a tile of k
+  const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));

@@ -99,13 +99,12 @@ constexpr Row rows[] = {
     // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads; fewer sums where tiles are few, as four
     // warps are the least that busies a multiprocessor.
     {Family::simt, 128, 128, 16, 2, 2, 4},
-    {Family::simt, 128, 128, 8, 2, 2, 4},  // half the code: the other's 2048 products are 36 KB
     {Family::simt, 128, 64, 16, 4, 1, 4},
     {Family::simt, 64, 128, 16, 2, 2, 4},
-    {Family::simt, 128, 256, 16, 2, 4, 3},  // as many sums in one CTA
+    {Family::simt, 128, 256, 32, 2, 4, 2},  // as many sums in one CTA
     // The same, for still fewer tiles: deeper, so that more is under way.
     {Family::simt, 64, 64, 32, 2, 2, 3},
-    {Family::simt, 32, 32, 32, 2, 1, 4},
+    {Family::simt, 32, 64, 32, 2, 2, 4},
     // Any dtype, any stride.
     {Family::simt, 128, 128, 16, 4, 2, 2},
     {Family::simt, 64, 64, 16, 2, 2, 2},
