@@ -104,7 +104,7 @@ ggemm_add_emulated_mutant("a slot is released before its lower rows are multipli
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} mainloop/wgmma.cuh "0 : slice * HEIGHT" "0 : 0")
 ggemm_add_emulated_mutant("copied vectors are not moved into place" ${small} repack.cu "joined(low[l][v], high[l][v], off)" "low[l][v]")
 ggemm_add_emulated_mutant("D's vectors are not moved into place" ${small} epilogue/staged.cuh "(16 - off) & 15" "0")
-ggemm_add_emulated_mutant("the last element of a line of D is not stored" ${small} tile/vectors.cuh "bytes >= SIZE" "bytes > SIZE")
+ggemm_add_emulated_mutant("the last pieces of a line of D are not stored" ${small} tile/vectors.cuh "bytes >= SIZE" "bytes > 8")
 ggemm_add_emulated_mutant("copies of operands are not waited for" ${small} sm90.cu "ptx::launch_wait()" "(void)0")
 ggemm_add_emulated_mutant("groups' records are not waited for" ${listed} sm90.cu "    ptx::launch_wait()" "    (void)0" --kind grouped)
 set(large sm90_bf16_bf16_f32_tn_32x64x64_w1x4_s8_c1x1_m64_swap_r1)
