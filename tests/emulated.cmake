@@ -121,6 +121,9 @@ ggemm_add_emulated_mutant("who writes nothing does not count" ${tail} epilogue/s
 ggemm_add_emulated_mutant("a share begins where its tile does" ${tail} tile/depth.cuh "tile == begin.tile ? begin.step : 0" "0u" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("pieces of two tiles have one place" ${tail} tile/depth.cuh "deal.sharers % deal.cut ? cell : 0" "0u" --sizes 60x310x6200)
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} mainloop/multistage.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
+ggemm_add_emulated_kernels("128 sums a thread, CUDA cores" 2 --config simt_f32_f32_f32_tn_128x256x32_w2x4_s2_r1 --per-kernel 4 --sizes 150x290x90,300x333x70)
+ggemm_add_emulated_mutant("sums are left in each other's place" simt_f32_f32_f32_tn_128x256x32_w2x4_s2_r1 epilogue/store.cuh "(j ^ SWAP)" "j" --sizes 150x290x90)
+ggemm_add_emulated_mutant("C is read past its last column" ${small} epilogue/staged.cuh "const bool whole = MN ? step.rows == 64 : step.columns == STEP" "const bool whole = true")
 ggemm_add_emulated_mutant("copies are waited for too late, CUDA cores" ${elements} mainloop/simt.cuh "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("the last tile's depth is not cut off, CUDA cores" ${elements} pipeline/element_copy.cuh "k < depth && line_.has(mn)" "line_.has(mn)")
 # Seeds that draw a kernel of rows of A, of D, by index.

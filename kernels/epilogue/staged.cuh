@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a warpgroup's sums (layout of wgmma) to D, 64 rows and some columns at a time, through a slot of shared memory: the copy engine stores the slot while the next
-// one is filled. What the copy engine cannot reach (strides or bases off 16 bytes) is stored by threads, neighbouring ones to neighbouring elements; so is C read.
+// one is filled. What the copy engine cannot reach (strides or bases off 16 bytes) is stored by threads, in aligned vectors where D's lines are contiguous; C is read by threads,
+// in vectors where it is aligned. Else neighbouring threads take neighbouring elements.
 #pragma once
 #include "epilogue/pack.cuh"
 #include "epilogue/sum_scale.cuh"

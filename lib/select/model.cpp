@@ -38,7 +38,7 @@ ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spr
   return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
 
-// Whether the CUDA cores multiply elements as they are stored: such kernels wait for the products above all.
+// Whether the CUDA cores multiply elements as they are stored: such kernels, from sm_80 on, wait for the products above all.
 bool unconverted_f32(const ProblemType& type, Family family) { return family == Family::simt && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.sum == core::Sum::f32 && type.compute != GGEMM_COMPUTE_TF32; }
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.

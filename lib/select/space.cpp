@@ -101,8 +101,9 @@ constexpr Row rows[] = {
     {Family::simt, 128, 128, 16, 2, 2, 4},
     {Family::simt, 128, 64, 16, 4, 1, 4},
     {Family::simt, 64, 128, 16, 2, 2, 4},
-    {Family::simt, 128, 256, 32, 2, 4, 2},  // as many sums in one CTA
-    // The same, for still fewer tiles: deeper, so that more is under way.
+    {Family::simt, 64, 64, 16, 2, 2, 4},
+    // f32: as many sums in one CTA; and for still fewer tiles deeper ones, so that more is under way.
+    {Family::simt, 128, 256, 32, 2, 4, 2},
     {Family::simt, 64, 64, 32, 2, 2, 3},
     {Family::simt, 32, 64, 32, 2, 2, 4},
     // Any dtype, any stride.

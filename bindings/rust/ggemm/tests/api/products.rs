@@ -205,7 +205,7 @@ fn groups_say_which_is_wrong() {
 fn groups_of_all_sizes_and_layouts() {
     let context = host();
     let (a, b): (Vec<f32>, Vec<f32>) = (0..64).map(|i| ((i % 7) as f32, (i % 5) as f32)).unzip();
-    // Few groups, and more than have their strides on the stack; alike, or of other sizes and layouts each.
+    // Few groups, and more than have their arrays on the stack; alike, or of other sizes and layouts each.
     for (count, alike) in [(1, true), (4, true), (4, false), (8, false), (9, true), (30, false)] {
         let views = |group: usize| {
             let group = if alike { 0 } else { group };
