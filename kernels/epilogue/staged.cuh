@@ -37,7 +37,7 @@ class StagedEpilogue {
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static_assert(STEP % 8 == 0, "a step is whole blocks of 8 columns");
   static constexpr int STEPS = Columns::OUTPUTS / STEP;
-  static constexpr int LENGTH = (MN ? 64 : STEP) * SIZE;  // bytes of a step's line
+  static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
 
  public:
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
@@ -108,13 +108,13 @@ class StagedEpilogue {
 
   // C of a step, vectors of 16 bytes at once where they are aligned.
   GG_DEVICE static void get_c(const Step& step, const Part& part, char* at) {
-    constexpr int SIZE_OF_C = static_cast<int>(sizeof(C)), BYTES = (MN ? 64 : STEP) * SIZE_OF_C, LINES = MN ? STEP : 64, ACROSS = BYTES / 16;
+    constexpr int SIZE_OF_C = static_cast<int>(sizeof(C)), LENGTH_OF_C = LENGTH / SIZE * SIZE_OF_C, ACROSS = LENGTH_OF_C / 16;
     constexpr int TOGETHER = sizeof(typename T::A) == 1 ? 1 : 4;  // kernels of 8-bit operands have few registers left
     const Matrix& c = part.p.c;
     const i64 stride = (MN ? c.col_stride : c.row_stride) * SIZE_OF_C;
     const char* const first = static_cast<const char*>(c.data) + (step.row * c.row_stride + step.column * c.col_stride) * SIZE_OF_C;
     const bool whole = MN ? step.rows == 64 : step.columns == STEP;
-    if constexpr (BYTES % 16 == 0) {
+    if constexpr (LENGTH_OF_C % 16 == 0) {
       if (whole && (MN ? c.row_stride : c.col_stride) == 1 && ((reinterpret_cast<u64>(first) | static_cast<u64>(stride)) & 15) == 0) {
         const int lines = MN ? step.columns : step.rows;
 #pragma unroll TOGETHER
@@ -137,7 +137,7 @@ class StagedEpilogue {
   // have of the line is stored in smaller pieces, by a thread each.
   GG_DEVICE static void put_lines(const Step& step, const Part& part, const char* at) {
     const Matrix& d = part.p.d;
-    constexpr int LINES = MN ? STEP : 64, ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
+    constexpr int ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
     static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
     const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
     char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;

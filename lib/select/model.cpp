@@ -177,8 +177,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
     }
-    // A team stores while the other multiplies. Groups find less of what they read in L2, and smaller tiles read more.
-    if (c.teams > 1) return (type.grouped ? 1.35 : 1) * rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
+    // A team stores while the other multiplies. In groups, which find less of what they read in L2, that gained nothing wherever it was measured.
+    if (c.teams > 1 && !type.grouped) return rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
     return rounds * (tile + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again);
   };
   // Clusters of four and more take longer where they fill more than half of the device.
@@ -240,7 +240,8 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
-  const double barrier = unconverted_f32(type, c.family) ? 60 : 0;  // a tile of k
+  const bool unconverted = unconverted_f32(type, c.family);
+  const double barrier = unconverted ? 60 : 0;  // a tile of k
   const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
@@ -256,7 +257,6 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   // CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
   const double overhead = fill_clocks + store;
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
-  const bool unconverted = unconverted_f32(type, c.family);
   const double least = c.family == Family::simt && size < held ? 4000 : unconverted ? 1150.0 / (c.stages - 1) : 0;
   // One warp a scheduler has none beside it while it waits.
   const auto alone = [&](double ctas) { return unconverted && ctas * threads(c) <= 128 ? 1.35 : 1.0; };

@@ -240,6 +240,18 @@ TEST_CASE("model: teams take turns at tiles where k is short, and not where it i
   CHECK(chosen(8192, 8192, 8192).teams == 0);
 }
 
+TEST_CASE("model: groups have no teams, which gained nothing in any") {
+  for (const char* layout : {"tn", "nt"}) {
+    core::ProblemType type = type_of(GGEMM_BF16, layout);
+    type.grouped = core::grouped_call;
+    // Weight gradients of 8192 tokens, and experts: dsv3, qwen3, mixtral.
+    for (const Sizes& s : {Sizes{32, 4096, 7168, 256}, Sizes{32, 7168, 2048, 256}, Sizes{128, 1536, 2048, 64}, Sizes{128, 2048, 768, 64}, Sizes{8, 28672, 4096, 1024}, Sizes{128, 256, 2048, 768}, Sizes{64, 1024, 1024, 1024}}) {
+      INFO(layout << ' ' << text(s));
+      CHECK(best(select::rank(type, s, device(90))).teams == 0);
+    }
+  }
+}
+
 TEST_CASE("model: k is cut for the tiles that are left over where that shortens the last wave by much, and not where nothing is left over or k is short") {
   const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(GGEMM_BF16), {1, m, n, k}, device(90))); };
   for (const std::int64_t m : {512, 1024, 2048, 8192}) {
