@@ -26,6 +26,12 @@ GG_HD bool reachable(const Lines& l, int size) { return contiguous(l) && short_e
 // Bytes from line to line, as a map is told.
 GG_HD i64 pitch(const Lines& l, int size) { return l.lines > 1 ? l.stride * size : ceil_div(l.length * size, 16) * 16; }
 
+// Bytes from line to line of a copy, for lines of so many. The copy engine reads lines that begin off 128 bytes at half the speed; short ones would take many times their memory.
+GG_HD i64 copy_pitch(i64 bytes) {
+  const i64 unit = bytes > 512 ? 128 : 16;
+  return ceil_div(bytes, unit) * unit;
+}
+
 // How D is stored where the steps of the epilogue are whole boxes.
 GG_HD TensorStore store_way(const Lines& d, int size) {
   if (!reachable(d, size)) return TensorStore::threads;

@@ -120,8 +120,10 @@ struct RepackParams {
 };
 // Threads of a CTA, and what it copies: so many lines of so many bytes (repack.cu), or elements (split.cu).
 constexpr int repack_threads = 256;
-constexpr int repack_straight_lines = 8, repack_straight_bytes = 1024;
+constexpr int repack_straight_lines = 16, repack_straight_bytes = 512;
 constexpr int repack_turned_lines = 128, repack_turned_bytes = 128;
+GG_HD i64 repack_across(i64 line_bytes, bool turned) { return ceil_div(line_bytes, turned ? repack_turned_bytes : repack_straight_bytes); }
+GG_HD i64 repack_down(i64 lines, bool turned) { return ceil_div(lines, turned ? repack_turned_lines : repack_straight_lines); }
 constexpr int split_lines = 16, split_length = 256;
 
 // Where the groups' parts of an operand begin. Either `data` is an array of one pointer a group; or it is where the operand begins, and group g's part is
@@ -194,6 +196,24 @@ struct GroupedTensorParams {
   u32 reserved;
 };
 
+// Copies of those operands of groups that the copy engine does not reach, as far as there is room: prepare.cu finds out which they are and where they go, repack_groups.cu
+// makes them. What finds no room is gathered by the product's own threads.
+struct GroupCopies {
+  CopyParams* copies;  // of each group's A and B, as the kernel sees them; nullptr: none are made
+  i32* blocks;         // of each; 0: it is not copied
+  char* room;
+  i64 room_bytes;
+  u64* used;    // bytes that all copies would take; 0 between calls
+  u32* done;    // CTAs that have copied; 0 between calls
+  u64* wanted;  // in the host's memory: where there is too little room, so many bytes, or 1 where they are not counted
+};
+// repack_groups.cu's.
+struct RepackGroupsParams {
+  GroupCopies groups;
+  i32 copies;
+  u32 reserved;
+};
+
 // What prepare.cu must know of a kernel, which may compute the transposed product: the sizes and directions are as it sees them. The maps are right but for addresses, sizes and strides.
 struct PrepareKernel {
   TensorMap a, b, d;
@@ -211,8 +231,9 @@ struct PrepareParams {
   GroupRecord* records;
   u32* taken;       // is set to 0
   i64 large_above;  // below 0: there is one kernel
+  GroupCopies copies;
   u32 shape;        // of the upright problem: tile/scales.cuh's group_shape
-  u32 reserved;
+  i32 by_index;     // which of A (1) and B (2) of the upright problem have lines that lie by an index
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record. Four threads a group: one
+// Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record, and which operands are to be copied. Four threads a group: one
 // for each of A, B and D, one for the rest.
 #include "ptx/launch.cuh"
+#include "ptx/memory.cuh"
 #include "ptx/tensor.cuh"
 #include "scheduler/group_params.cuh"
 #include "scheduler/raster.cuh"
@@ -18,6 +19,36 @@ GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& li
   return true;
 }
 
+// Finds room for a copy that a map can tell, of lines that none can, and notes what is to be copied. Says whether there is a copy, of which `lines` tells from now on.
+GG_DEVICE bool find_room(const GroupCopies& all, i64 number, Lines& lines, int size) {
+  if (lines.lines == 0 || lines.length == 0 || !short_enough(lines)) return false;
+  if (!all.copies) {
+    if (all.wanted) *all.wanted = 1;
+    return false;
+  }
+  const i64 pitch = copy_pitch(lines.length * size), bytes = ceil_div(lines.lines * pitch, 128) * 128;
+  const bool turned = !contiguous(lines);
+  const u64 at = ptx::take_bytes(all.used, static_cast<u64>(bytes));
+  if (at + static_cast<u64>(bytes) > static_cast<u64>(all.room_bytes)) return false;
+  char* const to = all.room + at;
+  CopyParams copy{};
+  copy.from = lines.data, copy.line_stride = lines.stride, copy.element_stride = lines.unit;
+  copy.to = to, copy.to_stride = pitch / size;
+  copy.lines = lines.lines, copy.length = lines.length;
+  copy.blocks_across = repack_across(lines.length * size, turned), copy.blocks = copy.blocks_across * repack_down(lines.lines, turned);
+  copy.turned = turned;
+  all.copies[number] = copy;
+  all.blocks[number] = static_cast<i32>(copy.blocks);
+  lines = {to, lines.length, lines.lines, 1, copy.to_stride};
+  return true;
+}
+
+// The map of A or B, the group's operand `number`, or of a copy of it.
+GG_DEVICE bool reach(TensorMap& out, const TensorMap& model, Lines lines, int size, const GroupCopies& all, i64 number, bool may_copy) {
+  if (all.copies) all.blocks[number] = 0;
+  return write_map(out, model, lines, size) || (may_copy && find_room(all, number, lines, size) && write_map(out, model, lines, size));
+}
+
 extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(const __grid_constant__ PrepareParams params) {
   ptx::launch_next();
   const i64 index = i64(blockIdx.x) * prepare_threads + threadIdx.x, group = index / prepare_lanes;
@@ -31,8 +62,10 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
     const PrepareKernel& kernel = params.kernels[large];
     const GemmParams p = kernel.swap ? transposed(upright) : upright;
     GroupRecord& record = params.records[group];
-    if (part == 0) reached = write_map(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a);
-    if (part == 1) reached = write_map(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b);
+    // Of an empty group nothing is copied, nor what lies by an index.
+    const bool copies = p.m > 0 && p.n > 0 && group < live_groups(params.problem);
+    if (part == 0) reached = reach(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a, params.copies, 2 * group, copies && !(params.by_index & (kernel.swap ? 2 : 1)));
+    if (part == 1) reached = reach(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b, params.copies, 2 * group + 1, copies && !(params.by_index & (kernel.swap ? 1 : 2)));
     if (part == 2) {
       const Lines d = lines_of(p.d, p.m, paired(params.shape) ? p.n / 2 : p.n, kernel.mn_d);
       record.facts.store = kernel.boxes && write_map(record.d, kernel.d, d, kernel.size_d) ? store_way(d, kernel.size_d) : TensorStore::threads;

@@ -33,7 +33,6 @@ core::DiskOptions disk_options(const ggemm_context_options& o) {
 
 // Runs on the GPU only what differs from nothing: an empty D needs no kernel.
 bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
-bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
@@ -121,6 +120,8 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
+    choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_threads, 0, 1, may_load);
+    if (may_load) choice.wanted = workspace_.note(*device_);
     if (!config.large_above) return choice;
     choice.large_config = *select::large_tiles(type, facts());
     choice.large = load_product(type, choice.large_config, may_load);
@@ -214,11 +215,6 @@ void Engine::run_plan(const Choice& choice, const core::Problem& problem, const 
   call(request_for(met, forced ? core::config_name(problem.type, choice.config).c_str() : nullptr, nullptr), params, stream);
 }
 
-void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
-  if (empty(params)) return check_name(request);
-  run(*choose_for_call(request, stream), request.key.type, params, stream);
-}
-
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const {
   if (empty(params)) return;
   if (host_) return host_->run(type, params);
@@ -244,64 +240,6 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
   if (choice.config.family != core::Family::sm90) return request.sum_bytes;
   return request.key.type.grouped ? request.sum_bytes + cuda::prepare_bytes(request.sizes.groups) : tensor_workspace_bytes(choice, request);
-}
-
-void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
-  if (empty(params)) return;
-  if (host_) return host_->run(type, params);
-  params.raster = choice.config.raster;
-  const std::size_t sum_bytes = core::sum_bytes(type, params.m.value, params.n.value), record_bytes = choice.prepare ? cuda::prepare_bytes(params.groups) : 0;
-  cuda::Workspace::Lease lease;
-  if (params.groups > 0 && sum_bytes + record_bytes > 0) lease = workspace_.get(*device_, stream, sum_bytes + record_bytes);
-  check_groups(choice, type, params, stream);
-  if (params.groups == 0) return;
-  void* const records = static_cast<char*>(lease.data) + sum_bytes;
-  if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, records, stream);
-  // The groups in their order, and then, in another launch, each row of D.
-  const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
-  kernels::SumParams sum{lease.data, columns, params.groups, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
-  const core::ProblemType before = core::before_sums(type);
-  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, 0, kernels::source_itself}; };
-  params.d = {lease.data, 0, columns * static_cast<std::int64_t>(core::dtype_size(before.d)), 0, 0, constant(columns), constant(1)};
-  params.rows.d_index = {}, params.rows.weights = nullptr;
-  run_groups(choice, before, params, records, stream);
-  const std::int64_t blocks = std::min<std::int64_t>(kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), params.max_ctas ? std::int64_t(params.max_ctas) : most_tiles);
-  void* arguments[] = {&sum};
-  if (blocks > 0) device_->launch(*choice.sum, static_cast<unsigned>(blocks), stream, arguments);
-}
-
-// Checked mode: the kernels after it look at the status that it writes.
-void Engine::check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const {
-  if (!params.status) return;
-  kernels::CheckParams check{params, core::group_checks(type, true), const_cast<kernels::i32*>(params.status)};
-  check.groups.status = nullptr;  // of an earlier call
-  void* arguments[] = {&check};
-  device_->launch(*choice.check, 1, stream, arguments);
-}
-
-// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to `records`; or three, where larger groups have a kernel of their own.
-void Engine::run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, void* records, void* stream) const {
-  const unsigned most = choice.kernel->ctas(given.max_ctas);
-  if (!choice.prepare) {
-    kernels::GroupedParams params = given;
-    void* arguments[] = {&params};
-    return device_->launch(*choice.kernel, most, stream, arguments);
-  }
-  const core::Config configs[] = {choice.config, choice.large_config};
-  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, std::span(configs, choice.large ? 2 : 1), given, records);
-  void* to_prepare[] = {&prepare};
-  device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
-  kernels::GroupedTensorParams params{};
-  params.records = prepare.records, params.groups = static_cast<kernels::i32>(given.groups), params.rows = given.rows;
-  void* arguments[] = {&params};
-  if (choice.large) {
-    params.tiles = prepare.kernels[1].tiles, params.raster = choice.large_config.raster;
-    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, true);
-    // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
-    params.taken = prepare.taken, params.beside = !given.max_ctas;
-  }
-  params.tiles = prepare.kernels[0].tiles, params.raster = given.raster;
-  device_->launch(*choice.kernel, most, stream, arguments, !choice.large || params.beside);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

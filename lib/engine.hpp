@@ -29,6 +29,7 @@ struct Choice {
   const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
+  kernels::u64* wanted = nullptr;              // of groups, which may be: bytes that copies would have taken, as kernels note it; 0: none yet
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
   core::Config large_config{};                  // of the kernel that computes larger groups beside,
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
@@ -104,8 +105,9 @@ class Engine {
   Choice load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load);
 
  private:
+  struct GroupMemory;
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
-  void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* records, void* stream) const;
+  void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;

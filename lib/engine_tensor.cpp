@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "cuda/tensor_params.hpp"
 #include "engine.hpp"
+#include "lines.cuh"
 #include "scheduler/raster.cuh"
 #include "select/space.hpp"
 #include "tile/terms.cuh"
@@ -70,11 +71,11 @@ struct Copy {
   std::int64_t length() const { return by_columns ? rows : columns; }
   std::int64_t all_lines() const { return depth && !along_k ? depth : lines(); }
   std::int64_t all_length() const { return depth && along_k ? depth : kernels::ceil_div(length() * size, 16) * 16 / size; }
-  std::int64_t pitch() const { return all_length() * (depth && along_k ? kernels::term_count : 1); }
+  std::int64_t pitch() const { return depth ? all_length() * (along_k ? kernels::term_count : 1) : kernels::copy_pitch(length() * size) / size; }
   std::int64_t term_stride() const { return along_k ? depth : depth * pitch(); }
   std::int64_t bytes() const { return wanted ? aligned(all_lines() * pitch() * size * (depth && !along_k ? kernels::term_count : 1)) : 0; }
-  std::int64_t blocks_across() const { return depth ? kernels::ceil_div(all_length(), kernels::split_length) : kernels::ceil_div(length() * size, turned ? kernels::repack_turned_bytes : kernels::repack_straight_bytes); }
-  std::int64_t blocks_down() const { return depth ? kernels::ceil_div(all_lines(), kernels::split_lines) : kernels::ceil_div(lines(), turned ? kernels::repack_turned_lines : kernels::repack_straight_lines); }
+  std::int64_t blocks_across() const { return depth ? kernels::ceil_div(all_length(), kernels::split_length) : kernels::repack_across(length() * size, turned); }
+  std::int64_t blocks_down() const { return depth ? kernels::ceil_div(all_lines(), kernels::split_lines) : kernels::repack_down(lines(), turned); }
 
   // The operand's copy at `to`, which it names from now on.
   kernels::CopyParams params(kernels::Matrix& matrix, char* to) const {

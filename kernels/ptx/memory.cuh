@@ -76,6 +76,12 @@ GG_DEVICE u32 take_next(u32* counter) {
   asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
   return before;
 }
+// Adds so many, and gives what was there before. It orders nothing. Any thread. PTX ISA, "atom" (add).
+GG_DEVICE u64 take_bytes(u64* counter, u64 bytes) {
+  u64 before;
+  asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(counter), "l"(bytes) : "memory");
+  return before;
+}
 // How many arrivals this thread sees, of which there may be more by now: what was written before those is seen as by the last to arrive. Acquire at GPU scope. Any thread.
 // PTX ISA, "ld" (acquire).
 GG_DEVICE u32 seen_arrivals(const u32* counter) {

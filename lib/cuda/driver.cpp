@@ -88,6 +88,8 @@ void resolve_all(Resolver& resolve, cu::Functions& call) {
   resolve(call.mem_free, "cuMemFree", 3020);
   resolve(call.mem_alloc_async, "cuMemAllocAsync", 11020);
   resolve(call.mem_free_async, "cuMemFreeAsync", 11020);
+  resolve(call.mem_host_alloc, "cuMemHostAlloc", 2020);
+  resolve(call.mem_free_host, "cuMemFreeHost", 2000);
   resolve(call.memcpy_htod_async, "cuMemcpyHtoDAsync", 3020);
   resolve(call.memcpy_dtoh_async, "cuMemcpyDtoHAsync", 3020);
   resolve(call.memcpy_dtod_async, "cuMemcpyDtoDAsync", 3020);

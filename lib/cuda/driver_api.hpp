@@ -60,6 +60,7 @@ enum class SymbolStatus : int { success = 0, not_found = 1, version_not_sufficie
 
 inline constexpr std::uint64_t legacy_stream_symbols = 1;   // cuGetProcAddress: functions whose NULL stream is the legacy default stream
 inline constexpr unsigned stream_non_blocking = 1;          // does not synchronise with the legacy default stream
+inline constexpr unsigned host_memory_mapped = 2;           // a device's kernels may use it, at the same address
 inline constexpr unsigned event_default = 0;                // with timing
 
 enum class TensorType : int { u8 = 0, i32 = 3, f16 = 6, f32 = 7, bf16 = 9, tf32 = 11 };
@@ -137,6 +138,8 @@ struct Functions {
   Result (*mem_free)(Address);
   Result (*mem_alloc_async)(Address*, std::size_t, Stream);
   Result (*mem_free_async)(Address, Stream);
+  Result (*mem_host_alloc)(void**, std::size_t, unsigned flags);
+  Result (*mem_free_host)(void*);
   Result (*memcpy_htod_async)(Address, const void*, std::size_t, Stream);
   Result (*memcpy_dtoh_async)(void*, Address, std::size_t, Stream);
   Result (*memcpy_dtod_async)(Address, Address, std::size_t, Stream);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory: buffers, copies, fills.
+#include <cstring>
 #include <utility>
 
 #include "cuda/device_impl.hpp"
@@ -71,6 +72,20 @@ Buffer::~Buffer() {
 void Buffer::forget_stream() {
   stream_ = nullptr;
   stream_may_be_gone_ = true;
+}
+
+void* Device::allocate_on_host(std::size_t bytes) const {
+  const ColdScope scope(*impl_);
+  scope.require();
+  void* memory = nullptr;
+  check(impl_->driver, impl_->driver.call.mem_host_alloc(&memory, bytes, cu::host_memory_mapped), "cuMemHostAlloc");
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
+void Device::free_on_host(void* memory) const {
+  const ReleaseScope scope(*impl_);
+  if (scope.entered()) impl_->driver.call.mem_free_host(memory);
 }
 
 void Device::copy_to_device(void* destination, const void* source, std::size_t bytes, void* stream) const {

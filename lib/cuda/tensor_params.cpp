@@ -78,6 +78,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
   out.taken = reinterpret_cast<kernels::u32*>(tiles);
   out.large_above = configs.size() > 1 ? configs[0].large_above : -1;
   out.shape = core::group_shape(described);
+  out.by_index = p.rows.a_index.kind ? 1 : 0;
   return out;
 }
 

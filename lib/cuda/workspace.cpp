@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "core/error.hpp"
+
 namespace ggemm::cuda {
 namespace {
 
@@ -26,9 +28,10 @@ Workspace::Entry& Workspace::entry(void* stream) {
   return entries_[{stream, of_thread ? std::this_thread::get_id() : std::thread::id()}];
 }
 
-Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes) {
+Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes, std::size_t wished) {
+  wished = std::max(wished, bytes);
   Entry& mine = entry(stream);
-  Lease lease{nullptr, nullptr, std::unique_lock(mine.mutex)};
+  Lease lease{nullptr, 0, nullptr, std::unique_lock(mine.mutex)};
   const bool capturing = device.capturing(stream);
   if (!capturing) {
     // Another stream has got the handle of one that was destroyed, perhaps before its work was done.
@@ -36,17 +39,23 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     if (mine.stream_id != id) retire(mine);
     mine.stream_id = id;
   }
-  if (mine.buffer.size() < head_bytes + bytes) {
-    Buffer larger = capturing ? spare(bytes) : Buffer();
+  const auto has = [&mine](std::size_t some) { return mine.buffer.size() >= head_bytes + some; };
+  if (!has(wished)) {
+    Buffer larger = capturing ? spare(wished) : wished > bytes && wished < mine.refused ? allocate_if_there_is(device, wished, stream) : Buffer();
+    if (!larger.data() && !capturing && wished > bytes) mine.refused = std::min(mine.refused, wished);
+    if (!larger.data() && capturing && !has(bytes)) larger = spare(bytes);
     // By half as much again, so that rising sizes do not allocate each time.
-    if (!larger.data()) larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
+    if (!larger.data() && !has(bytes)) larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
     // Freeing is stream-ordered too, and so no part of a capture.
-    if (mine.captured || capturing) retire(mine);
-    mine.buffer = std::move(larger);
+    if (larger.data()) {
+      if (mine.captured || capturing) retire(mine);
+      mine.buffer = std::move(larger);
+    }
   }
   mine.captured = mine.captured || capturing;
   lease.arrivals = static_cast<std::uint32_t*>(mine.buffer.data());
   lease.data = lease.arrivals + most_arrivals;
+  lease.bytes = mine.buffer.size() - head_bytes;
   return lease;
 }
 
@@ -55,6 +64,22 @@ Buffer Workspace::allocate(const Device& device, std::size_t bytes, void* stream
   Buffer block(device, head_bytes + bytes, stream);
   device.fill(block.data(), 0, head_bytes, stream);
   return block;
+}
+
+// Nothing where memory has run out.
+Buffer Workspace::allocate_if_there_is(const Device& device, std::size_t bytes, void* stream) {
+  try {
+    return allocate(device, bytes, stream);
+  } catch (const core::Error& error) {
+    if (error.status() != GGEMM_ERROR_OUT_OF_MEMORY) throw;
+    return {};
+  }
+}
+
+kernels::u64* Workspace::note(const Device& device) {
+  const std::lock_guard lock(mutex_);
+  if (!notes_) notes_ = {static_cast<kernels::u64*>(device.allocate_on_host(most_notes * sizeof(kernels::u64))), [&device](kernels::u64* memory) { device.free_on_host(memory); }};
+  return notes_.get() + noted_++ % most_notes;
 }
 
 void Workspace::reserve(const Device& device, std::size_t bytes) {

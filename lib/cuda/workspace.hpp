@@ -2,8 +2,10 @@
 // A context's workspace: memory for each stream, which the calls on that stream use one after the other.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -19,6 +21,7 @@ class Workspace {
   // Memory that is one call's until it has launched all that uses it: another thread's call on the same stream waits so long.
   struct Lease {
     void* data = nullptr;
+    std::size_t bytes = 0;
     std::uint32_t* arrivals = nullptr;  // most_arrivals counters that are 0, and must be 0 again when the work is done
     std::unique_lock<std::mutex> lock;
   };
@@ -26,9 +29,13 @@ class Workspace {
   static constexpr std::size_t most_arrivals = 4096;
 
   ~Workspace();
-  // At least `bytes` (aligned to 256) for work that is launched on `stream`. It grows outside capture only: a captured stream that has too little gets
+  // At least `bytes` (aligned to 256) for work that is launched on `stream`, and as many as `wished` if they are to be had. It grows outside capture only: a captured stream that has too little gets
   // what was reserved, for good, or GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
-  Lease get(const Device& device, void* stream, std::size_t bytes);
+  Lease get(const Device& device, void* stream, std::size_t bytes, std::size_t wished = 0);
+
+  // A number in the host's memory that kernels may write to, 0 at first. There are so many: some are given to several, which must do no harm.
+  static constexpr std::size_t most_notes = 4096;
+  kernels::u64* note(const Device& device);
 
   // Sees to memory for streams that are captured with too little of their own: blocks of so many bytes, or of the most that was ever reserved, for `most_spares` streams,
   // for fewer where those would take more than `most_spare_bytes`, but for one at least.
@@ -41,11 +48,13 @@ class Workspace {
     unsigned long long stream_id = 0;
     Buffer buffer;
     bool captured = false;
+    std::size_t refused = SIZE_MAX;  // so many bytes, that were wished only, there were not; nor is asked for as many again
   };
   // A stream's handle; the default stream of each thread is one handle for many streams.
   using Key = std::pair<void*, std::thread::id>;
   Entry& entry(void* stream);
   static Buffer allocate(const Device& device, std::size_t bytes, void* stream);
+  static Buffer allocate_if_there_is(const Device& device, std::size_t bytes, void* stream);
   Buffer spare(std::size_t bytes);
   void retire(Entry& entry);
 
@@ -54,6 +63,8 @@ class Workspace {
   std::list<Buffer> retired_;  // that a graph, or work of a stream that is gone, may still use
   std::vector<Buffer> spares_;  // of reserved_ bytes each, in no stream's order
   std::size_t reserved_ = 0;
+  std::unique_ptr<kernels::u64, std::function<void(kernels::u64*)>> notes_;
+  std::size_t noted_ = 0;
 };
 
 }  // namespace ggemm::cuda

@@ -65,6 +65,10 @@ Request render_prepare(const std::string& arch) { return {"ggemm_prepare", "prep
 
 Request render_repack(int element_size, const std::string& arch) { return {core::text("ggemm_repack_%d", element_size), "repack.cu", {{"GG_SIZE", std::to_string(element_size)}}, arch}; }
 
+Request render_repack_groups(int element_size, const std::string& arch) {
+  return {core::text("ggemm_repack_groups_%d", element_size), "repack_groups.cu", {{"GG_SIZE", std::to_string(element_size)}}, arch};
+}
+
 Request render_split(const std::string& arch) { return {"ggemm_split", "split.cu", {}, arch}; }
 
 Request render_check(const std::string& arch) { return {"ggemm_check", "check.cu", {}, arch}; }

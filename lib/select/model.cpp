@@ -81,14 +81,10 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
   const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
-  // Operands of groups that tensor maps cannot describe are gathered by threads, an element at a time where they are turned.
-  const std::uint8_t gathered = type.grouped ? core::repacked_operands(type) : 0;
-  const double gathered_bytes = gathered & (core::strided_a | core::strided_b) ? 4 : 8;
-  const bool gathers = gathered != 0;
-  // Rows by index come 16 bytes at a time.
-  constexpr double indexed_bytes = 24;
-  const bool indexed = type.grouped & core::gathered_rows;
-  const double bring = std::max(travels / (gathers ? gathered_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
+  // Rows by index come 16 bytes at a time, an element where they are turned.
+  constexpr double indexed_bytes = 24, turned_bytes = 4;
+  const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type) & core::operand_a);
+  const double bring = std::max(travels / (turns ? turned_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
   constexpr double beside = 0.15;  // of what hides behind the slower
@@ -188,10 +184,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
-  const std::uint8_t copied = core::repacked_operands(type);
+  const std::uint8_t copied = core::repacked_operands(type) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
   const bool grouped = type.grouped;
-  const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = (copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0);
-  const double copies = grouped || elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
+  const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = groups * ((copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0));
+  const double copies = elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
   const double few_rows = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1, skewed = few_rows * (grouped && named.tile_m <= 64 && m >= skewed_from ? skew : 1);

@@ -74,6 +74,8 @@ SAME_CALL(mem_alloc, PFN_cuMemAlloc_v3020);
 SAME_CALL(mem_free, PFN_cuMemFree_v3020);
 SAME_CALL(mem_alloc_async, PFN_cuMemAllocAsync_v11020);
 SAME_CALL(mem_free_async, PFN_cuMemFreeAsync_v11020);
+SAME_CALL(mem_host_alloc, PFN_cuMemHostAlloc_v2020);
+SAME_CALL(mem_free_host, PFN_cuMemFreeHost_v2000);
 SAME_CALL(memcpy_htod_async, PFN_cuMemcpyHtoDAsync_v3020);
 SAME_CALL(memcpy_dtoh_async, PFN_cuMemcpyDtoHAsync_v3020);
 SAME_CALL(memcpy_dtod_async, PFN_cuMemcpyDtoDAsync_v3020);

@@ -29,7 +29,8 @@ bool swapped(const std::string& kernel) { return kernel.find("_swap_") != std::s
 
 bool prepares(const std::string& kernel) { return kernel == "ggemm_prepare"; }
 
-bool repacks(const std::string& kernel) { return kernel.starts_with("ggemm_repack_"); }
+bool repacks_groups(const std::string& kernel) { return kernel.starts_with("ggemm_repack_groups_"); }
+bool repacks(const std::string& kernel) { return kernel.starts_with("ggemm_repack_") && !repacks_groups(kernel); }
 
 // Copies an operand as kernels/repack.cu does.
 void repack(const std::string& kernel, const kernels::CopyParams& p) {
@@ -80,8 +81,9 @@ kernels::GemmParams plain_params(const std::string& kernel, const void* paramete
   return swapped(kernel) ? kernels::transposed(params) : params;
 }
 
-// What the kernel that runs before a grouped one finds out: each group's product.
-void prepare(const kernels::PrepareParams& p) {
+// What the kernel that runs before a grouped one finds out: each group's product, and that copies would take so many bytes.
+void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes) {
+  if (p.copies.wanted && copied_bytes > static_cast<std::uint64_t>(p.copies.room_bytes)) *p.copies.wanted = p.copies.copies ? copied_bytes : 1;
   const bool live = kernels::live_groups(p.problem) > 0;
   for (std::int64_t g = 0; g < p.problem.groups; ++g) {
     const kernels::GemmParams problem = live ? kernels::group_params(p.problem, g) : kernels::GemmParams{};
@@ -152,6 +154,7 @@ int Machine::sizes(void*, const char* kernel, std::size_t* out) {
   const std::string name = kernel;
   const bool grouped = name.find("_grouped") != std::string::npos, maps = by_tensor_maps(name);
   if (repacks(name)) out[0] = sizeof(kernels::RepackParams);
+  else if (repacks_groups(name)) out[0] = sizeof(kernels::RepackGroupsParams);
   else if (prepares(name)) out[0] = sizeof(kernels::PrepareParams);
   else if (name == checker) out[0] = sizeof(kernels::CheckParams);
   else if (name == flusher) out[0] = sizeof(kernels::FlushParams);
@@ -173,13 +176,13 @@ double Machine::answer(void* user, const fake_launch* launch) {
       check_groups(*static_cast<const kernels::CheckParams*>(launch->parameters[0]));
       return 1.0;
     }
-    if (kernel == flusher) return 1.0;
+    if (kernel == flusher || repacks_groups(kernel)) return 1.0;
     if (sums(kernel)) {
       sum_rows(*static_cast<const kernels::SumParams*>(launch->parameters[0]));
       return 1.0;
     }
     if (prepares(kernel)) {
-      prepare(*static_cast<const kernels::PrepareParams*>(launch->parameters[0]));
+      prepare(*static_cast<const kernels::PrepareParams*>(launch->parameters[0]), machine.copied_bytes_);
       return 1.0;
     }
     const core::ProblemType type = type_of_kernel(kernel);

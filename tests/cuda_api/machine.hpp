@@ -2,6 +2,7 @@
 // A machine whose driver is fake: kernels are compiled by the real NVRTC, loaded by the fake, and each launch is answered by the host device from the
 // parameters that the kernel would get. This shows the plumbing, never the kernels' arithmetic.
 #pragma once
+#include <atomic>
 #include <mutex>
 
 #include "api/fixture.hpp"
@@ -28,6 +29,8 @@ class Machine {
   std::string faults() const;
   // Milliseconds that launches of kernels whose symbol holds this text are said to take; others take 1 ms.
   void set_time(const std::string& part, double milliseconds);
+  // What copies of operands of each grouped call are said to take; 0: there are none to make.
+  void set_copied_bytes(std::uint64_t bytes) { copied_bytes_ = bytes; }
   // For the end of a test, when all its contexts are gone.
   void check_clean() const;
 
@@ -38,6 +41,7 @@ class Machine {
   mutable std::mutex mutex_;
   std::string faults_;
   std::vector<std::pair<std::string, double>> times_;
+  std::atomic<std::uint64_t> copied_bytes_ = 0;
 };
 
 // Runs a whole problem whose operands are as they were made, on the default stream, and sees that D is right after success and untouched after failure.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped forms, rows by index and checked mode on a CUDA device: what is launched, with what.
+#include <algorithm>
+
 #include "api/ragged.hpp"
 #include "machine.hpp"
 
@@ -72,6 +74,68 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
     const auto last = driver().all_launches().back();
     const auto& params = *static_cast<const kernels::GroupedTensorParams*>(last.parameters[0]);
     CHECK((params.taken == nullptr && params.beside == 0 && last.overlaps == 1));
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Operands of groups that the device noted are copied in a launch between, as soon as there is memory, and gathered where there is none") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    Ones p("sm90_i8_i8_i32_tn_64x64x128_w4x1_s8_c1x1_r2");
+    p.desc.max_ctas = 6;
+    constexpr std::uint64_t bytes = 1 << 20;
+    const auto run = [&](void* stream) {
+      const std::size_t before = launched().size();
+      INFO(ggemm_last_error());
+      REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, stream) == GGEMM_OK);
+      driver().wait();
+      CHECK(p.d == std::vector<std::int32_t>(p.d.size(), 64));
+      const auto launches = driver().all_launches();
+      const bool copies = launches.size() == before + 3;
+      REQUIRE((copies || launches.size() == before + 2));
+      const auto& prepare = *static_cast<const kernels::PrepareParams*>(launches[before].parameters[0]);
+      CHECK((prepare.copies.copies != nullptr) == copies);
+      if (!copies) return std::int64_t(-1);
+      CHECK(std::string(launches[before + 1].kernel) == "ggemm_repack_groups_1");
+      CHECK((launches[before + 1].overlaps == 1 && launches[before + 1].grid[0] <= 6));
+      const auto& repack = *static_cast<const kernels::RepackGroupsParams*>(launches[before + 1].parameters[0]);
+      CHECK((repack.copies == 4 && repack.groups.room == prepare.copies.room && repack.groups.used == prepare.copies.used));
+      return std::int64_t(prepare.copies.room_bytes);
+    };
+    for (int i = 0; i < 3; ++i) CHECK(run(nullptr) == -1);  // nothing to copy
+    machine.set_copied_bytes(bytes);
+    CHECK(run(nullptr) == -1);  // it is noted that there is
+    const std::int64_t counted = run(nullptr);
+    CHECK((counted > 0 && counted < std::int64_t(bytes)));
+    CHECK(run(nullptr) >= std::int64_t(bytes));
+    CHECK(run(nullptr) >= std::int64_t(bytes));
+    // No memory for more: the call goes on as it can.
+    machine.set_copied_bytes(64 * bytes);
+    run(nullptr);
+    driver().fail("cuMemAllocAsync", 1, 2, 1);
+    for (int i = 0; i < 2; ++i) {
+      const long asked = driver().calls("cuMemAllocAsync");
+      const std::int64_t room = run(nullptr);
+      CHECK((room >= std::int64_t(bytes) && room < std::int64_t(64 * bytes)));
+      CHECK(driver().calls("cuMemAllocAsync") == asked + (i == 0));
+    }
+    // Nor is any made during capture: the stream has none of its own, and what is reserved is enough without.
+    ggemm_plan* plan = nullptr;
+    REQUIRE(ggemm_plan_create_grouped(context.get(), &p.desc, &plan) == GGEMM_OK);
+    Stream stream;
+    const std::size_t before = launched().size();
+    stream.begin(0);
+    CHECK(ggemm_plan_run_grouped(plan, &p.args, stream.get()) == GGEMM_OK);
+    stream.end();
+    stream.replay();
+    const auto names = launched();
+    CHECK(names.size() > before);
+    CHECK(std::none_of(names.begin() + static_cast<std::ptrdiff_t>(before), names.end(), [](const std::string& name) { return name.starts_with("ggemm_repack"); }));
+    stream.drop_graph();
+    ggemm_plan_destroy(plan);
   }
   machine.check_clean();
 }

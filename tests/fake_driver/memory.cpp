@@ -104,6 +104,24 @@ FAKE_DRIVER Result cuMemFreeAsync(cu::Address address, cu::Stream stream) {
   return call.after(Result::success);
 }
 
+FAKE_DRIVER Result cuMemHostAlloc(void** out, std::size_t bytes, unsigned) {
+  Call call("cuMemHostAlloc");
+  if (call.fails()) return call.result();
+  if (const Result refused = capture_unsafe("cuMemHostAlloc"); refused != Result::success) return refused;
+  if (!current_context()) return Result::invalid_context;
+  *out = std::malloc(bytes);
+  return call.after(*out ? Result::success : Result::out_of_memory);
+}
+
+FAKE_DRIVER Result cuMemFreeHost(void* memory) {
+  Call call("cuMemFreeHost");
+  if (!call.alive()) return call.result();
+  if (!current_context()) return Result::invalid_context;
+  drain(call.lock(), current_context());  // kernels may still write to it
+  std::free(memory);
+  return call.after(Result::success);
+}
+
 FAKE_DRIVER Result cuMemcpyHtoDAsync_v2(cu::Address destination, const void* source, std::size_t bytes, cu::Stream stream) {
   Call call("cuMemcpyHtoDAsync");
   if (call.fails()) return call.result();

@@ -30,7 +30,7 @@ constexpr Symbol symbols[] = {
     {"cuStreamBeginCapture", 10010, "_v2"}, {"cuStreamEndCapture", 10000}, {"cuThreadExchangeStreamCaptureMode", 10010},
     {"cuGraphInstantiateWithFlags", 11040}, {"cuGraphLaunch", 10000}, {"cuGraphExecDestroy", 10000}, {"cuGraphDestroy", 10000},
     {"cuEventCreate", 2000}, {"cuEventDestroy", 4000, "_v2"}, {"cuEventRecord", 2000}, {"cuEventSynchronize", 2000}, {"cuEventElapsedTime", 2000},
-    {"cuMemAlloc", 3020, "_v2"}, {"cuMemFree", 3020, "_v2"}, {"cuMemAllocAsync", 11020}, {"cuMemFreeAsync", 11020},
+    {"cuMemAlloc", 3020, "_v2"}, {"cuMemFree", 3020, "_v2"}, {"cuMemAllocAsync", 11020}, {"cuMemFreeAsync", 11020}, {"cuMemHostAlloc", 2020}, {"cuMemFreeHost", 2000},
     {"cuMemcpyHtoDAsync", 3020, "_v2"}, {"cuMemcpyDtoHAsync", 3020, "_v2"}, {"cuMemcpyDtoDAsync", 3020, "_v2"}, {"cuMemsetD8Async", 3020},
 };
 

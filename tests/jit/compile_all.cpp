@@ -413,7 +413,10 @@ std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
     all.push_back(jit::render_check(arch->name));
     all.push_back(jit::render_flush(arch->name));
     all.push_back(jit::render_sum(GGEMM_F32, GGEMM_BF16, arch->name));
-    if (arch->capability == 90) all.push_back(jit::render_prepare(arch->name));
+    if (arch->capability == 90) {
+      all.push_back(jit::render_prepare(arch->name));
+      for (const int size : {1, 2, 4}) all.push_back(jit::render_repack_groups(size, arch->name));
+    }
     for (const int size : {1, 2, 4}) all.push_back(jit::render_repack(size, arch->name));
     all.push_back(jit::render_split(arch->name));
   }

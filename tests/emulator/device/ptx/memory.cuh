@@ -46,6 +46,12 @@ GG_DEVICE u32 take_next(u32* counter) {
   emulator::machine().check_global(counter, 4, "atom.add");
   return (*counter)++;
 }
+GG_DEVICE u64 take_bytes(u64* counter, u64 bytes) {
+  emulator::machine().check_global(counter, 8, "atom.add");
+  const u64 before = *counter;
+  *counter += bytes;
+  return before;
+}
 // Others' arrivals may be seen late.
 GG_DEVICE u32 seen_arrivals(const u32* counter) {
   emulator::machine().check_global(counter, 4, "ld.acquire");

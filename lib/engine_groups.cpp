@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of grouped products, with what they need besides: the records of the groups, copies of operands, checks, sums of rows.
+#include <algorithm>
+#include <atomic>
+
+#include "cuda/tensor_params.hpp"
+#include "engine.hpp"
+#include "scheduler/group_params.cuh"
+
+namespace ggemm {
+namespace {
+
+constexpr std::int64_t most_blocks = INT32_MAX;
+
+bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+// Of a list of what is copied.
+std::size_t list_bytes(std::int64_t groups) { return aligned(2 * static_cast<std::size_t>(groups) * (sizeof(kernels::CopyParams) + sizeof(kernels::i32))); }
+
+// What copies of operands of groups take of workspace. Which they are, and how large, lies on the device: calls of the class before have noted what they would have taken, and a
+// quarter more spares growing with each. The first call that meets such operands gathers them, and the second counts their bytes.
+std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
+  if (!choice.wanted || groups > most_blocks / 2) return 0;
+  const std::uint64_t bytes = std::atomic_ref(*choice.wanted).load(std::memory_order_relaxed);
+  return bytes ? 256 + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
+}
+
+// The rest of what was leased: a list of copies, and room for them.
+kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Lease& lease, std::size_t used, std::size_t wished, std::int64_t groups) {
+  kernels::GroupCopies out{};
+  out.wanted = choice.wanted;
+  const std::size_t first = aligned(used), list = list_bytes(groups);
+  if (used == wished || lease.bytes < first + list) return out;
+  out.copies = reinterpret_cast<kernels::CopyParams*>(static_cast<char*>(lease.data) + first);
+  out.blocks = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
+  out.room = static_cast<char*>(lease.data) + first + list;
+  out.room_bytes = static_cast<kernels::i64>((lease.bytes - first - list) / 256 * 256);
+  out.used = reinterpret_cast<kernels::u64*>(lease.arrivals);
+  out.done = lease.arrivals + 2;
+  return out;
+}
+
+}  // namespace
+
+// Of workspace, for one call.
+struct Engine::GroupMemory {
+  void* records;
+  kernels::GroupCopies copies;
+};
+
+void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
+  if (empty(params)) return check_name(request);
+  run(*choose_for_call(request, stream), request.key.type, params, stream);
+}
+
+void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
+  if (empty(params)) return;
+  if (host_) return host_->run(type, params);
+  params.raster = choice.config.raster;
+  const std::size_t sum_bytes = core::sum_bytes(type, params.m.value, params.n.value), record_bytes = choice.prepare ? cuda::prepare_bytes(params.groups) : 0;
+  const std::size_t bytes = sum_bytes + record_bytes, wished = bytes + copy_bytes(choice, params.groups);
+  cuda::Workspace::Lease lease;
+  if (params.groups > 0 && bytes > 0) lease = workspace_.get(*device_, stream, bytes, wished);
+  check_groups(choice, type, params, stream);
+  if (params.groups == 0) return;
+  const GroupMemory memory{static_cast<char*>(lease.data) + sum_bytes, copies_in(choice, lease, bytes, wished, params.groups)};
+  if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, memory, stream);
+  // The groups in their order, and then, in another launch, each row of D.
+  const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
+  kernels::SumParams sum{lease.data, columns, params.groups, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
+  const core::ProblemType before = core::before_sums(type);
+  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, 0, kernels::source_itself}; };
+  params.d = {lease.data, 0, columns * static_cast<std::int64_t>(core::dtype_size(before.d)), 0, 0, constant(columns), constant(1)};
+  params.rows.d_index = {}, params.rows.weights = nullptr;
+  run_groups(choice, before, params, memory, stream);
+  const std::int64_t blocks = std::min<std::int64_t>(kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), params.max_ctas ? std::int64_t(params.max_ctas) : most_blocks);
+  void* arguments[] = {&sum};
+  if (blocks > 0) device_->launch(*choice.sum, static_cast<unsigned>(blocks), stream, arguments);
+}
+
+// Checked mode: the kernels after it look at the status that it writes.
+void Engine::check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const {
+  if (!params.status) return;
+  kernels::CheckParams check{params, core::group_checks(type, true), const_cast<kernels::i32*>(params.status)};
+  check.groups.status = nullptr;  // of an earlier call
+  void* arguments[] = {&check};
+  device_->launch(*choice.check, 1, stream, arguments);
+}
+
+// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to its record. Operands that are copied take one more, and so do larger groups that have a
+// kernel of their own.
+void Engine::run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, void* stream) const {
+  const unsigned most = choice.kernel->ctas(given.max_ctas);
+  if (!choice.prepare) {
+    kernels::GroupedParams params = given;
+    void* arguments[] = {&params};
+    return device_->launch(*choice.kernel, most, stream, arguments);
+  }
+  const core::Config configs[] = {choice.config, choice.large_config};
+  kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, std::span(configs, choice.large ? 2 : 1), given, memory.records);
+  prepare.copies = memory.copies;
+  void* to_prepare[] = {&prepare};
+  device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
+  if (memory.copies.copies) {
+    kernels::RepackGroupsParams repack{memory.copies, static_cast<kernels::i32>(2 * given.groups), 0};
+    void* to_copy[] = {&repack};
+    device_->launch(*choice.copy, choice.copy->ctas(given.max_ctas), stream, to_copy, true);
+  }
+  kernels::GroupedTensorParams params{};
+  params.records = prepare.records, params.groups = static_cast<kernels::i32>(given.groups), params.rows = given.rows;
+  void* arguments[] = {&params};
+  if (choice.large) {
+    params.tiles = prepare.kernels[1].tiles, params.raster = choice.large_config.raster;
+    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, true);
+    // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
+    params.taken = prepare.taken, params.beside = !given.max_ctas;
+  }
+  params.tiles = prepare.kernels[0].tiles, params.raster = given.raster;
+  device_->launch(*choice.kernel, most, stream, arguments, !choice.large || params.beside);
+}
+
+}  // namespace ggemm
