@@ -110,7 +110,7 @@ struct CopyParams {
   i64 lines, length;
   i64 blocks_across, blocks;  // CTAs along a line, and in all
   i32 turned;                 // 1: elements of a line are no neighbours in the source
-  u32 reserved;
+  u32 together;               // of groups: blocks that a CTA copies one after the other
   // As terms (split.cu): elements from one term to the next; what is written of each, zeros behind the matrix's end.
   i64 term_stride, all_lines, all_length;
 };
@@ -119,7 +119,7 @@ struct RepackParams {
   CopyParams copies[2];
 };
 // Threads of a CTA, and what it copies: so many lines of so many bytes (repack.cu), or elements (split.cu).
-constexpr int repack_threads = 256;
+constexpr int repack_threads = 256, repack_groups_threads = repack_threads + 32;
 constexpr int repack_straight_lines = 16, repack_straight_bytes = 512;
 constexpr int repack_turned_lines = 128, repack_turned_bytes = 128;
 GG_HD i64 repack_across(i64 line_bytes, bool turned) { return ceil_div(line_bytes, turned ? repack_turned_bytes : repack_straight_bytes); }
@@ -200,7 +200,7 @@ struct GroupedTensorParams {
 // makes them. What finds no room is gathered by the product's own threads.
 struct GroupCopies {
   CopyParams* copies;  // of each group's A and B, as the kernel sees them; nullptr: none are made
-  i32* blocks;         // of each; 0: it is not copied
+  i32* shares;         // of each: how often a CTA takes some of its blocks; 0: it is not copied
   char* room;
   i64 room_bytes;
   u64* used;    // bytes that all copies would take; 0 between calls

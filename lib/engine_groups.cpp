@@ -34,7 +34,7 @@ kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Leas
   const std::size_t first = aligned(used), list = list_bytes(groups);
   if (used == wished || lease.bytes < first + list) return out;
   out.copies = reinterpret_cast<kernels::CopyParams*>(static_cast<char*>(lease.data) + first);
-  out.blocks = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
+  out.shares = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
   out.room = static_cast<char*>(lease.data) + first + list;
   out.room_bytes = static_cast<kernels::i64>((lease.bytes - first - list) / 256 * 256);
   out.used = reinterpret_cast<kernels::u64*>(lease.arrivals);

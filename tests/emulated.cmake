@@ -113,6 +113,7 @@ ggemm_add_emulated_mutant("copies of two groups have one place" ${turned_groups}
 ggemm_add_emulated_mutant("copies of groups are not waited for" ${turned_groups} repack_groups.cu "  ptx::launch_wait()" "  (void)0" ${copied_groups})
 ggemm_add_emulated_mutant("a block is copied by who has not been told" ${turned_groups} repack_groups.cu "    __syncthreads()" "    (void)0" ${copied_groups})
 ggemm_add_emulated_mutant("D's vectors are not moved into place" ${small} epilogue/staged.cuh "(16 - off) & 15" "0")
+ggemm_add_emulated_mutant("bytes of D between two steps come from one" sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s3_c1x1_r1 epilogue/staged.cuh "of(before ? before : at, ACROSS - 1)" "of(at, ACROSS - 1)" --seed 3)
 ggemm_add_emulated_mutant("the last pieces of a line of D are not stored" ${small} tile/vectors.cuh "bytes >= SIZE" "bytes > 8")
 ggemm_add_emulated_mutant("copies of operands are not waited for" ${small} sm90.cu "ptx::launch_wait()" "(void)0")
 ggemm_add_emulated_mutant("groups' records are not waited for" ${listed} sm90.cu "    ptx::launch_wait()" "    (void)0" --kind grouped)

@@ -98,7 +98,7 @@ class StagedEpilogue {
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
       if constexpr (T::SCATTER) scatter(part, step, at);
-      else if (!tensor) put_d(step, part, at);
+      else if (!tensor) put_d(step, part, at, !MN && number % STEPS > 0 ? staging + (slot ^ 1) * store_slot_bytes : nullptr, !MN && (number + 1) % STEPS > 0 && Step(part, number + 1).any());
       else if (thread == 0) store_boxes(map, step.row, step.column, at);
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread == 0) ptx::store_commit();
@@ -127,15 +127,17 @@ class StagedEpilogue {
     }
     move<const C, 4>(part.thread, c, step.row, step.column, step.rows, step.columns, [at](const C& e, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = e; });
   }
-  GG_DEVICE static void put_d(const Step& step, const Part& part, const char* at) {
+  GG_DEVICE static void put_d(const Step& step, const Part& part, const char* at, const char* before, bool continues) {
+    static_assert(store_slots == 2, "the slot before is the other one");
     if constexpr (LENGTH % 16 == 0)
-      if ((MN ? part.p.d.row_stride : part.p.d.col_stride) == 1) return put_lines(step, part, at);
+      if ((MN ? part.p.d.row_stride : part.p.d.col_stride) == 1) return put_lines(step, part, at, before, continues);
     move<D, 2>(part.thread, part.p.d, step.row, step.column, step.rows, step.columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
   }
 
-  // The same where D's lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's; what D's first and last vector
-  // have of the line is stored in smaller pieces, by a thread each.
-  GG_DEVICE static void put_lines(const Step& step, const Part& part, const char* at) {
+  // The same where D's lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's. Where the steps of a row of D follow one
+  // another along its lines, what a step has of a line's last vector is stored with the next one's first bytes; `before` is the slot of the step before, if there is one in line. What is left at
+  // the ends of a tile's lines is stored in smaller pieces, by a thread each.
+  GG_DEVICE static void put_lines(const Step& step, const Part& part, const char* at, const char* before, bool continues) {
     const Matrix& d = part.p.d;
     constexpr int ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
     static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
@@ -143,14 +145,14 @@ class StagedEpilogue {
     char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;
     const int lines = MN ? step.columns : step.rows, bytes = (MN ? step.rows : step.columns) * SIZE;
     const auto line_off = [&](int line) { return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(first)) + static_cast<u32>(line) * static_cast<u32>(stride)) & 15); };
-    // What D's vector has that is `number` of the line's, counted from the one that holds its first byte. What is not of the line counts for nothing.
+    // What D's vector has that is `number` of the line's, counted from the one that holds its first byte. What is not of the line, nor of the one before, counts for nothing.
     const auto vector = [&](int line, int number, int off) {
-      const auto slot = [&](int of) { return *reinterpret_cast<const ptx::Vector16*>(at + line_offset(line, 16 * of)); };
+      const auto of = [line](const char* slot, int vector) { return *reinterpret_cast<const ptx::Vector16*>(slot + line_offset(line, 16 * vector)); };
       const int low = off ? number - 1 : number;
-      return joined(slot(low < 0 ? 0 : low), slot(number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
+      return joined(low >= 0 ? of(at, low) : of(before ? before : at, ACROSS - 1), of(at, number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
     };
-    const int line = part.thread / ACROSS, off = line_off(line), number = part.thread % ACROSS + (off ? 1 : 0);
-    if (16 * number - off + 16 <= bytes) {
+    const int line = part.thread / ACROSS, off = line_off(line), number = part.thread % ACROSS;
+    if (16 * number - off + 16 <= bytes && (number > 0 || off == 0 || before)) {
       char* to = first + line * stride + 16 * number - off;
 #pragma unroll 2
       for (int down = 0; down < LINES; down += DOWN) {
@@ -158,12 +160,14 @@ class StagedEpilogue {
         to += DOWN * stride;
       }
     }
+    if (before && continues) return;
 #pragma unroll 1
     for (int end = part.thread; end < 2 * lines; end += 128) {
       const int of = end / 2, apart = line_off(of), past = apart + bytes;
-      // The first vector, if it is not the line's alone; and the last, if that is another.
-      const int number = end % 2 ? past / 16 : 0, begin = number ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
-      if ((end % 2 && number == 0) || behind == begin || behind - begin == 16) continue;
+      // The first vector, of which the line before has nothing, and the last, if it is another.
+      const bool last = end % 2;
+      const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
+      if ((last ? continues || (number == 0 && !before) : before != nullptr) || behind == begin || behind - begin == 16) continue;
       store_part<SIZE>(first + of * stride + 16 * number - apart, vector(of, number, apart), begin, behind);
     }
   }

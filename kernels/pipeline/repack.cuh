@@ -2,6 +2,7 @@
 // Blocks of copies of matrices of any strides and any base to such whose lines are contiguous and begin at multiples of 16 bytes. GG_SIZE: bytes of an element.
 #pragma once
 #include "params.cuh"
+#include "ptx/barrier.cuh"
 #include "ptx/memory.cuh"
 #include "tile/vectors.cuh"
 
@@ -24,26 +25,29 @@ GG_DEVICE ptx::Vector16 load_elements(const Word* line, i64 at, i64 length) {
   return out;
 }
 
-// A block of lines that are contiguous but begin anywhere. Every lane copies vectors, neighbouring lanes neighbouring ones: from the two aligned vectors around each, which lie in the
-// line but at its ends. All loads are under way before the first is used.
+// A block of lines that are contiguous but begin anywhere. Every lane copies vectors, neighbouring lanes neighbouring ones: from the two aligned vectors around each, which may reach into
+// the lines beside, but not out of the operand; what they bring of those lies behind the copy's line. All loads are under way before the first is used.
 GG_DEVICE void copy_straight(const CopyParams& p, i64 line0, i64 byte0) {
   constexpr int LINES = repack_straight_lines / WARPS, VECTORS = repack_straight_bytes / 512;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   line0 += static_cast<int>(threadIdx.x) / 32 * LINES;
-  const i64 bytes = p.length * SIZE;
+  const i64 bytes = p.length * SIZE, stride = p.line_stride * SIZE, across = (p.lines - 1) * stride;
+  const char* const operand = static_cast<const char*>(p.from);
+  const char *const begin = operand + min_of(across, i64(0)), *const end = operand + max_of(across, i64(0)) + bytes;
   ptx::Vector16 low[LINES][VECTORS], high[LINES][VECTORS];
   const auto first_byte = [&](int vector) { return byte0 + 16 * (lane + 32 * vector); };
-  const auto line_at = [&](int line) { return static_cast<const char*>(p.from) + (line0 + line) * p.line_stride * SIZE; };
+  const auto line_at = [&](int line) { return operand + (line0 + line) * stride; };
   const auto off_of = [&](int line) { return static_cast<int>(reinterpret_cast<u64>(line_at(line)) & 15); };
+  const auto inside = [&](const char* vector) { return (vector >= begin) & (vector + 16 <= end); };  // && would be branches between the loads
+  const auto needs_high = [&](int line, int vector) { return (off_of(line) != 0) & (first_byte(vector) + 16 - off_of(line) < bytes); };
 #pragma unroll
   for (int l = 0; l < LINES; ++l)
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
-      const i64 at = first_byte(v) - off_of(l);
-      const bool on = line0 + l < p.lines;
-      const ptx::Vector16* const from = reinterpret_cast<const ptx::Vector16*>(line_at(l) + at);
-      low[l][v] = ptx::load_constant(from, on & (at >= 0) & (at + 16 <= bytes));  // && would be branches between the loads
-      high[l][v] = ptx::load_constant(from + 1, on & (off_of(l) != 0) & (at + 32 <= bytes));
+      const bool on = (line0 + l < p.lines) & (first_byte(v) < bytes);
+      const char* const from = line_at(l) + first_byte(v) - off_of(l);
+      low[l][v] = ptx::load_constant(reinterpret_cast<const ptx::Vector16*>(from), on & inside(from));
+      high[l][v] = ptx::load_constant(reinterpret_cast<const ptx::Vector16*>(from + 16), on & needs_high(l, v) & inside(from + 16));
     }
 #pragma unroll
   for (int l = 0; l < LINES; ++l) {
@@ -54,7 +58,8 @@ GG_DEVICE void copy_straight(const CopyParams& p, i64 line0, i64 byte0) {
     for (int v = 0; v < VECTORS; ++v) {
       const i64 at = first_byte(v);
       if (at >= bytes) break;
-      const bool whole = at >= off && at - off + (off ? 32 : 16) <= bytes;
+      const char* const from = line_at(l) + at - off;
+      const bool whole = inside(from) & (inside(from + 16) | !needs_high(l, v));
       ptx::store_vector(to + at, whole ? joined(low[l][v], high[l][v], off) : load_elements(reinterpret_cast<const Word*>(line_at(l)), at / SIZE, p.length));
     }
   }
@@ -128,7 +133,7 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
 #pragma unroll
     for (int i = 0; i < CHUNK; ++i) tile[(group * CHUNK + i) * WORDS + (word / 4 ^ (group & 7)) * 4 + word % 4] = words[i];
   }
-  __syncthreads();
+  ptx::barrier_sync<repack_threads>(1);
 #pragma unroll
   for (int i = 0; i < LINES * WORDS / 4 / repack_threads; ++i) {
     const int line = (thread + i * repack_threads) / 8, chunk = (thread + i * repack_threads) % 8;
@@ -138,7 +143,7 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
   }
 }
 
-// All threads of a CTA: one block of a copy.
+// All of repack_threads threads: one block of a copy.
 GG_DEVICE void copy_block(const CopyParams& p, i64 block) {
   const i64 down = block / p.blocks_across, across = block % p.blocks_across;
   if (p.turned) copy_turned(p, down * repack_turned_lines, across * repack_turned_bytes);
