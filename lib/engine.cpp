@@ -121,7 +121,7 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
     choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_groups_threads, 0, 1, may_load);
-    if (may_load) choice.wanted = workspace_.note(*device_);
+    if (may_load) choice.wanted = workspace_.note(*device_, core::ProblemKeyHash{}({type}));  // whatever the sizes
     if (!config.large_above) return choice;
     choice.large_config = *select::large_tiles(type, facts());
     choice.large = load_product(type, choice.large_config, may_load);

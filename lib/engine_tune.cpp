@@ -25,17 +25,11 @@ class EngineRunner final : public select::Runner {
   double time(const core::Config& config) override { return scratch_.time(choice(config)); }
 
  private:
-  Choice choice(const core::Config& config) {
-    Choice choice = engine_.load(type_, config, "tuning", true);
-    if (!wanted_) wanted_ = choice.wanted;
-    if (choice.wanted) choice.wanted = wanted_;  // the problem is the same
-    return choice;
-  }
+  Choice choice(const core::Config& config) { return engine_.load(type_, config, "tuning", true); }
 
   Engine& engine_;
   core::ProblemType type_;
   ScratchProblem& scratch_;
-  kernels::u64* wanted_ = nullptr;
   int warm_ = 0;
 };
 

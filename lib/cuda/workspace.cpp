@@ -76,10 +76,10 @@ Buffer Workspace::allocate_if_there_is(const Device& device, std::size_t bytes, 
   }
 }
 
-kernels::u64* Workspace::note(const Device& device) {
+kernels::u64* Workspace::note(const Device& device, std::size_t hash) {
   const std::lock_guard lock(mutex_);
   if (!notes_) notes_ = {static_cast<kernels::u64*>(device.allocate_on_host(most_notes * sizeof(kernels::u64))), [&device](kernels::u64* memory) { device.free_on_host(memory); }};
-  return notes_.get() + noted_++ % most_notes;
+  return notes_.get() + hash % most_notes;
 }
 
 void Workspace::reserve(const Device& device, std::size_t bytes) {

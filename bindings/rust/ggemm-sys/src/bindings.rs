@@ -1779,7 +1779,7 @@ extern "C" {
  Stream: as ggemm\_gemm.
 
  Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm\_prepare and plans reserve.
- Operands off the fast path (see ggemm\_grouped\_matrix) are copied to such memory too, once two calls of the class have found out how much that takes, and as far as there is
+ Operands off the fast path (see ggemm\_grouped\_matrix) are copied to such memory too, once two calls of the kind (types, layouts, whatever the sizes) have found out how much that takes, and as far as there is
  any: what finds no room is gathered, which is slower and gives the same bits. A captured call never fails for want of that memory, but has it only where its stream has.
  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
 
