@@ -196,6 +196,11 @@ struct GroupedTensorParams {
   u32 reserved;
 };
 
+// In the host's memory: what calls have met of operands of groups that the copy engine does not reach.
+struct GroupNote {
+  u64 met;    // 1: there was one
+  u64 bytes;  // that copies would take, as the last call with too little room for them counted; 0: none has
+};
 // Copies of those operands of groups that the copy engine does not reach, as far as there is room: prepare.cu finds out which they are and where they go, repack_groups.cu
 // makes them. What finds no room is gathered by the product's own threads.
 struct GroupCopies {
@@ -205,7 +210,7 @@ struct GroupCopies {
   i64 room_bytes;
   u64* used;    // bytes that all copies would take; 0 between calls
   u32* done;    // CTAs that have copied; 0 between calls
-  u64* wanted;  // in the host's memory: where there is too little room, so many bytes, or 1 where they are not counted
+  GroupNote* note;
 };
 // repack_groups.cu's.
 struct RepackGroupsParams {
@@ -233,7 +238,7 @@ struct PrepareParams {
   i64 large_above;  // below 0: there is one kernel
   GroupCopies copies;
   u32 shape;        // of the upright problem: tile/scales.cuh's group_shape
-  i32 by_index;     // which of A (1) and B (2) of the upright problem have lines that lie by an index
+  i32 by_index;     // 1: rows of A of the upright problem lie by an index
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 

@@ -19,14 +19,22 @@ GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& li
   return true;
 }
 
+// One matrix for all groups, of which none has a part of its own.
+GG_DEVICE bool shared_by_groups(const SourceMatrix& m) { return !m.pointers && m.group_bytes == 0 && m.start_bytes == 0; }
+
 // Finds room for a copy that a map can tell, of lines that none can, and notes what is to be copied. Says whether there is a copy, of which `lines` tells from now on.
 GG_DEVICE bool find_room(const GroupCopies& all, i64 number, Lines& lines, int size) {
-  if (lines.lines == 0 || lines.length == 0 || !short_enough(lines)) return false;
+  // Elements that are repeated would take many times their memory.
+  const bool repeated = (lines.lines > 1 && lines.stride == 0) || (lines.length > 1 && lines.unit == 0);
+  if (lines.lines == 0 || lines.length == 0 || !short_enough(lines) || repeated) return false;
   if (!all.copies) {
-    if (all.wanted) *all.wanted = 1;
+    if (all.note) all.note->met = 1;
     return false;
   }
-  const i64 pitch = copy_pitch(lines.length * size), bytes = ceil_div(lines.lines * pitch, 128) * 128;
+  constexpr i64 most_bytes = i64(1) << 46;
+  const i64 pitch = copy_pitch(lines.length * size);
+  if (lines.lines > most_bytes / pitch) return false;
+  const i64 bytes = ceil_div(lines.lines * pitch, 128) * 128;
   const bool turned = !contiguous(lines);
   const u64 at = ptx::take_bytes(all.used, static_cast<u64>(bytes));
   if (at + static_cast<u64>(bytes) > static_cast<u64>(all.room_bytes)) return false;
@@ -64,10 +72,10 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
     const PrepareKernel& kernel = params.kernels[large];
     const GemmParams p = kernel.swap ? transposed(upright) : upright;
     GroupRecord& record = params.records[group];
-    // Of an empty group nothing is copied, nor what lies by an index.
-    const bool copies = p.m > 0 && p.n > 0 && group < live_groups(params.problem);
-    if (part == 0) reached = reach(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a, params.copies, 2 * group, copies && !(params.by_index & (kernel.swap ? 2 : 1)));
-    if (part == 1) reached = reach(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b, params.copies, 2 * group + 1, copies && !(params.by_index & (kernel.swap ? 1 : 2)));
+    // Of an empty group nothing is copied, nor what lies by an index, nor, for each group anew, what all of them share.
+    const bool copies = p.m > 0 && p.n > 0 && group < live_groups(params.problem), copies_a = copies && !params.by_index && !shared_by_groups(params.problem.a), copies_b = copies && !shared_by_groups(params.problem.b);
+    if (part == 0) reached = reach(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a, params.copies, 2 * group, kernel.swap ? copies_b : copies_a);
+    if (part == 1) reached = reach(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b, params.copies, 2 * group + 1, kernel.swap ? copies_a : copies_b);
     if (part == 2) {
       const Lines d = lines_of(p.d, p.m, paired(params.shape) ? p.n / 2 : p.n, kernel.mn_d);
       record.facts.store = kernel.boxes && write_map(record.d, kernel.d, d, kernel.size_d) ? store_way(d, kernel.size_d) : TensorStore::threads;

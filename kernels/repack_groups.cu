@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(repack_groups_threads, SIZE == 4 ? 
   ptx::launch_next();
   const GroupCopies& all = params.groups;
   if (threadIdx.x >= repack_threads) {
-    if (blockIdx.x == 0 && DeviceWarp::lane() == 0 && *all.used > static_cast<u64>(all.room_bytes)) *all.wanted = *all.used;
+    if (blockIdx.x == 0 && DeviceWarp::lane() == 0 && *all.used > static_cast<u64>(all.room_bytes)) all.note->bytes = *all.used;
     GroupCursor<DeviceWarp> cursor;
     bool any = true;
     for (i32 number = static_cast<i32>(blockIdx.x), slot = 0; any; number += static_cast<i32>(gridDim.x), slot ^= 1) {

@@ -120,8 +120,11 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
   if (config.family != core::Family::sm90) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
-    choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_groups_threads, 0, 1, may_load);
-    if (may_load) choice.wanted = workspace_.note(*device_, core::ProblemKeyHash{}({type}));  // whatever the sizes
+    try {
+      choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_groups_threads, 0, 1, may_load);
+    } catch (const core::Error& error) {
+      log_.write(GGEMM_LOG_INFO, "operands of groups are not copied: %s", error.what());  // but gathered
+    }
     if (!config.large_above) return choice;
     choice.large_config = *select::large_tiles(type, facts());
     choice.large = load_product(type, choice.large_config, may_load);
@@ -141,7 +144,11 @@ void Engine::refuse_spills(const Choice& choice) {
 
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
-  const auto chosen = [&](const core::Config& config, const char* origin) { return std::make_shared<const Choice>(load(type, config, origin, may_load)); };
+  const auto chosen = [&](const core::Config& config, const char* origin) {
+    Choice choice = load(type, config, origin, may_load);
+    if (choice.prepare && may_load) choice.note = note_for(request);
+    return std::make_shared<const Choice>(std::move(choice));
+  };
   if (request.config) return chosen(forced_config(request, request.config), "forced");
   if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts_for(request)))) {
     try {

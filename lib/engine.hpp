@@ -29,7 +29,7 @@ struct Choice {
   const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
-  kernels::u64* wanted = nullptr;              // of groups, which may be: bytes that copies would have taken in a call of this type, as kernels note it; 0: none yet
+  kernels::GroupNote* note = nullptr;           // of groups, where they may be copied: what kernels have met in calls of this kind
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
   core::Config large_config{};                  // of the kernel that computes larger groups beside,
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
@@ -106,6 +106,7 @@ class Engine {
 
  private:
   struct GroupMemory;
+  kernels::GroupNote* note_for(const Request& request);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;

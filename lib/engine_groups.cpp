@@ -2,6 +2,7 @@
 // Launches of grouped products, with what they need besides: the records of the groups, copies of operands, checks, sums of rows.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "cuda/tensor_params.hpp"
 #include "engine.hpp"
@@ -22,23 +23,24 @@ std::size_t list_bytes(std::int64_t groups) { return aligned(2 * static_cast<std
 // What copies of operands of groups take of workspace. Which they are, and how large, lies on the device: calls of the class before have noted what they would have taken, and a
 // quarter more spares growing with each. The first call that meets such operands gathers them, and the second counts their bytes.
 std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
-  if (!choice.wanted || groups > most_blocks / 2) return 0;
-  const std::uint64_t bytes = std::atomic_ref(*choice.wanted).load(std::memory_order_relaxed);
-  return bytes ? 256 + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
+  if (!choice.note || !choice.copy || groups > most_blocks / 2) return 0;
+  const auto read = [](kernels::u64& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); };
+  const std::uint64_t bytes = read(choice.note->bytes);
+  return bytes || read(choice.note->met) ? 256 + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
 }
 
 // The rest of what was leased: a list of copies, and room for them.
 kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Lease& lease, std::size_t used, std::size_t wished, std::int64_t groups) {
   kernels::GroupCopies out{};
-  out.wanted = choice.wanted;
+  out.note = choice.note;
   const std::size_t first = aligned(used), list = list_bytes(groups);
   if (used == wished || lease.bytes < first + list) return out;
   out.copies = reinterpret_cast<kernels::CopyParams*>(static_cast<char*>(lease.data) + first);
   out.shares = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
   out.room = static_cast<char*>(lease.data) + first + list;
   out.room_bytes = static_cast<kernels::i64>((lease.bytes - first - list) / 256 * 256);
-  out.used = reinterpret_cast<kernels::u64*>(lease.arrivals);
-  out.done = lease.arrivals + 2;
+  out.used = reinterpret_cast<kernels::u64*>(lease.copied);
+  out.done = lease.copied + 2;
   return out;
 }
 
@@ -49,6 +51,15 @@ struct Engine::GroupMemory {
   void* records;
   kernels::GroupCopies copies;
 };
+
+// One for calls of a type whose groups are about as large, so that a call takes no memory for copies as large as another's.
+kernels::GroupNote* Engine::note_for(const Request& request) {
+  const auto& [groups, m, n, k] = request.sizes;
+  const auto octave = [](std::int64_t size) { return std::bit_width(static_cast<std::uint64_t>(size)); };
+  core::ProblemKey kind{request.key.type};
+  kind.groups = octave(groups) + octave(k) + octave(std::max(m, n));
+  return workspace_.note(*device_, core::ProblemKeyHash{}(kind));
+}
 
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);

@@ -157,10 +157,26 @@ class WgmmaMainloop {
         if (realign_a) GatherA::realign(slot, next, tile, depth, tile == tiles - 1);
         if (realign_b) GatherB::realign(slot + TileA::BYTES, next + TileA::BYTES, tile, depth, tile == tiles - 1);
       }
+      if constexpr (T::TF32) {
+        all_threads();
+        char* const slot = slots + done.slot * SLOT_BYTES;
+        if (by_threads_a) round_tile(slot, TileA::BYTES);
+        if (by_threads_b) round_tile(slot + TileA::BYTES, TileB::BYTES);
+      }
       ptx::fence_async();
       all_threads();
       if (thread == 0) ptx::barrier_arrive(ring.full(done.slot));
       ++done;
+    }
+  }
+
+  // What threads have brought of f32, as the copy engine would have, so that it does not matter to the bits who brings an operand. All 128 threads of the producer warpgroup.
+  GG_DEVICE static void round_tile(char* tile, int bytes) {
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x) * 16; at < bytes; at += 128 * 16) {
+      ptx::Vector16& v = *reinterpret_cast<ptx::Vector16*>(tile + at);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) v.word[i] = round_tf32_even(v.word[i]);
     }
   }
 

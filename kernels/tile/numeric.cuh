@@ -82,6 +82,11 @@ GG_HD float round_tf32(float value) {
 #endif
 }
 
+// The same, ties to even, as the tensor copy engine does.
+GG_HD u32 round_tf32_even(u32 bits) {
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
+}
+
 // load: element -> the type that sums are made in (Sum: float, double or i32).
 template <class Sum> GG_HD Sum to_sum(double v) { return static_cast<Sum>(v); }
 template <class Sum> GG_HD Sum to_sum(float v) { return static_cast<Sum>(v); }

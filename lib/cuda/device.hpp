@@ -101,7 +101,7 @@ class Device {
   void copy_to_host(void* destination, const void* source, std::size_t bytes, void* stream) const;  // complete on return
   void copy_on_device(void* destination, const void* source, std::size_t bytes, void* stream) const;
   void fill(void* destination, unsigned char value, std::size_t bytes, void* stream) const;
-  // Host memory that kernels may write to as well, at the same address; zeros.
+  // Host memory that kernels may write to as well, at the same address; zeros. nullptr where there is none.
   void* allocate_on_host(std::size_t bytes) const;
   void free_on_host(void* memory) const;
   void* create_event() const;

@@ -78,7 +78,7 @@ void* Device::allocate_on_host(std::size_t bytes) const {
   const ColdScope scope(*impl_);
   scope.require();
   void* memory = nullptr;
-  check(impl_->driver, impl_->driver.call.mem_host_alloc(&memory, bytes, cu::host_memory_mapped), "cuMemHostAlloc");
+  if (impl_->driver.call.mem_host_alloc(&memory, bytes, cu::host_memory_mapped) != cu::Result::success) return nullptr;
   std::memset(memory, 0, bytes);
   return memory;
 }

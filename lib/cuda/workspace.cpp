@@ -11,7 +11,7 @@
 namespace ggemm::cuda {
 namespace {
 
-constexpr std::size_t head_bytes = Workspace::most_arrivals * sizeof(std::uint32_t);  // of every block: the counters
+constexpr std::size_t head_bytes = Workspace::most_arrivals * sizeof(std::uint32_t) + 256;  // of every block: the counters
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Workspace::Entry& Workspace::entry(void* stream) {
 Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes, std::size_t wished) {
   wished = std::max(wished, bytes);
   Entry& mine = entry(stream);
-  Lease lease{nullptr, 0, nullptr, std::unique_lock(mine.mutex)};
+  Lease lease{.lock = std::unique_lock(mine.mutex)};
   const bool capturing = device.capturing(stream);
   if (!capturing) {
     // Another stream has got the handle of one that was destroyed, perhaps before its work was done.
@@ -41,9 +41,14 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
   }
   const auto has = [&mine](std::size_t some) { return mine.buffer.size() >= head_bytes + some; };
   if (!has(wished)) {
-    Buffer larger = capturing ? spare(wished) : wished > bytes && wished < mine.refused ? allocate_if_there_is(device, wished, stream) : Buffer();
-    if (!larger.data() && !capturing && wished > bytes) mine.refused = std::min(mine.refused, wished);
-    if (!larger.data() && capturing && !has(bytes)) larger = spare(bytes);
+    Buffer larger;
+    // A spare is not taken for a wish alone.
+    if (capturing && !has(bytes)) larger = spare(wished);
+    if (capturing && !has(bytes) && !larger.data()) larger = spare(bytes);
+    if (!capturing && wished > bytes && wished < mine.refused) {
+      larger = allocate_if_there_is(device, wished, stream);
+      if (!larger.data()) mine.refused = wished;
+    }
     // By half as much again, so that rising sizes do not allocate each time.
     if (!larger.data() && !has(bytes)) larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
     // Freeing is stream-ordered too, and so no part of a capture.
@@ -54,7 +59,8 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
   }
   mine.captured = mine.captured || capturing;
   lease.arrivals = static_cast<std::uint32_t*>(mine.buffer.data());
-  lease.data = lease.arrivals + most_arrivals;
+  lease.copied = lease.arrivals + most_arrivals;
+  lease.data = reinterpret_cast<char*>(lease.arrivals) + head_bytes;
   lease.bytes = mine.buffer.size() - head_bytes;
   return lease;
 }
@@ -76,9 +82,13 @@ Buffer Workspace::allocate_if_there_is(const Device& device, std::size_t bytes, 
   }
 }
 
-kernels::u64* Workspace::note(const Device& device, std::size_t hash) {
+kernels::GroupNote* Workspace::note(const Device& device, std::size_t hash) {
   const std::lock_guard lock(mutex_);
-  if (!notes_) notes_ = {static_cast<kernels::u64*>(device.allocate_on_host(most_notes * sizeof(kernels::u64))), [&device](kernels::u64* memory) { device.free_on_host(memory); }};
+  if (!notes_) {
+    auto* const memory = static_cast<kernels::GroupNote*>(device.allocate_on_host(most_notes * sizeof(kernels::GroupNote)));
+    if (!memory) return nullptr;
+    notes_ = {memory, [&device](kernels::GroupNote* notes) { device.free_on_host(notes); }};
+  }
   return notes_.get() + hash % most_notes;
 }
 
@@ -117,6 +127,7 @@ void Workspace::retire(Entry& entry) {
   }
   entry.buffer = Buffer();
   entry.captured = false;
+  entry.refused = SIZE_MAX;
 }
 
 }  // namespace ggemm::cuda

@@ -23,6 +23,7 @@ class Workspace {
     void* data = nullptr;
     std::size_t bytes = 0;
     std::uint32_t* arrivals = nullptr;  // most_arrivals counters that are 0, and must be 0 again when the work is done
+    std::uint32_t* copied = nullptr;    // likewise, four for copies of groups
     std::unique_lock<std::mutex> lock;
   };
 
@@ -33,9 +34,9 @@ class Workspace {
   // what was reserved, for good, or GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
   Lease get(const Device& device, void* stream, std::size_t bytes, std::size_t wished = 0);
 
-  // A number in the host's memory that kernels may write to, 0 at first, for what has this hash. There are so many: some serve several, which must do no harm.
+  // Numbers in the host's memory that kernels may write to, 0 at first, for what has this hash. There are so many: some serve several, which must do no harm. nullptr where the driver has no such memory.
   static constexpr std::size_t most_notes = 4096;
-  kernels::u64* note(const Device& device, std::size_t hash);
+  kernels::GroupNote* note(const Device& device, std::size_t hash);
 
   // Sees to memory for streams that are captured with too little of their own: blocks of so many bytes, or of the most that was ever reserved, for `most_spares` streams,
   // for fewer where those would take more than `most_spare_bytes`, but for one at least.
@@ -63,7 +64,7 @@ class Workspace {
   std::list<Buffer> retired_;  // that a graph, or work of a stream that is gone, may still use
   std::vector<Buffer> spares_;  // of reserved_ bytes each, in no stream's order
   std::size_t reserved_ = 0;
-  std::unique_ptr<kernels::u64, std::function<void(kernels::u64*)>> notes_;
+  std::unique_ptr<kernels::GroupNote, std::function<void(kernels::GroupNote*)>> notes_;
 };
 
 }  // namespace ggemm::cuda

@@ -83,7 +83,7 @@ kernels::GemmParams plain_params(const std::string& kernel, const void* paramete
 
 // What the kernel that runs before a grouped one finds out: each group's product, and that copies would take so many bytes.
 void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes) {
-  if (p.copies.wanted && copied_bytes > static_cast<std::uint64_t>(p.copies.room_bytes)) *p.copies.wanted = p.copies.copies ? copied_bytes : 1;
+  if (p.copies.note && copied_bytes > static_cast<std::uint64_t>(p.copies.room_bytes)) (p.copies.copies ? p.copies.note->bytes : p.copies.note->met) = p.copies.copies ? copied_bytes : 1;
   const bool live = kernels::live_groups(p.problem) > 0;
   for (std::int64_t g = 0; g < p.problem.groups; ++g) {
     const kernels::GemmParams problem = live ? kernels::group_params(p.problem, g) : kernels::GemmParams{};

@@ -75,8 +75,8 @@ void one_hash(int ordinal, const Kind& kind, int threads, int streams, int repea
     if (!faults.empty()) wrong(faults[0]);
     for (const std::uint64_t h : hashes) expect(h == hashes[0], config + ": threads got different bits");
     // All threads asked for the same kernel at once.
-    // The product's kernel, and one that copies each operand that tensor maps cannot describe.
-    expect(context.compiled() - compiled <= 3, config + " was compiled " + std::to_string(context.compiled() - compiled) + " times");
+    // The product's kernel, and one that copies operands that tensor maps cannot describe; of groups also the one that prepares them, and another product's.
+    expect(context.compiled() - compiled <= 4, config + " was compiled " + std::to_string(context.compiled() - compiled) + " times");
   }
 }
 
