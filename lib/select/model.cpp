@@ -71,13 +71,13 @@ struct TensorCosts {
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
 TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned = 0) {
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const bool promotes = terms || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
   const double rows = bm / (c.warps_m / 4), waits = !promotes || kernels::promoted_from_two_sets(static_cast<int>(rows / 64 * columns / 2)) ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
-  const double travels = (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
+  const double travels = (terms ? kernels::term_count : 1) * (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
   const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
@@ -154,8 +154,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles = all.count * groups;
   const TensorCosts costs = tensor_costs(type, c, all.turned);
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, c.tile_k), c.cluster_k * slices);
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
+  const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));

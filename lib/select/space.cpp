@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "tile/panels.cuh"
+#include "tile/terms.cuh"
 
 namespace ggemm::select {
 namespace {
@@ -239,6 +240,7 @@ constexpr Rule sm90_rules[] = {
      "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
     {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
     {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return !core::by_terms(q.type) || q.config.stages % kernels::term_count == 0; }, "a tile of k of three terms takes three stages of the ring at a time"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
     {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || sums_a_thread(q.config) <= 64; }, "scales by blocks leave registers for 64 sums a thread"},
@@ -349,7 +351,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
     c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 || row.family == Family::sm90 ? row.depth / size_a(type) : row.depth);
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
-    c.stages = static_cast<std::uint8_t>(row.stages);
+    c.stages = static_cast<std::uint8_t>(row.family == Family::sm90 && core::by_terms(type) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
     c.slices = static_cast<std::uint16_t>(row.slices);

@@ -111,6 +111,7 @@ std::vector<Broken> broken() {
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
       {"terms of groups", terms_of_groups, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "operands are cut into terms in a plain product only"},
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
+      {"four stages of terms", terms, cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, "a tile of k of three terms takes three stages of the ring at a time"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
       {"96 sums of fp8 by blocks", blocks(fast), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "scales by blocks leave registers for 64 sums a thread"},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
