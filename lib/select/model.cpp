@@ -49,7 +49,7 @@ double rate(const ProblemType& type, const Config& c) {
   switch (type.a) {
     case GGEMM_I8: return 2400;
     case GGEMM_F32: return 550;
-    case GGEMM_F64: return 130;
+    case GGEMM_F64: return 142;
     default: return 1000;
   }
 }
@@ -135,7 +135,7 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
   // Registers: a thread's sums, fragments and addresses; 128 threads may use all 255.
-  const int by_registers = std::max(1, 512 / std::max(1, threads(c)));
+  const int by_registers = std::max(1, (type.sum == core::Sum::f64 ? 256 : 512) / std::max(1, threads(c)));
   return std::min(by_shared, by_registers);
 }
 
@@ -237,10 +237,11 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
   const bool unconverted = unconverted_f32(type, c.family);
-  const double barrier = unconverted ? 60 : 0;  // a tile of k
+  const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
+  const double barrier = unconverted ? 60 : f64_mma ? 40 : 0;  // a tile of k
   const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
-  const double feed = ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
+  const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
   const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.

@@ -97,6 +97,10 @@ constexpr Row rows[] = {
     {Family::sm80, 32, 128, 128, 1, 4, 4},
     {Family::sm80, 16, 128, 128, 1, 4, 5},
     {Family::sm80, 128, 16, 128, 4, 1, 5},
+    // f64, whose products take long: deep tiles, so that a barrier comes seldom and copies are early.
+    {Family::sm80, 128, 128, 256, 2, 4, 3},
+    {Family::sm80, 128, 64, 256, 4, 2, 4},
+    {Family::sm80, 32, 32, 256, 2, 2, 4},
     // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads; fewer sums where tiles are few, as four
     // warps are the least that busies a multiprocessor.
     {Family::simt, 128, 128, 16, 2, 2, 4},
@@ -204,6 +208,8 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= (q.facts.compute_capability == 90 && !q.type.grouped ? 64 : 32); },
      "f64 operands leave registers for 32 sums a thread, for 64 in a plain product on compute capability 9.0"},
+    {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32 || q.config.tile_k <= 16 || q.type.major_a == Major::k; },
+     "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
     {[](const Query& q) {
        const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
        return size_a(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
@@ -361,6 +367,7 @@ std::vector<Config> table(const ProblemType& type) {
     out.push_back(c);
   };
   for (const Row& row : rows) {
+    if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
