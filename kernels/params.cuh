@@ -91,6 +91,13 @@ struct SliceParams {
   DepthDeal deal;
 };
 
+// Where the kernel that cuts f32 operands into terms tells the product that one of their elements is unusual (tile/terms.cuh): by the launch's own number, so that nothing must be
+// cleared before. What an earlier launch left there, or nobody, may have that number by chance: the product is right then too, if slower.
+struct TermsMark {
+  u32* at;
+  u32 number, reserved;
+};
+
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
 struct TensorParams {
   TensorMap a, b, d;
@@ -98,7 +105,8 @@ struct TensorParams {
   TensorStore store;
   u32 reserved;
   SliceParams slices;
-  u32 filling[6];
+  TermsMark terms;
+  u32 filling[2];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.
@@ -117,6 +125,7 @@ struct CopyParams {
 // Of A and B; one that is not copied has no blocks.
 struct RepackParams {
   CopyParams copies[2];
+  TermsMark terms;  // of split.cu
 };
 // Threads of a CTA, and what it copies: so many lines of so many bytes (repack.cu), or elements (split.cu).
 constexpr int repack_threads = 256, repack_groups_threads = repack_threads + 32;

@@ -50,14 +50,14 @@ struct Consumer {
   // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
   // rows, start: where rows lie by an index, and the number of the product's first.
   template <class Place>
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, Place place, i32 first_tile, i32 tiles) {
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, Place place, i32 first_tile, i32 tiles, bool unusual = false) {
     Mainloop mainloop;
     TileCoord tile_at{};
     if constexpr (T::BLOCK_SCALED) tile_at = place();
     const int part = group % Mainloop::CONSUMERS;
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, [&] {
+    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     });
     // While the last products are under way.
@@ -106,26 +106,31 @@ struct Plain {
   GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
   GG_DEVICE void end() const {}
   GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
+  // After begin(): whether k is gone through twice (Mainloop::consume).
+  GG_DEVICE bool unusual() const { return T::TERMS && p.terms.at && *p.terms.at == p.terms.number; }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
     ptx::tensor_prefetch(p.a);
     ptx::tensor_prefetch(p.b);
     ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
+    const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Mainloop::part(to.depth());
       const ClusterTile tile = to.place();
-      Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+      for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
+        Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
     }
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
     consumer.slices = &p.slices;
+    const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Mainloop::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.tile = to.tile();
-      consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles);
+      consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles, twice);
     }
     consumer.finish();
   }

@@ -8,22 +8,22 @@
 
 namespace ggemm::kernels {
 
-// PART: sums of a thread, which leave registers for more or less of k.
-template <class A, class Sum, int PART> struct AtomOf;
-template <int PART> struct AtomOf<F16, float, PART> { using type = WideAtom<ptx::F16Mma, F16, float, false>; };
-template <int PART> struct AtomOf<Bf16, float, PART> { using type = WideAtom<ptx::Bf16Mma, Bf16, float, false>; };
-template <int PART> struct AtomOf<float, float, PART> { using type = WideAtom<ptx::Tf32Mma, float, float, true>; };
-template <int PART> struct AtomOf<i8, i32, PART> { using type = WideAtom<ptx::I8Mma, i8, i32, false>; };
+// PART: sums of a thread, which leave registers for more or less of k, of a tile that is BK deep.
+template <class A, class Sum, int PART, int BK> struct AtomOf;
+template <int PART, int BK> struct AtomOf<F16, float, PART, BK> { using type = WideAtom<ptx::F16Mma, F16, float, false>; };
+template <int PART, int BK> struct AtomOf<Bf16, float, PART, BK> { using type = WideAtom<ptx::Bf16Mma, Bf16, float, false>; };
+template <int PART, int BK> struct AtomOf<float, float, PART, BK> { using type = WideAtom<ptx::Tf32Mma, float, float, true>; };
+template <int PART, int BK> struct AtomOf<i8, i32, PART, BK> { using type = WideAtom<ptx::I8Mma, i8, i32, false>; };
 // From sm_90 on the larger shapes; 8 x 8 x 4 has half their speed there.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-template <int PART> struct AtomOf<double, double, PART> { using type = F64Atom<16, PART <= 32 ? 8 : 4>; };
+template <int PART, int BK> struct AtomOf<double, double, PART, BK> { using type = F64Atom<16, PART <= 16 && BK >= 32 ? 16 : PART <= 32 ? 8 : 4>; };
 #else
-template <int PART> struct AtomOf<double, double, PART> { using type = F64Atom<8, 4>; };
+template <int PART, int BK> struct AtomOf<double, double, PART, BK> { using type = F64Atom<8, 4>; };
 #endif
 
 template <class T>
 class MultistageMainloop {
-  using Atom = typename AtomOf<typename T::A, typename T::Sum, T::BM * T::BN / T::THREADS>::type;
+  using Atom = typename AtomOf<typename T::A, typename T::Sum, T::BM * T::BN / T::THREADS, T::BK>::type;
   static constexpr int SIZE = sizeof(typename T::A);
   static constexpr int WM = T::BM / T::WARPS_M, WN = T::BN / T::WARPS_N;  // a warp's part of the tile
   static constexpr int MT = WM / Atom::M, NT = WN / Atom::N, KS = T::BK / Atom::K;
@@ -71,12 +71,14 @@ class MultistageMainloop {
     i32 tiles = static_cast<i32>(ceil_div(p.k, T::BK));  // left to multiply; k is below 2^31 BK
     const i32 last = static_cast<i32>(p.k - (tiles - i64(1)) * T::BK);  // depth of the last one
     // left: tiles that are not copied yet, this one included.
-    const auto copy_part = [&](char* slot, int part, i32 left) {
-      if (left > 0) {
-        const i32 depth = left == 1 ? last : T::BK;
-        copy_a.issue(slot, depth, part);
-        copy_b.issue(slot + TileA::BYTES, depth, part);
-      }
+    const auto start_copy = [&](char* slot, i32 left) {
+      const i32 depth = left > 1 ? T::BK : left == 1 ? last : 0;
+      copy_a.start(slot, depth);
+      copy_b.start(slot + TileA::BYTES, depth);
+    };
+    const auto copy_part = [&](char* slot, int part) {
+      copy_a.issue(slot, part);
+      copy_b.issue(slot + TileA::BYTES, part);
       if (part == PARTS - 1) {
         copy_a.advance();
         copy_b.advance();
@@ -84,9 +86,11 @@ class MultistageMainloop {
       }
     };
 #pragma unroll 1
-    for (int s = 0; s < T::STAGES - 1; ++s)
+    for (int s = 0; s < T::STAGES - 1; ++s) {
+      start_copy(shared + s * STAGE_BYTES, tiles - s);
 #pragma unroll
-      for (int part = 0; part < PARTS; ++part) copy_part(shared + s * STAGE_BYTES, part, tiles - s);
+      for (int part = 0; part < PARTS; ++part) copy_part(shared + s * STAGE_BYTES, part);
+    }
 
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const OperandA operand_a(warp / T::WARPS_N * WM);
@@ -102,6 +106,7 @@ class MultistageMainloop {
     operand_b.load(b[0], read + TileA::BYTES, 0);
 #pragma unroll 1
     for (; tiles > 0; --tiles) {
+      start_copy(write, tiles - (T::STAGES - 1));
 #pragma unroll
       for (int ks = 0; ks < KS; ++ks) {
         if (ks == KS - 1) {
@@ -113,7 +118,7 @@ class MultistageMainloop {
         }
         operand_a.load(a[(ks + 1) % 2], read, (ks + 1) % KS);
         operand_b.load(b[(ks + 1) % 2], read + TileA::BYTES, (ks + 1) % KS);
-        if (ks < PARTS) copy_part(write, ks, tiles - (T::STAGES - 1));
+        if (ks < PARTS) copy_part(write, ks);
 #pragma unroll
         for (int i = 0; i < MT; ++i)
 #pragma unroll

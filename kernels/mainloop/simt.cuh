@@ -153,6 +153,10 @@ class SimtMainloop {
     i32 tiles = all;                                                    // left to multiply
     // left: tiles that are not copied yet, this one included.
     const auto depth = [&](i32 left) { return left > 1 ? T::BK : left == 1 ? last : 0; };
+    const auto begin_copy = [&] {
+      copy_a.begin();
+      copy_b.begin();
+    };
     const auto start_copy = [&](Sum* slot, i32 left) {
       copy_a.start(slot, all - left, depth(left));
       copy_b.start(slot + T::BK * PITCH_A, all - left, depth(left));
@@ -163,6 +167,7 @@ class SimtMainloop {
     };
 #pragma unroll 1
     for (int s = 0; s < T::STAGES - 1; ++s) {
+      begin_copy();
       start_copy(ring + s * SLOT, tiles - s);
 #pragma unroll 1
       for (int part = 0; part < PARTS; ++part) copy_part(ring + s * SLOT, part, tiles - s);
@@ -181,9 +186,12 @@ class SimtMainloop {
     i64 done = 0;
 #pragma unroll 1
     for (; tiles > 0; --tiles) {
-      start_copy(ring + write * SLOT, tiles - (T::STAGES - 1));
+      begin_copy();
+      if constexpr (UNROLLED < PARTS) start_copy(ring + write * SLOT, tiles - (T::STAGES - 1));
 #pragma unroll UNROLLED
       for (int part = 0; part < PARTS; ++part) {
+        // ptxas mixes what lies between branches. Where that were a whole tile it would hold so many fragments ahead that few CTAs had room.
+        if (UNROLLED == PARTS && part == PARTS - 1) start_copy(ring + write * SLOT, tiles - (T::STAGES - 1));
         copy_part(ring + write * SLOT, part, tiles - (T::STAGES - 1));
 #pragma unroll
         for (int k = 0; k < DEPTH; ++k) {

@@ -76,11 +76,14 @@ class WgmmaMainloop {
   // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
   static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
 
-  // Tiles of k of a product that is k deep: of all products of terms where there are those.
-  GG_DEVICE static i32 depth(i64 k) { return static_cast<i32>(ceil_div(k, T::BK)) * (T::TERMS ? term_products : 1); }
+  // Tiles of k of a product that is k deep.
+  GG_DEVICE static i32 depth(i64 k) { return static_cast<i32>(ceil_div(k, T::BK)); }
+  // Of terms each tile of k takes three slots of the ring, for the low terms of A and B, the middle ones and the high ones: in the order in which they are done with.
+  static constexpr int TERM_SLOTS = T::TERMS ? term_count : 1;
+  static_assert(T::STAGES % TERM_SLOTS == 0, "the slots of a tile of k lie one behind the other");
 
-  // The CTAs that share a tile along k take turns at its tiles of k, so that together they read whole lines of memory; where scales or terms go by k, each has a part of it.
-  static constexpr i32 STRIDE = T::BLOCK_SCALED || T::TERMS ? 1 : T::CLUSTER_K;
+  // The CTAs that share a tile along k take turns at its tiles of k, so that together they read whole lines of memory; where scales go by k, each has a part of it.
+  static constexpr i32 STRIDE = T::BLOCK_SCALED ? 1 : T::CLUSTER_K;
   // This CTA's tiles of k, of those of its cluster; they lie STRIDE apart.
   GG_DEVICE static DepthPart part(const DepthPart& all) {
     if constexpr (T::CLUSTER_K == 1) return all;
@@ -90,22 +93,19 @@ class WgmmaMainloop {
     return {all.first + part.first, part.tiles};
   }
 
-  // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart.
+  // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart; of terms, all of each.
   GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all) {
     const Share share(turned);
 #pragma unroll 1
-    for (i32 i = first; i < first + tiles * STRIDE; i += STRIDE, ++at) {
-      ring.wait_empty(at);
-      const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
-      ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
-      i32 of_a = i, of_b = i;
-      if constexpr (T::TERMS) {
-        const i32 deep = all / term_products, product = i / deep;
-        of_a += (term_of_a(product) - product) * deep, of_b += (term_of_b(product) - product) * deep;
+    for (i32 i = first; i < first + tiles * STRIDE; i += STRIDE)
+#pragma unroll 1
+      for (i32 term = TERM_SLOTS - 1; term >= 0; --term, ++at) {
+        ring.wait_empty(at);
+        const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
+        ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
+        share.load_a(slot, a, barrier, row, (term * all + i) * T::BK);
+        share.load_b(slot, b, barrier, column, (term * all + i) * T::BK);
       }
-      share.load_a(slot, a, barrier, row, of_a * T::BK);
-      share.load_b(slot, b, barrier, column, of_b * T::BK);
-    }
   }
 
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
@@ -182,9 +182,10 @@ class WgmmaMainloop {
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots, which begin with the first-th tile of k.
   // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
-  // An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product brings what is not finite by itself.
+  // unusual: of terms, as split.cu found (tile/terms.cuh). An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product
+  // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.
   template <class LastFull>
-  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles, LastFull last_full) {
+  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full) {
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
     // Where nothing is added up between products the first ones write the sums.
     const bool blank = !PROMOTED && tiles > 0;
@@ -197,16 +198,14 @@ class WgmmaMainloop {
       }
     if (tiles == 0) return last_full();
     if constexpr (T::TERMS) {
-      const i32 corrections = static_cast<i32>(max_of(0, min_of(depth(p.k) / term_products * term_corrections - first, tiles)));
-      if (corrections > 0) {
-        consume_promoted(ring, at, slots, row, column, corrections);
+      if (!unusual) return consume_terms(ring, at, slots, row, column, tiles);
+      consume_products(ring, at, slots, row, column, tiles, 0, term_corrections);
 #pragma unroll
-        for (int b = 0; b < BLOCKS; ++b)
+      for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
-          for (int s = 0; s < WN / 2; ++s)
-            if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
-      }
-      if (corrections < tiles) consume_promoted(ring, at, slots, row, column, tiles - corrections);
+        for (int s = 0; s < WN / 2; ++s)
+          if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
+      consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
     } else if constexpr (TWO_PARTS) consume_promoted(ring, at, slots, row, column, tiles);
     else if constexpr (PROMOTED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
     else consume_fast(ring, at, slots, row, column, tiles, last_full);
@@ -331,6 +330,78 @@ class WgmmaMainloop {
     } else {
       ptx::wgmma_wait<0>();
       add(even);
+    }
+  }
+
+  // The same for terms with one set: all products of a tile of k are summed, the smallest first, and then added. The tile's slots are given back one by one, as soon as the products that
+  // read them are done. The other consumer multiplies while this one adds.
+  GG_DEVICE void consume_terms(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+    Sum part[BLOCKS][WN / 2];
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i) {
+      const u32 low = at.slot, middle = low + 1, high = low + 2;
+      const auto multiply = [&](int first, int last) {
+        const u64 b0 = TileB::descriptor(slots + low * SLOT_BYTES + TileA::BYTES, column);
+        ptx::wgmma_fence();
+#pragma unroll
+        for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+          for (int product = first; product < last; ++product) multiply_terms(part[b], TileA::descriptor(slots + low * SLOT_BYTES, row + 64 * b), b0, product, product > 0);
+        ptx::wgmma_commit();
+      };
+#pragma unroll
+      for (int term = 0; term < TERM_SLOTS; ++term, ++at) ring.wait_full(at);
+      multiply(0, 2);
+      multiply(2, term_corrections);
+      multiply(term_corrections, term_products);
+      ptx::wgmma_wait<2>();
+      release(ring, low);
+      ptx::wgmma_wait<1>();
+      release(ring, middle);
+      ptx::wgmma_wait<0>();
+      release(ring, high);
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b) add_part(sums[b], part[b]);
+    }
+  }
+
+  // Of terms, the products from the first-th to before the last-th alone, one after the other.
+  GG_DEVICE void consume_products(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, int first, int last) {
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i) {
+      const u32 low = at.slot;
+      const u64 b0 = TileB::descriptor(slots + low * SLOT_BYTES + TileA::BYTES, column);
+#pragma unroll 1
+      for (int term = 0; term < TERM_SLOTS; ++term, ++at) ring.wait_full(at);
+#pragma unroll 1
+      for (int product = first; product < last; ++product)
+#pragma unroll
+        for (int b = 0; b < BLOCKS; ++b) {
+          Sum part[WN / 2];
+          ptx::wgmma_fence();
+          multiply_terms(part, TileA::descriptor(slots + low * SLOT_BYTES, row + 64 * b), b0, product, false);
+          ptx::wgmma_commit();
+          ptx::wgmma_wait<0>();
+          add_part(sums[b], part);
+        }
+#pragma unroll 1
+      for (int term = 0; term < TERM_SLOTS; ++term) release(ring, low + term);
+    }
+  }
+
+  // The steps of one product of terms, for 64 rows, added to what is in `part` or not. a0, b0: descriptors in the tile's first slot.
+  GG_DEVICE static void multiply_terms(Sum (&part)[WN / 2], u64 a0, u64 b0, int product, bool added) {
+    const auto slot = [](int term) { return static_cast<u64>((term_count - 1 - term) * SLOT_BYTES) >> 4; };
+    a0 += slot(term_of_a(product)), b0 += slot(term_of_b(product));
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a0 + TileA::step(step), b0 + TileB::step(step), added || step > 0 ? 1 : 0);
+  }
+  // Once its products were waited for.
+  GG_DEVICE static void add_part(Sum (&sums)[WN / 2], Sum (&part)[WN / 2]) {
+#pragma unroll
+    for (int s = 0; s < WN / 2; ++s) {
+      ptx::wgmma_settle(part[s]);
+      sums[s] += part[s];
     }
   }
 

@@ -58,10 +58,31 @@ class TileCopy {
     }
   }
 
-  // Starts part `part` of the copy of the next BK of k into the ring's slot at `slot`. k_left: how much of k is left, from 1 to BK.
-  GG_DEVICE void issue(char* slot, i32 k_left, int part) const {
-    if (way() == CopyWay::chunks && whole_chunks(k_left)) issue_chunks(slot, k_left, part);
-    else if (part == 0) issue_slowly(slot, k_left);
+  // Before the parts of the copy of the next BK of k, to the ring's slot at `slot`: makes all of it, if it does not go by whole chunks. k_left: how much of k is left, from 0 to BK.
+  GG_DEVICE void start(char* slot, i32 k_left) {
+    const bool chunks = way() == CopyWay::chunks && whole_chunks(k_left);
+    rows_ = chunks && k_left > 0 ? static_cast<int>(max_of(chunk_rows(k_left), 0)) : -1;
+    next_ = source_;
+    if (!chunks && k_left > 0) issue_slowly(slot, k_left);
+  }
+  // Starts part `part` of it, if it goes by chunks. There are no branches, so that products stand among these copies.
+  GG_DEVICE void issue(char* slot, int part) {
+    const int rows = ptx::renewed(rows_);  // compare anew each time: a predicate a row, kept through the mainloop, would spill
+    const bool active = rows >= 0;
+    const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      if (i * PARTS / COUNT != part) continue;
+      const u32 to = target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i));
+      // A copy that is switched off may name any address.
+      if constexpr (BY_INDEX) {
+        const i64 offset = row_offsets()[chunk_row() + i * ROW_STEP];
+        if (active) ptx::cp_async<16>(to, source_ + offset, i * ROW_STEP < rows && offset != NOWHERE);
+      } else {
+        if (active) ptx::cp_async<16>(to, next_, i * ROW_STEP < rows);
+        next_ = ptx::renewed(next_ + ROW_STEP * outer_stride_);  // one after the other: all of a tile's addresses do not fit in registers
+      }
+    }
   }
   // Moves on to the next BK of k.
   GG_DEVICE void advance() {
@@ -106,23 +127,6 @@ class TileCopy {
   GG_DEVICE static int chunk_offset(int i) { return Tile::offset(chunk_row() + i * ROW_STEP, chunk_byte()); }
   // Rows from this thread's first chunk on; none if its column is past the end.
   GG_DEVICE int chunk_rows(i32 k_left) const { return chunk_byte() < inner_left(k_left) * SIZE ? outer_left(k_left) - chunk_row() : 0; }
-
-  // A copy that is switched off may name any address.
-  GG_DEVICE void issue_chunks(char* slot, i32 k_left, int part) const {
-    const int rows = ptx::renewed(chunk_rows(k_left));  // compare anew each time: a predicate a row, kept through the mainloop, would spill
-    const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
-#pragma unroll
-    for (int i = 0; i < COUNT; ++i) {
-      if (i * PARTS / COUNT != part) continue;
-      const u32 to = target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i));
-      if constexpr (BY_INDEX) {
-        const i64 offset = row_offsets()[chunk_row() + i * ROW_STEP];
-        ptx::cp_async<16>(to, source_ + offset, i * ROW_STEP < rows && offset != NOWHERE);
-      } else {
-        ptx::cp_async<16>(to, source_ + i * ROW_STEP * outer_stride_, i * ROW_STEP < rows);
-      }
-    }
-  }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
     if constexpr (SIZE >= 4) issue_elements(slot, k_left);
@@ -217,7 +221,9 @@ class TileCopy {
   }
 
   const char* source_;  // this thread's first chunk at the current k
+  const char* next_;    // its next copy of one
   i64 outer_stride_;    // bytes
+  int rows_;            // of the tile that is copied, from this thread's first chunk on; below 0 if it does not go by chunks
   u32 packed_;  // way in bits 0-1, what is left along m or n in 2-15, the first chunk's offset in a slot, in chunks, in 16-31
 };
 

@@ -39,9 +39,12 @@ class ElementCopy {
     }
   }
 
-  // Before the parts of tile number `tile` along k, `depth` deep (0 to BK): starts its copy to `slot` if it does not go the fast way.
-  GG_DEVICE void start(Element* slot, i32 tile, i32 depth) {
+  // Before the parts of a tile.
+  GG_DEVICE void begin() {
     if constexpr (FAST) next_ += between();
+  }
+  // Starts the copy of tile number `tile` along k, `depth` deep (0 to BK), to `slot` if it does not go the fast way.
+  GG_DEVICE void start(Element* slot, i32 tile, i32 depth) const {
     if (depth <= 0 || (way_ == Way::fast && depth == BK)) return;
     if constexpr (MN_MAJOR && divides(1))
       if (way_ == Way::lines && depth == BK) return copy_lines(slot, tile);

@@ -43,7 +43,7 @@ struct I8Mma {
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   }
 };
-// f64: 8 x 8 x 4, with A (row g, k t), B (k t, column g), sums (row g, columns 2t, 2t+1); from sm_90 on also 16 x 8 x 4 and 16 x 8 x 8, which are as above, counting k in elements.
+// f64: 8 x 8 x 4, with A (row g, k t), B (k t, column g), sums (row g, columns 2t, 2t+1); from sm_90 on also 16 x 8 x 4, x 8 and x 16, which are as above, counting k in elements; 16 x 8 x 16 goes on so.
 struct F64Mma {
   GG_DEVICE static void mma(double (&d)[2], const double (&a)[1], const double (&b)[1]) {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a[0]), "d"(b[0]));
@@ -54,6 +54,10 @@ struct F64Mma {
   GG_DEVICE static void mma(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3]) : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+  }
+  GG_DEVICE static void mma(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, {%0,%1,%2,%3};"
+                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3]) : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
   }
 };
 

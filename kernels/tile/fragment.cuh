@@ -90,7 +90,7 @@ struct WideAtom {
   };
 };
 
-// f64: M rows (8 or 16), 8 columns, K of k (4 or 8).
+// f64: M rows (8 or 16), 8 columns, K of k (4, 8 or 16).
 //
 // A lane loads single elements, half a warp (4 rows or columns, 4 of k) together. The swizzle moves whole chunks of 16 bytes, so that neighbouring rows would meet in
 // the same banks; with rows (columns) in the order of place() these 128 bytes lie in all 32 banks:

@@ -25,8 +25,12 @@ GG_HD Terms split_terms(float x) {
 constexpr int term_count = 3, term_products = 6;
 GG_HD constexpr int term_of_a(int product) { return 0x001102 >> 4 * product & 15; }
 GG_HD constexpr int term_of_b(int product) { return 0x010120 >> 4 * product & 15; }
-// Of these, those before the last are corrections: where an operand is not finite they mean nothing.
+// Of these, those before the last are corrections: where an operand is not finite they mean nothing. The first two are the only ones with a low term, the next three the others with a
+// middle one.
 constexpr int term_corrections = term_products - 1;
+// An element whose products with others may be above all f32, or which is not finite itself: corrections may then be infinite with a sign of their own.
+GG_HD bool unusual_for_terms(float x) { return (bit_cast<u32>(x) & 0x7fffffffu) >= 0x5d800000u; }  // 2^60
+
 // Elements along k from one term's first to the next one's in the copies of A and B: whole tiles of any depth that is used.
 GG_HD constexpr i64 term_depth(i64 k, int tile_k) { return ceil_div(k, tile_k) * tile_k; }
 

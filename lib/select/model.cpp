@@ -49,7 +49,7 @@ double rate(const ProblemType& type, const Config& c) {
   switch (type.a) {
     case GGEMM_I8: return 2400;
     case GGEMM_F32: return 550;
-    case GGEMM_F64: return 130;
+    case GGEMM_F64: return 142;
     default: return 1000;
   }
 }
@@ -71,13 +71,13 @@ struct TensorCosts {
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
 TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned = 0) {
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = bk * size / 32 * (bm / 64) * c.warps_n;
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const bool promotes = terms || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
   const double rows = bm / (c.warps_m / 4), waits = !promotes || kernels::promoted_from_two_sets(static_cast<int>(rows / 64 * columns / 2)) ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
-  const double travels = (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
+  const double travels = (terms ? kernels::term_count : 1) * (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
   constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
   const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
@@ -135,7 +135,7 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
   // Registers: a thread's sums, fragments and addresses; 128 threads may use all 255.
-  const int by_registers = std::max(1, 512 / std::max(1, threads(c)));
+  const int by_registers = std::max(1, (type.sum == core::Sum::f64 ? 256 : 512) / std::max(1, threads(c)));
   return std::min(by_shared, by_registers);
 }
 
@@ -154,8 +154,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles = all.count * groups;
   const TensorCosts costs = tensor_costs(type, c, all.turned);
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), products = terms ? kernels::term_products : 1, bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const double slices = std::max<double>(1, c.slices), steps = ceil_div(products * ceil_div(k, c.tile_k), c.cluster_k * slices);
+  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
+  const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));
@@ -237,10 +237,11 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
   const bool unconverted = unconverted_f32(type, c.family);
-  const double barrier = unconverted ? 60 : 0;  // a tile of k
+  const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
+  const double barrier = unconverted ? 60 : f64_mma ? 40 : 0;  // a tile of k
   const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
-  const double feed = ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
+  const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
   const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.

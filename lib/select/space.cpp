@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "tile/panels.cuh"
+#include "tile/terms.cuh"
 
 namespace ggemm::select {
 namespace {
@@ -96,6 +97,10 @@ constexpr Row rows[] = {
     {Family::sm80, 32, 128, 128, 1, 4, 4},
     {Family::sm80, 16, 128, 128, 1, 4, 5},
     {Family::sm80, 128, 16, 128, 4, 1, 5},
+    // f64, whose products take long: deep tiles, so that a barrier comes seldom and copies are early.
+    {Family::sm80, 128, 128, 256, 2, 4, 3},
+    {Family::sm80, 128, 64, 256, 4, 2, 4},
+    {Family::sm80, 32, 32, 256, 2, 2, 4},
     // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads; fewer sums where tiles are few, as four
     // warps are the least that busies a multiprocessor.
     {Family::simt, 128, 128, 16, 2, 2, 4},
@@ -203,6 +208,8 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= (q.facts.compute_capability == 90 && !q.type.grouped ? 64 : 32); },
      "f64 operands leave registers for 32 sums a thread, for 64 in a plain product on compute capability 9.0"},
+    {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32 || q.config.tile_k <= 16 || q.type.major_a == Major::k; },
+     "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
     {[](const Query& q) {
        const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
        return size_a(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
@@ -239,6 +246,7 @@ constexpr Rule sm90_rules[] = {
      "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
     {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
     {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return !core::by_terms(q.type) || q.config.stages % kernels::term_count == 0; }, "a tile of k of three terms takes three stages of the ring at a time"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
     {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || sums_a_thread(q.config) <= 64; }, "scales by blocks leave registers for 64 sums a thread"},
@@ -349,7 +357,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
     c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 || row.family == Family::sm90 ? row.depth / size_a(type) : row.depth);
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
-    c.stages = static_cast<std::uint8_t>(row.stages);
+    c.stages = static_cast<std::uint8_t>(row.family == Family::sm90 && core::by_terms(type) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
     c.slices = static_cast<std::uint16_t>(row.slices);
@@ -359,6 +367,7 @@ std::vector<Config> table(const ProblemType& type) {
     out.push_back(c);
   };
   for (const Row& row : rows) {
+    if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);

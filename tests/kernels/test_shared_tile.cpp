@@ -51,6 +51,7 @@ const std::map<Shape, Tile>& tiles() {
   static const std::map<Shape, Tile> all = [] {
     std::map<Shape, Tile> out;
     add_span<16>(out), add_span<32>(out), add_span<64>(out), add_span<128>(out), add_span<256>(out);
+    add_majors<32, 256, 8>(out), add_majors<64, 256, 8>(out), add_majors<128, 256, 8>(out);
     return out;
   }();
   return all;

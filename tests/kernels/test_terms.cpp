@@ -68,3 +68,9 @@ TEST_CASE("terms: the products that are summed are those that count, each once, 
   CHECK(seen == std::set<std::pair<int, int>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {2, 0}});
   CHECK((term_of_a(term_corrections) == 0 && term_of_b(term_corrections) == 0));
 }
+
+TEST_CASE("terms: unusual is what is not finite, and what may give products above all f32") {
+  for (const float x : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max(), 0x1p60f, -0x1p60f})
+    CHECK(unusual_for_terms(x));
+  for (const float x : {0.0f, -0.0f, 1.0f, -3.5f, 0x1p-149f, 0x1.fffffep59f, -0x1.fffffep59f}) CHECK_FALSE(unusual_for_terms(x));
+}

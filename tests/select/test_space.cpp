@@ -100,6 +100,7 @@ std::vector<Broken> broken() {
       {"fewer chunks than threads", f16, tile(sm80, 16, 256, 64, 1, 8, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
       {"64 bytes of f64", type_of(GGEMM_F64), tile(sm80, 64, 64, 8, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
       {"64 sums of f64 on sm_80", type_of(GGEMM_F64), tile(sm80, 64, 128, 16, 2, 2, 3), device(80), f64_sums},
+      {"64 sums of f64, 32 deep, A along m", type_of(GGEMM_F64, "nn"), tile(sm80, 128, 128, 32, 2, 4, 3), h, "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
       {"64 sums of f64 in groups", grouped_f64, tile(sm80, 64, 128, 16, 2, 2, 3), h, f64_sums},
       {"tf32 contiguous along m, 128 sums a thread", type_of(GGEMM_F32, "nn", true), tile(sm80, 128, 128, 16, 2, 2, 4), h, "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
       {"tf32 contiguous along m and n, 64 sums a thread", type_of(GGEMM_F32, "nt", true), tile(sm80, 128, 128, 32, 2, 4, 3), h, "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
@@ -111,6 +112,7 @@ std::vector<Broken> broken() {
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
       {"terms of groups", terms_of_groups, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "operands are cut into terms in a plain product only"},
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
+      {"four stages of terms", terms, cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, "a tile of k of three terms takes three stages of the ring at a time"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
       {"96 sums of fp8 by blocks", blocks(fast), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "scales by blocks leave registers for 64 sums a thread"},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
@@ -260,7 +262,8 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
   for (const core::ProblemType& type : every_type()) {
     const std::vector<Config> rows = select::table(type);
     REQUIRE(rows == select::table(type));
-    REQUIRE(rows.size() == select::table(type_of(GGEMM_F32)).size());
+    const bool f64 = type.a == GGEMM_F64;  // which has a few deeper ones besides
+    REQUIRE(rows.size() == select::table(type_of(GGEMM_F32)).size() + (f64 ? 3 : 0));
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
@@ -268,7 +271,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
       ++families[static_cast<std::size_t>(c.family)];
       if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
       const int depth = c.tile_k * (core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)));
-      if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128) FAIL_CHECK(core::config_name(type, c));
+      if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128 && !(f64 && depth == 256)) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());
     CHECK(families[0] == 1);

@@ -12,7 +12,7 @@ struct Index {
   unsigned x, y, z;
 };
 
-enum class Mma : int { f16, bf16, tf32, i8, f64, f64_rows16, f64_rows16_deep8 };
+enum class Mma : int { f16, bf16, tf32, i8, f64, f64_rows16, f64_rows16_deep8, f64_rows16_deep16 };
 enum class Element : int { f16, bf16, tf32, i8, e4m3, e5m2 };
 enum class Shuffle : int { from, up, down, across };  // __shfl_sync, _up, _down, _xor
 enum class Fence : int { barrier_init, async, tensor_map };

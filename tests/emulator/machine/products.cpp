@@ -87,6 +87,7 @@ void Emulation::multiply(Mma kind, void* sums, const void* a, const void* b) {
       case Mma::f64: return multiply_f64<8, 4>(m);
       case Mma::f64_rows16: return multiply_f64<16, 4>(m);
       case Mma::f64_rows16_deep8: return multiply_f64<16, 8>(m);
+      case Mma::f64_rows16_deep16: return multiply_f64<16, 16>(m);
     }
   });
 }

@@ -20,6 +20,7 @@ struct F64Mma {
   GG_DEVICE static void mma(double (&d)[2], const double (&a)[1], const double (&b)[1]) { emulator::machine().multiply(emulator::Mma::f64, d, a, b); }
   GG_DEVICE static void mma(double (&d)[4], const double (&a)[2], const double (&b)[1]) { emulator::machine().multiply(emulator::Mma::f64_rows16, d, a, b); }
   GG_DEVICE static void mma(double (&d)[4], const double (&a)[4], const double (&b)[2]) { emulator::machine().multiply(emulator::Mma::f64_rows16_deep8, d, a, b); }
+  GG_DEVICE static void mma(double (&d)[4], const double (&a)[8], const double (&b)[4]) { emulator::machine().multiply(emulator::Mma::f64_rows16_deep16, d, a, b); }
 };
 
 }  // namespace ggemm::kernels::ptx
