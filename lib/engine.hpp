@@ -30,6 +30,7 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   kernels::u64* wanted = nullptr;              // of groups, which may be: bytes that copies would have taken in a call of this type, as kernels note it; 0: none yet
+  std::shared_ptr<const cuda::Kernel> sum_pieces;  // of slices of k
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
   core::Config large_config{};                  // of the kernel that computes larger groups beside,
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
