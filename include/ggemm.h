@@ -621,7 +621,7 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
  *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1"; and how many CTAs of a cluster share a tile along k, where
  *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1"; and into how many slices k is cut for as many clusters, where it is:
- *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1x8_k4_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
+ *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_k33_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
  *  "sm90_bf16_bf16_f32_tn_128x192x64_w8x1_s4_c2x1_kt_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
  *  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max_ctas` allows. Where two teams of warps take turns at tiles,
  *  one storing while the other multiplies, they are the third of the warps' numbers: "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8". Where groups of more than 64 rows

@@ -83,8 +83,8 @@ GG_HD GemmParams transposed(const GemmParams& p) {
 // shorter, would be written past the line's end.)
 enum class TensorStore : i32 { threads, boxes, whole_boxes };
 
-// Which tiles are cut along k, and where the clusters that have pieces of one meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and a counter for those of all
-// pieces that have the same part of D, which is 0 between launches.
+// Which tiles are cut along k, and where the clusters that have pieces of one meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and, for tiles left over, a counter for those
+// of all pieces that have the same part of D, which is 0 between launches.
 struct SliceParams {
   void* sums;
   u32* arrivals;
@@ -275,6 +275,10 @@ struct SumParams {
   const i32* status;  // as in GroupedParams
 };
 constexpr int sum_rows = 16, sum_threads = 32 * sum_rows;  // rows of D that a CTA takes at a time, a warp each
+
+// sum_pieces.cu's: threads of a CTA, two warpgroups; the elements of the product in a strip, which is a warpgroup's, or, where tiles have many pieces, both's; and how many strips a CTA has.
+constexpr int sum_pieces_threads = 256, strip_size = 64 * 8;
+GG_HD u32 strips_at_once(const DepthDeal& deal) { return deal.pieces > 8 ? 1 : 2; }
 
 // flush.cu's: the memory that takes L2, in vectors of 16 bytes, and what no mixture of its words is.
 struct FlushParams {

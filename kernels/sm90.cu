@@ -16,11 +16,14 @@ using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Ma
 using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
-// A lone consumer has what it needs without.
+// A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
 constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
-constexpr bool MOVE_REGISTERS = CONSUMERS > 1;
+constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Mainloop::BLOCKS * Mainloop::WN <= 128 && !Mainloop::PROMOTED);
 constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
+
+constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES;
+static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
 // What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers.
 struct Cta {
@@ -28,13 +31,13 @@ struct Cta {
   Ring<T::STAGES> ring;
   Turns turns;  // where there are teams
   GG_DEVICE explicit Cta(char* shared)
-      : slots(shared), ring(ptx::shared_address(shared) + Mainloop::RING_BYTES + CONSUMERS * Epilogue::BYTES), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
+      : slots(shared), ring(ptx::shared_address(shared) + Mainloop::RING_BYTES + CONSUMERS * STAGING_BYTES), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
   GG_DEVICE void init() const {
     ring.init(1, Mainloop::EMPTIES);
     if constexpr (T::TEAMS > 1) turns.init(4 * Mainloop::CONSUMERS);
   }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
-  GG_DEVICE char* staging(int group) const { return slots + Mainloop::RING_BYTES + group * Epilogue::BYTES; }
+  GG_DEVICE char* staging(int group) const { return slots + Mainloop::RING_BYTES + group * STAGING_BYTES; }
 };
 
 // A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
@@ -44,8 +47,8 @@ struct Consumer {
   u32 turn = 0;                                         // counts tiles
   Mainloop::Cursor at;
   u32 slot = 0;
-  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number
-  u32 tile = 0;
+  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's
+  u32 piece = 0;
 
   // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
   // rows, start: where rows lie by an index, and the number of the product's first.
@@ -68,11 +71,14 @@ struct Consumer {
     i64 across = column * T::BN + part % T::WARPS_N * Mainloop::WN;
     using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
-      if constexpr (T::SLICED) {
-        const TilePiece piece = tile_piece(slices->deal, static_cast<u32>(Mainloop::depth(p.k)), tile, blockIdx.x / Mainloop::CLUSTER);
-        if (piece.count > 1 && !Slices::run(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group)) return;
+      if constexpr (T::LEAVES) {
+        ptx::launch_next();
+        return Slices::leave(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group);
+      } else if constexpr (T::SLICED) {
+        const TilePiece among = tile_piece(slices->deal, static_cast<u32>(Mainloop::depth(p.k)), piece, blockIdx.x / Mainloop::CLUSTER);
+        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return;
       }
-      Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
+      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
@@ -98,11 +104,16 @@ struct Consumer {
 // One product. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
 struct Plain {
   using Params = TensorParams;
-  using Scheduler = PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>;
+  using Scheduler = If<T::LEAVES, SliceScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
   const Params& p;
 
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
-  GG_DEVICE void init() const {}
+  GG_DEVICE void init() const {
+    if (threadIdx.x != 31) return;
+    ptx::tensor_prefetch(p.a);
+    ptx::tensor_prefetch(p.b);
+    if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
+  }
   GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
   GG_DEVICE void end() const {}
   GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
@@ -110,9 +121,6 @@ struct Plain {
   GG_DEVICE bool unusual() const { return T::TERMS && p.terms.at && *p.terms.at == p.terms.number; }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
-    ptx::tensor_prefetch(p.a);
-    ptx::tensor_prefetch(p.b);
-    ptx::tensor_prefetch(p.d);
     Mainloop::Cursor at;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
@@ -129,7 +137,7 @@ struct Plain {
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Mainloop::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
-      consumer.tile = to.tile();
+      consumer.piece = to.piece();
       consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles, twice);
     }
     consumer.finish();

@@ -32,6 +32,7 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   kernels::GroupNote* note = nullptr;           // of groups, where they may be copied: what kernels have met in calls of this kind
+  std::shared_ptr<const cuda::Kernel> sum_pieces;  // of slices of k
   std::shared_ptr<const cuda::Kernel> prepare;  // of a grouped product by tensor maps
   core::Config large_config{};                  // of the kernel that computes larger groups beside,
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one

@@ -33,23 +33,18 @@ struct Upright {
   std::int64_t warpgroups() const { return select::cluster(config) * (config.warps_m * config.warps_n / 4); }
   // What the sums of so many pieces of tiles take of workspace.
   std::int64_t piece_bytes(std::int64_t pieces) const {
-    return aligned(pieces * select::cluster(config) * (config.tile_m * config.tile_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k)) * std::int64_t(sizeof(float)));
+    return aligned(pieces * select::cluster(config) * (config.tile_m * config.tile_n) * std::int64_t(sizeof(float)));
   }
 };
 
-// Into how many slices k is cut: no more than there are steps of it, and one where they would need more counters than there are: such a D has tiles enough.
-std::int64_t slices_of(const Upright& upright, std::int64_t k) {
-  const core::Config& c = upright.config;
-  const std::int64_t slices = std::min<std::int64_t>(c.slices, kernels::ceil_div(k, std::int64_t(c.tile_k) * c.cluster_k));
-  return slices < 2 || upright.tiles * upright.warpgroups() > std::int64_t(cuda::Workspace::most_arrivals) || upright.tiles * slices > kernels::most_sharers ? 1 : slices;
-}
+// Into how many slices k is cut: no more than there are steps of it, but one at least.
+std::int64_t slices_of(const Upright& upright, std::int64_t k) { return std::clamp<std::int64_t>(kernels::ceil_div(k, upright.config.tile_k), 1, upright.config.slices); }
 // clusters: that the device holds at once.
 kernels::DepthDeal deal_of(const core::Config& named, const core::ProblemType& type, const Upright& upright, std::int64_t k, std::int64_t clusters) {
-  const kernels::DepthDeal none = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
-  if (named.slices != core::tail_slices) {
-    const std::int64_t slices = slices_of(upright, k);
-    return slices < 2 ? none : kernels::depth_deal(0, none.whole, static_cast<kernels::u32>(upright.tiles * slices));
-  }
+  const kernels::u32 tiles = static_cast<kernels::u32>(upright.tiles);
+  const kernels::DepthDeal none = kernels::depth_deal(tiles, 0, 1);
+  if (named.slices == 0) return none;
+  if (named.slices != core::tail_slices) return kernels::depth_deal(0, tiles, static_cast<kernels::u32>(upright.tiles * slices_of(upright, k)));
   const std::int64_t steps = kernels::ceil_div(k, named.tile_k);
   const kernels::DepthDeal deal = select::deal_tail(type, named, upright.tiles, steps, clusters);
   return deal.cut * upright.warpgroups() > std::int64_t(cuda::Workspace::most_arrivals) || deal.sharers > kernels::most_sharers ? none : deal;
@@ -110,18 +105,19 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
   const std::int64_t clusters = clusters_of(choice, request.key.max_ctas);
   std::int64_t bytes = core::by_terms(request.key.type) ? alignment : 0;  // of terms: the mark
-  if (choice.config.slices == core::tail_slices) bytes = upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
-  else if (choice.config.slices) bytes = upright.piece_bytes(std::min(upright.tiles, std::int64_t(cuda::Workspace::most_arrivals) / upright.warpgroups()) * choice.config.slices);
+  if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
+  else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * choice.config.slices);
   for (const Copy& copy : copies_of(request.key.type, choice.config, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
 }
 
 // Persistent: as many clusters as the device holds, or as there are cluster tiles (of those that are cut: sharers) if those are fewer. Clusters whose CTAs share a tile along k, or
-// that have a slice of every tile's k, have one each.
+// that have a slice of a tile's k, have one each; what those leave another launch adds up.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& given, void* stream) const {
   const Upright upright(choice, type, given.m, given.n);
   const core::Config& c = upright.config;
-  if (upright.tiles > most_ctas / choice.kernel->cluster)
+  const std::int64_t slices = c.slices > core::tail_slices ? slices_of(upright, given.k) : 1;
+  if (upright.tiles > most_ctas / choice.kernel->cluster / slices)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 tiles of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   const std::int64_t resident = clusters_of(choice, given.max_ctas);
   const kernels::DepthDeal deal = deal_of(choice.config, type, upright, given.k, resident);
@@ -149,6 +145,9 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   void* arguments[] = {&params};
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, copies[0].wanted || copies[1].wanted);
+  if (!choice.sum_pieces) return;
+  const std::int64_t strips = upright.tiles * choice.kernel->cluster * (c.tile_m * c.tile_n / kernels::strip_size);
+  device_->launch(*choice.sum_pieces, static_cast<unsigned>(kernels::ceil_div(strips, kernels::strips_at_once(deal))), stream, arguments, true);
 }
 
 }  // namespace ggemm

@@ -21,9 +21,9 @@ ggemm_add_emulated_kernels("sm80" 14 --family sm80 --per-kernel 4 --work 300000)
 ggemm_add_emulated_kernels("simt" 12 --family simt --per-kernel 4 --work 300000)
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
-                        tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_k3_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
-                        bf16_bf16_f32_tn_64x64x64_w4x1_s4_c2x1x2_r1 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x2x4_k2_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2x2_k2_r1
-                        i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1x2_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2 bf16_bf16_f32_tn_64x64x64_w4x1x2_s3_c1x1_r2
+                        tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_k11_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
+                        bf16_bf16_f32_tn_64x64x64_w4x1_s4_c2x1x2_r1 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x2x4_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2x2_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2_k2_r1
+                        i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2 bf16_bf16_f32_tn_64x64x64_w4x1x2_s3_c1x1_r2
                         i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
@@ -56,7 +56,7 @@ foreach(family sm80 sm90)
   ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
 endforeach()
 # f32 by terms, whose copies are another kernel's; k that ends within a tile, slices of its six products; what is not finite.
-foreach(config IN ITEMS f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 f32x3_f32x3_f32_nt_128x64x64_w8x1_s2_c2x1_r2 f32x3_f32x3_f32_nn_64x64x64_w4x1_s4_c1x1x4_k3_r1 f32x3_f32x3_f32_tt_16x64x64_w1x4_s4_c1x1_swap_r1)
+foreach(config IN ITEMS f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 f32x3_f32x3_f32_nt_128x64x64_w8x1_s2_c2x1_r2 f32x3_f32x3_f32_nn_64x64x64_w4x1_s4_c1x1x4_r1 f32x3_f32x3_f32_nn_64x64x64_w4x1_s4_c1x1_k3_r1 f32x3_f32x3_f32_tt_16x64x64_w1x4_s4_c1x1_swap_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 6 --sizes 90x150x130 --repeat 2)
 endforeach()
 ggemm_add_emulated_kernels("copies" 4 --family sm90 --dtype i8 --per-kernel 6 --sizes 300x333x517)
@@ -128,8 +128,12 @@ ggemm_add_emulated_mutant("what is not finite is not marked" ${terms} split.cu "
 set_tests_properties("emulated: noticed: what is not finite is not marked" PROPERTIES PASS_REGULAR_EXPRESSION "is -?nan, the reference")
 ggemm_add_emulated_mutant("terms are paired wrongly" ${terms} tile/terms.cuh "0x001102 >> 4 * product & 15" "0")
 ggemm_add_emulated_mutant("a team does not wait for its turn" ${teams} sm90.cu "cta.turns.wait(own)" "(void)own")
-ggemm_add_emulated_mutant("a slice's sums are added twice" ${sliced} epilogue/slices.cuh "u32 i = all ? 1 : 0" "u32 i = 0")
-ggemm_add_emulated_mutant("the counter of slices is not 0 again" ${sliced} epilogue/slices.cuh "count_arrival(arrivals, others) == others" "count_arrival(arrivals, others + 1) == others")
+ggemm_add_emulated_mutant("slices are added before they are there" ${sliced} sum_pieces.cu "ptx::launch_wait()" "(void)0")
+ggemm_add_emulated_mutant("the last slice is left out" ${sliced} sum_pieces.cu "i + a < end)" "i + a < end - 1)")
+ggemm_add_emulated_mutant("both warpgroups add the first half of the slices" sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_k11_r2 sum_pieces.cu "shared && group ? half : 0" "0u" --sizes 60x100x900)
+ggemm_add_emulated_mutant("slices of all tiles have one place" ${sliced} scheduler/scheduler.cuh "tile() * deal_.pieces +" "" --sizes 100x100x300)
+ggemm_add_emulated_mutant("a piece's sums are added twice" ${tail} epilogue/slices.cuh "u32 i = all ? 1 : 0" "u32 i = 0" --sizes 60x60x12300)
+ggemm_add_emulated_mutant("the counter of pieces is not 0 again" ${tail} epilogue/slices.cuh "count_arrival(arrivals, others) == others" "count_arrival(arrivals, others + 1) == others" --sizes 60x830x12300)
 ggemm_add_emulated_mutant("sums that stay are added once more" ${tail} epilogue/slices.cuh "piece >= own ? 1 : 0" "0" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("who writes nothing does not count" ${tail} epilogue/slices.cuh "if (thread == 0) ptx::count_arrival(arrivals, others)" "" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("a share begins where its tile does" ${tail} tile/depth.cuh "tile == begin.tile ? begin.step : 0" "0u" --sizes 60x690x3100)

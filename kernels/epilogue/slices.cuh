@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of one tile from several clusters, each of which has multiplied a piece of it along k. They meet in workspace: every warpgroup writes its own, and the last of those that
-// have the same part of D adds them all, in the order of k, so that the bits are the same every time, whoever comes last. Nobody waits, so that clusters need not run at the same time.
+// Sums of one tile from several clusters, each of which has multiplied a piece of it along k. They meet in workspace. Of tiles left over every warpgroup writes its own, and the last of those
+// that have the same part of D adds them all, in the order of k, so that the bits are the same every time, whoever comes last. Nobody waits, so that clusters need not run at the same time.
+// Of slices all are written, and another launch adds them (sum_pieces.cu).
 #pragma once
 #include "params.cuh"
 #include "ptx/barrier.cuh"
@@ -13,17 +14,24 @@ template <class Sum, int BLOCKS, int WN, int CONSUMERS, int CTAS>
 class SliceReduction {
   static constexpr int CHUNKS = BLOCKS * WN / 8;  // 16 bytes of a thread's sums
   static constexpr int TOGETHER = CHUNKS < 16 ? CHUNKS : 16, AHEAD = TOGETHER < 2 ? 8 : 16 / TOGETHER;  // chunks, and pieces, that are under way at once
-  static constexpr i64 PIECE = i64(CTAS) * CONSUMERS * CHUNKS * 128;              // 16 bytes of a piece's sums
   static_assert(CHUNKS * 8 == BLOCKS * WN && sizeof(Sum) == 4, "sums are whole chunks");
 
  public:
-  // All 128 threads of warpgroup `group` of the cluster's CTA `rank`, where the tile has more pieces than one. Says whether the sums are now those of all of k; if not,
+  // Where a thread's sums of a piece begin, in its warpgroup, the part-th of the cluster's: vectors of four, 128 apart, and PIECE from one piece to the next.
+  GG_DEVICE static ptx::Vector16* place(const SliceParams& p, u32 slot, u32 part, int thread) { return static_cast<ptx::Vector16*>(p.sums) + i64(slot) * PIECE + part * (CHUNKS * 128) + thread; }
+  static constexpr i64 PIECE = i64(CTAS) * CONSUMERS * CHUNKS * 128;
+
+  // All 128 threads of warpgroup `group` of the cluster's CTA `rank`: writes the sums.
+  GG_DEVICE static void leave(const Sum (&sums)[BLOCKS][WN / 2], const SliceParams& p, u32 slot, u32 rank, int group) {
+    store(sums, place(p, slot, rank * CONSUMERS + static_cast<u32>(group), static_cast<int>(threadIdx.x) % 128));
+  }
+  // The same threads, where a tile has more pieces than one: meets the others. Says whether the sums are now those of all of k; if not,
   // another warpgroup has them or will.
   GG_DEVICE static bool run(Sum (&sums)[BLOCKS][WN / 2], const SliceParams& p, const TilePiece& piece, u32 rank, int group) {
     const int thread = static_cast<int>(threadIdx.x) % 128;
     const u32 part = rank * CONSUMERS + static_cast<u32>(group), others = piece.count - 1;
     u32* const arrivals = p.arrivals + piece.cell * (CTAS * CONSUMERS) + part;
-    ptx::Vector16* const first = static_cast<ptx::Vector16*>(p.sums) + i64(piece.slot) * PIECE + part * (CHUNKS * 128) + thread;
+    ptx::Vector16* const first = place(p, piece.slot, part, thread);
     // Sums are added in the order of k: what comes first or second may stay where it is, and need not be written if all others have been.
     const bool stays = piece.number < 2;
     if (stays && ptx::barrier_any<128>(1 + group, thread == 0 && ptx::seen_arrivals(arrivals) == others)) {

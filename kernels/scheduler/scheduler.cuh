@@ -48,18 +48,46 @@ class PersistentScheduler {
   // The CTA's tile. Worked out when it is asked for, which takes as long as the products of a slot.
   GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), tiles_m_, tiles_n_, raster_, CM, CN, blockIdx.x % (CM * CN)); }
   // The cluster tile's number, and the steps of k.
-  GG_DEVICE u32 tile() const { return pieces_.tile(); }
+  GG_DEVICE u32 piece() const { return tile(); }
   GG_DEVICE DepthPart depth() const { return CUT ? pieces_.depth(deal_, static_cast<u32>(steps_), cluster()) : DepthPart{0, steps_}; }
 
   GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN * CK); }
   GG_DEVICE static u32 clusters() { return gridDim.x / (CM * CN * CK); }
 
  private:
+  GG_DEVICE u32 tile() const { return pieces_.tile(); }
+
   u32 tiles_m_, tiles_n_;
   i32 raster_;
   const DepthDeal& deal_;
   i32 steps_;
   PieceCursor pieces_;
+};
+
+// Where every cluster tile is cut into as many pieces along k (deal.pieces): the one piece that a cluster has. Clusters of the same steps of k follow one another, since they read the same
+// lines of A and B.
+template <int BM, int BN, int CM, int CN>
+class SliceScheduler {
+ public:
+  GG_DEVICE SliceScheduler(const GemmParams& p, const DepthDeal& deal, i32 steps)
+      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN))), raster_(p.raster), deal_(deal), steps_(steps),
+        number_(static_cast<i32>(cluster() / deal.cut) - static_cast<i32>(deal.pieces)) {}
+  // (Where ptxas sees that there is one piece it serialises wgmma: C7520.)
+  GG_DEVICE bool next() { return (number_ += static_cast<i32>(deal_.pieces)) < static_cast<i32>(deal_.pieces); }
+  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), tiles_m_, tiles_n_, raster_, CM, CN, blockIdx.x % (CM * CN)); }
+  // Where sums of the piece lie; and its steps of k.
+  GG_DEVICE u32 piece() const { return tile() * deal_.pieces + static_cast<u32>(number_); }
+  GG_DEVICE DepthPart depth() const { return depth_part(steps_, static_cast<i32>(deal_.pieces), number_); }
+
+ private:
+  GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN); }
+  GG_DEVICE u32 tile() const { return cluster() % deal_.cut; }
+
+  u32 tiles_m_, tiles_n_;
+  i32 raster_;
+  const DepthDeal& deal_;
+  i32 steps_;
+  i32 number_;  // along k
 };
 
 // The warp's lanes, as scheduler/groups.cuh wants them.

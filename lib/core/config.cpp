@@ -23,7 +23,7 @@ std::string problem_part(const ProblemType& type) {
   return text("%s_%s_%s_%c%c", a, b, sum_name(type.sum), type.major_a == Major::k ? 't' : 'n', type.major_b == Major::k ? 'n' : 't');
 }
 
-// slices: their number, or nothing for the kernel, which serves any.
+// slices: their number, or nothing for the kernel, which serves any; "t" for tails.
 std::string cluster_part(const Config& config, const std::string& slices) {
   if (config.family != Family::sm90) return "";
   const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices ? "_k" + slices : "", large = config.large_above ? text("_m%d", config.large_above) : "";
@@ -82,7 +82,7 @@ const char* family_name(Family family) { return families[static_cast<int>(family
 std::string kernel_name(const ProblemType& type, const Config& config) {
   Config kernel = config;
   kernel.large_above = 0;
-  return name_of(type, kernel, "");
+  return name_of(type, kernel, config.slices == tail_slices ? "t" : "");
 }
 
 std::string config_name(const ProblemType& type, const Config& config) {

@@ -24,7 +24,7 @@ struct Config {
   std::uint8_t cluster_m = 0, cluster_n = 0;  // CTAs of a cluster down and across,
   std::uint8_t cluster_k = 0;                 // times those that share a tile along k
   std::uint8_t swap = 0;                      // 1: D' = B' A' is computed, with rows and columns of the tile, the warps and the cluster changed over
-  std::uint16_t slices = 0;                   // if not 0: k is cut, for clusters that take slices of it; a run-time value, but for whether it is
+  std::uint16_t slices = 0;                   // if not 0: k is cut, for clusters that take slices of it; a run-time value, but for whether it is and in which of two ways
   std::uint16_t teams = 0;                    // if 2: sets of so many warps, which take turns at tiles: one stores while the other multiplies
   std::uint16_t large_above = 0;              // if not 0: groups of more rows than this are computed by another kernel beside, in larger tiles (select::large_tiles)
   bool operator==(const Config&) const = default;
@@ -33,7 +33,7 @@ struct Config {
 // as much to do ("_kt").
 constexpr std::uint16_t tail_slices = 1;
 
-// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1x2_k4_swap_r8", "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r8", "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8", "sm90_bf16_bf16_f32_tn_32x128x64_w1x8_s8_c1x1_m64_swap_r8". The dtypes of A, B and the sums (tf32 and f32x3 stand for f32 inputs under compute tf32 and f32_accurate), then the layout in
+// "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_k4_swap_r8", "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r8", "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8", "sm90_bf16_bf16_f32_tn_32x128x64_w1x8_s8_c1x1_m64_swap_r8". The dtypes of A, B and the sums (tf32 and f32x3 stand for f32 inputs under compute tf32 and f32_accurate), then the layout in
 // BLAS letters for column-major matrices: A t is contiguous along k, n along m; B n is contiguous along k, t along n.
 std::string config_name(const ProblemType& type, const Config& config);
 // The kernel that it needs: the name without the raster group, the number of slices and what larger groups are, which one binary serves for any value of.

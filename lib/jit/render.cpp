@@ -56,8 +56,15 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_CLUSTER_M", sm90 ? config.cluster_m : 1);
   define("GG_CLUSTER_N", sm90 ? config.cluster_n : 1);
   define("GG_CLUSTER_K", sm90 ? config.cluster_k : 1);
-  define("GG_SLICED", sm90 && config.slices > 0);
+  define("GG_SLICED", !sm90 || config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
   define("GG_TEAMS", std::max<int>(1, config.teams));
+  return request;
+}
+
+Request render_sum_pieces(const core::ProblemType& type, const core::Config& config, const std::string& arch) {
+  Request request = render(type, config, 1, arch);
+  request.name += "_sum_pieces";
+  request.root = "sum_pieces.cu";
   return request;
 }
 

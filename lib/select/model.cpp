@@ -98,6 +98,12 @@ constexpr double skew = 1.06, skewed_from = 32;
 constexpr double meet_clocks = 3500, meet_bytes = 40;
 double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
 
+// Slices of k: every CTA writes its sums; then a launch of its own reads those of all pieces, 64 x 8 elements of D at a time, and stores D element by element. values: of D, with its tiles' ends.
+double sum_of_slices(double values, double slices, double multiprocessors) {
+  constexpr double launch_clocks = 4900, sum_bytes = 22, d_clocks = 0.64;
+  return launch_clocks + std::max(values / multiprocessors, static_cast<double>(kernels::strip_size)) * slices * 4 / sum_bytes + values / multiprocessors * d_clocks;
+}
+
 // Of what is left over when every cluster has had as many tiles: how many are cut along k, and how many clusters share them.
 struct Tail {
   std::int64_t cut, sharers;
@@ -164,7 +170,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   // How many tiles groups have is a guess, and what is left over at the end with it.
   const double rounds = type.grouped ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
-  constexpr double start_clocks = 8800;  // launch, barriers, first boxes, last store
+  const bool sliced = c.slices > core::tail_slices;
+  const double start_clocks = sliced ? 7050 : 8800;  // launch, barriers, first boxes, last store
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const auto all_tiles = [&] {
@@ -175,7 +182,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     }
     // A team stores while the other multiplies. In groups, which find less of what they read in L2, that gained nothing wherever it was measured.
     if (c.teams > 1 && !type.grouped) return rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
-    return rounds * (tile + costs.store + exchange + (slices > 1 ? meet(costs, slices) : 0) + again);
+    if (sliced) return rounds * tile;
+    return rounds * (tile + costs.store + exchange + again);
   };
   // Clusters of four and more take longer where they fill more than half of the device.
   constexpr double crowding = 1.2;
@@ -194,7 +202,9 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps
-  return 0.4 + prepared + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
+  constexpr double leave_bytes = 26;
+  const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
+  return 0.4 + prepared + summed + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
 }
 
 // Tiles of rows that make a wave's footprint on A and B smallest.
@@ -214,14 +224,17 @@ Sizes known(const Sizes& s) {
   return {std::max<std::int64_t>(s.groups, 1), or_else(s.m, 256), or_else(s.n, 1024), or_else(s.k, 1024)};
 }
 
-// Into how many slices k is best cut.
+// Into how many slices k is best cut: as many as there is room for, or fewer.
 std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s, const core::DeviceFacts& facts) {
+  const Config c = config.swap ? core::transposed(config) : config;
+  const double down = ceil_div(static_cast<double>(config.swap ? s.n : s.m), c.tile_m), across = ceil_div(static_cast<double>(config.swap ? s.m : s.n), c.tile_n);
+  const double room = std::floor(facts.multiprocessors / cluster(c) / cluster_tiles(c, down, across, false).count);
   std::uint16_t best = 2;
   double least = 0;
-  for (const std::uint16_t slices : {2, 3, 4, 5, 6, 8, 11, 16}) {
-    config.slices = slices;
+  for (const double slices : {2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, std::clamp(room, 2.0, 256.0)}) {
+    config.slices = static_cast<std::uint16_t>(slices);
     const double time = estimate_sm90(type, config, 1, static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts);
-    if (slices == 2 || time < least) best = slices, least = time;
+    if (slices == 2 || time < least) best = config.slices, least = time;
   }
   return best;
 }

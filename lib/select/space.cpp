@@ -65,16 +65,14 @@ constexpr Row rows[] = {
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 2},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 4},
     {Family::sm90, 8, 64, 128, 1, 4, 8, 1, 1, 1, 8},
-    // Hopper, much more of k than that: it is cut into slices, besides or alone, as many as the model finds best.
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 8, 2},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8, 2},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 4, 2},
-    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 4, 2},
-    {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8, 2},
-    {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 4, 2},
+    // Hopper, much more of k than that: it is cut into slices, as many as the model finds best.
+    {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 1, 2},
+    {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 1, 2},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 1, 2},
+    {Family::sm90, 64, 128, 128, 4, 1, 8, 2, 1, 0, 1, 2},
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 2, 1, 0, 1, 2},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 1, 2},
-    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 8, 2},
+    {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 1, 2},
     // Hopper, some tiles more than whole waves: k is cut for those that are left over.
     {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
     {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1, 0, 1, core::tail_slices},
@@ -285,7 +283,7 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.config.large_above == 0 || q.type.grouped; }, "larger groups have tiles of their own in a grouped product"},
     {[](const Query& q) { return q.config.large_above == 0 || cluster(q.config) == 1; }, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
-    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices != core::tail_slices; }, "CTAs that share a tile along k have one each: no tiles are left over"},
+    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices == 0; }, "where CTAs share a tile along k it is not cut besides"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
@@ -325,7 +323,7 @@ std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;
-    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(consumers) * kernels::store_slots * kernels::store_slot_bytes;
+    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(c.slices > core::tail_slices ? 0 : consumers) * kernels::store_slots * kernels::store_slot_bytes;
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);

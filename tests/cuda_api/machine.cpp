@@ -101,6 +101,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   std::string rest = symbol;
   REQUIRE(rest.starts_with("ggemm_"));
   rest.erase(0, 6);
+  cut(rest, "_sum_pieces");
   const bool columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;

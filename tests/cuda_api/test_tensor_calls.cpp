@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* plain_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_r2";
 constexpr const char* swapped_config = "sm90_i8_i8_i32_tn_8x64x128_w1x4_s2_c1x1_swap_r1";
-constexpr const char* sliced_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1x2_k3_r1";
+constexpr const char* sliced_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c2x1_k3_r1";
 constexpr const char* tail_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_kt_r1";
 constexpr const char* cluster_config = "sm90_i8_i8_i32_tn_128x64x128_w8x1_s2_c2x1_r1";
 

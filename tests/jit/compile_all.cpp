@@ -421,7 +421,10 @@ std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
     all.push_back(jit::render_split(arch->name));
   }
   const bool some = arguments.kernel.empty() && !arguments.all;
-  for (const Task& task : !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample)) all.push_back(task.request());
+  for (const Task& task : !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample)) {
+    all.push_back(task.request());
+    if (task.config.slices > core::tail_slices) all.push_back(jit::render_sum_pieces(task.type, task.config, task.arch->name));
+  }
   if (arguments.kernel.empty()) return all;
   std::vector<jit::Request> exact, containing;
   for (const jit::Request& task : all) {

@@ -131,7 +131,7 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
             for (PieceCursor cursor(cluster, clusters); cursor.next(deal, steps, cluster, clusters); ++pieces) {
               ggemm_tile tile = GGEMM_TILE_INIT;
               REQUIRE(ggemm_tile_at(&grid, std::int64_t(cursor.tile()) * cm + blockIdx.x % cm, &tile) == GGEMM_OK);
-              wrong += !scheduler.next() || scheduler.place().at.row != tile.tile_row || scheduler.place().at.col != tile.tile_col || scheduler.tile() != cursor.tile();
+              wrong += !scheduler.next() || scheduler.place().at.row != tile.tile_row || scheduler.place().at.col != tile.tile_col || scheduler.piece() != cursor.tile();
               const DepthPart here = scheduler.depth(), there = cursor.depth(deal, steps, cluster);
               wrong += here.first != there.first || here.tiles != there.tiles;
             }
@@ -141,6 +141,47 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
       }
   CHECK(wrong == 0);
   CHECK(pieces > 1000);
+}
+
+TEST_CASE("schedulers: of slices each cluster has one, those of the same steps of k follow one another, and each tile's pieces cover k in their order") {
+  int wrong = 0, slices_seen = 0;
+  for (const std::int64_t m : {1, 2 * tile_m, 5 * tile_m})
+    for (const std::int64_t n : {1, 3 * tile_n})
+      for (const u32 slices : {1u, 2u, 5u, 33u})
+        for (const i32 steps : {0, 5, 33, 100}) {
+          if (steps < static_cast<i32>(slices) && slices > 1) continue;
+          constexpr unsigned cm = 2;
+          const ggemm_tile_grid grid = grid_of({m, n, 2, false, 1}, cm, 1);
+          GemmParams params{};
+          params.m = m, params.n = n, params.raster = 2;
+          std::int64_t programs = 0;
+          REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
+          const u32 tiles = static_cast<u32>(programs) / cm;
+          const DepthDeal deal = depth_deal(0, tiles, tiles * slices);
+          std::vector<i32> next(tiles);  // of each tile's k
+          i32 before = 0;
+          gridDim.x = tiles * slices * cm;
+          for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x, ++slices_seen) {
+            SliceScheduler<tile_m, tile_n, cm, 1> scheduler(params, deal, steps);
+            if (!scheduler.next()) {
+              ++wrong;
+              continue;
+            }
+            const u32 tile = scheduler.piece() / slices, number = scheduler.piece() % slices;
+            REQUIRE(tile < tiles);
+            ggemm_tile at = GGEMM_TILE_INIT;
+            REQUIRE(ggemm_tile_at(&grid, std::int64_t(tile) * cm + blockIdx.x % cm, &at) == GGEMM_OK);
+            wrong += scheduler.place().at.row != at.tile_row || scheduler.place().at.col != at.tile_col;
+            const DepthPart depth = scheduler.depth();
+            wrong += depth.first != next[tile] || depth.first < before || number != blockIdx.x / cm / tiles;
+            before = depth.first;
+            if (blockIdx.x % cm == cm - 1) next[tile] += depth.tiles;
+            wrong += scheduler.next();
+          }
+          for (const i32 end : next) wrong += end != steps;
+        }
+  CHECK(wrong == 0);
+  CHECK(slices_seen > 1000);
 }
 
 namespace {

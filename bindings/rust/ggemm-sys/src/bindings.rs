@@ -1110,7 +1110,7 @@ const _: () = {
  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
  "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
  they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1"; and into how many slices k is cut for as many clusters, where it is:
- "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c1x1x8\_k4\_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
+ "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
  "sm90\_bf16\_bf16\_f32\_tn\_128x192x64\_w8x1\_s4\_c2x1\_kt\_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows. Where two teams of warps take turns at tiles,
  one storing while the other multiplies, they are the third of the warps' numbers: "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8". Where groups of more than 64 rows
