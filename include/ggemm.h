@@ -564,7 +564,7 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  @since 0.1 */
 GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, const ggemm_gemm_args* args, void* stream);
 
-/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch (or two or three, however many groups there are) whose sizes, strides, ends, counts and
+/** For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch (or a few, however many groups there are) whose sizes, strides, ends, counts and
  *  pointers are read on the device when it runs.
  *  Shapes: A_g [m_g,k_g], B_g [k_g,n_g], C_g and D_g [m_g,n_g], bias_g [n_g] or [m_g], gated pairs and scales as in ggemm_gemm; any sizes, 0 included; 0 groups are
  *  nothing. Of an odd n_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm_grouped_form.
@@ -574,8 +574,9 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  checked mode the status word.
  *  Stream: as ggemm_gemm.
  *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm_prepare and plans reserve.
- *  Operands off the fast path (see ggemm_grouped_matrix) are copied to such memory too, once two calls of the kind (types, layouts, whatever the sizes) have found out how much that takes, and as far as there is
- *  any: what finds no room is gathered, which is slower and gives the same bits. A captured call never fails for want of that memory, but has it only where its stream has.
+ *  Operands off the fast path (see ggemm_grouped_matrix) are copied to such memory too, once calls of the kind (types, layouts, sizes within an octave or so) have found out
+ *  how much that takes: the first two. What finds no room there is gathered, which is slower and gives the same bits, as are rows of A by index and operands that all groups
+ *  share. A captured call never fails for want of that memory, but has it only where its stream has.
  *  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mainloop of sm_90a in two roles: a producer thread fills the ring through the tensor copy engine, consumer warpgroups multiply what is full by wgmma.
 // A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them.
-// Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead (grouped products; plain ones copy them first).
+// Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead, where they have not been copied first (grouped products alone: rows by index, and what found no room).
 #pragma once
 #include "pipeline/line_copy.cuh"
 #include "pipeline/ring.cuh"

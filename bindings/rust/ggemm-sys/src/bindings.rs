@@ -1764,7 +1764,7 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch (or two or three, however many groups there are) whose sizes, strides, ends, counts and
+    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch (or a few, however many groups there are) whose sizes, strides, ends, counts and
  pointers are read on the device when it runs.
 
  Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\], gated pairs and scales as in ggemm\_gemm; any sizes, 0 included; 0 groups are
@@ -1779,8 +1779,9 @@ extern "C" {
  Stream: as ggemm\_gemm.
 
  Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, which ggemm\_prepare and plans reserve.
- Operands off the fast path (see ggemm\_grouped\_matrix) are copied to such memory too, once two calls of the kind (types, layouts, whatever the sizes) have found out how much that takes, and as far as there is
- any: what finds no room is gathered, which is slower and gives the same bits. A captured call never fails for want of that memory, but has it only where its stream has.
+ Operands off the fast path (see ggemm\_grouped\_matrix) are copied to such memory too, once calls of the kind (types, layouts, sizes within an octave or so) have found out
+ how much that takes: the first two. What finds no room there is gathered, which is slower and gives the same bits, as are rows of A by index and operands that all groups
+ share. A captured call never fails for want of that memory, but has it only where its stream has.
  A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
 
  Threads: as ggemm\_gemm.
