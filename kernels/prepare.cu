@@ -19,8 +19,8 @@ GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& li
   return true;
 }
 
-// One matrix for all groups, of which none has a part of its own.
-GG_DEVICE bool shared_by_groups(const SourceMatrix& m) { return !m.pointers && m.group_bytes == 0 && m.start_bytes == 0; }
+// One matrix for several groups, of which none has a part of its own.
+GG_DEVICE bool shared_by_groups(const SourceMatrix& m, i64 groups) { return groups > 1 && !m.pointers && m.group_bytes == 0 && m.start_bytes == 0; }
 
 // Finds room for a copy that a map can tell, of lines that none can, and notes what is to be copied. Says whether there is a copy, of which `lines` tells from now on.
 GG_DEVICE bool find_room(const GroupCopies& all, i64 number, Lines& lines, int size) {
@@ -73,7 +73,8 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
     const GemmParams p = kernel.swap ? transposed(upright) : upright;
     GroupRecord& record = params.records[group];
     // Of an empty group nothing is copied, nor what lies by an index, nor, for each group anew, what all of them share.
-    const bool copies = p.m > 0 && p.n > 0 && group < live_groups(params.problem), copies_a = copies && !params.by_index && !shared_by_groups(params.problem.a), copies_b = copies && !shared_by_groups(params.problem.b);
+    const bool copies = p.m > 0 && p.n > 0 && group < live_groups(params.problem);
+    const bool copies_a = copies && !params.by_index && !shared_by_groups(params.problem.a, params.problem.groups), copies_b = copies && !shared_by_groups(params.problem.b, params.problem.groups);
     if (part == 0) reached = reach(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a, params.copies, 2 * group, kernel.swap ? copies_b : copies_a);
     if (part == 1) reached = reach(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b, params.copies, 2 * group + 1, kernel.swap ? copies_a : copies_b);
     if (part == 2) {
