@@ -80,12 +80,13 @@ extern "C" __global__ void __launch_bounds__(sum_pieces_threads, 4) GG_KERNEL_NA
   // The CTA's strip, shared, or each warpgroup's: of a warpgroup's part of a cluster tile.
   const bool shared = strips_at_once(deal) == 1;
   constexpr u32 PARTS = Mainloop::CLUSTER * Mainloop::CONSUMERS;
-  const u32 number = shared ? blockIdx.x : blockIdx.x * 2 + group, strip = number % STRIPS, part = number / STRIPS % PARTS, tile = number / STRIPS / PARTS;
+  const u32 number = shared ? blockIdx.x : blockIdx.x * 2 + group, strip = number % STRIPS, part = number / STRIPS % PARTS, counted = number / STRIPS / PARTS;
+  const u32 tile = counted < deal.cut ? counted : deal.cut - 1;  // the last CTA may have a warpgroup too many
   const TileCoord at = cluster_tile(tile, static_cast<u32>(ceil_div(p.m, T::BM)), static_cast<u32>(ceil_div(p.n, T::BN)), p.raster, T::CLUSTER_M, T::CLUSTER_N, part / Mainloop::CONSUMERS).at;
   const u32 warpgroup = part % Mainloop::CONSUMERS, row = warpgroup / T::WARPS_N * Mainloop::WM + strip / ACROSS * 64 + thread / 32 * 16 + thread % 32 / 4,
             column = warpgroup % T::WARPS_N * Mainloop::WN + strip % ACROSS * 8 + thread % 4 * 2;
   Elements elements{p, at.row * T::BM + row, at.col * T::BN + column, {}, {}};
-  const bool any = tile < deal.cut && elements.inside(0);
+  const bool any = counted < deal.cut && elements.inside(0);
   const u32 half = (deal.pieces + 1) / 2, first = shared && group ? half : 0, end = shared && !group ? half : deal.pieces;
   Sum sums[4] = {};
   ptx::launch_wait();

@@ -106,7 +106,7 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   const std::int64_t clusters = clusters_of(choice, request.key.max_ctas);
   std::int64_t bytes = core::by_terms(request.key.type) ? alignment : 0;  // of terms: the mark
   if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
-  else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * choice.config.slices);
+  else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
   for (const Copy& copy : copies_of(request.key.type, choice.config, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
 }

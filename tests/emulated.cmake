@@ -27,6 +27,8 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
                         i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
+# Slices of a single strip, so that the launch that adds them up has a warpgroup too many.
+ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
 foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_kt_r2:300x1000x1600 i8_i8_i32_tn_64x64x128_w4x1_s4_c1x2_kt_r1:300x100x3100
                       e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_kt_r1:120x470x3100 i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_kt_swap_r1:33x190x3100 f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_kt_r1:170x150x300
