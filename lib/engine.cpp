@@ -139,7 +139,7 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
 }
 
 void Engine::refuse_spills(const Choice& choice) {
-  for (const auto& kernel : {choice.kernel, choice.large})
+  for (const auto& kernel : {choice.kernel, choice.large, choice.sum_pieces})
     if (kernel && kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", kernel->local_bytes);
 }
 

@@ -15,7 +15,8 @@ constexpr std::int64_t most_blocks = INT32_MAX;
 
 bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
 
-std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+constexpr auto aligned = cuda::Workspace::aligned;
+constexpr std::size_t alignment = cuda::Workspace::alignment;
 
 // Of a list of what is copied.
 std::size_t list_bytes(std::int64_t groups) { return aligned(2 * static_cast<std::size_t>(groups) * (sizeof(kernels::CopyParams) + sizeof(kernels::i32))); }
@@ -26,7 +27,7 @@ std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
   if (!choice.note || !choice.copy || groups > most_blocks / 2) return 0;
   const auto read = [](kernels::u64& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); };
   const std::uint64_t bytes = read(choice.note->bytes);
-  return bytes || read(choice.note->met) ? 256 + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
+  return bytes || read(choice.note->met) ? alignment + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
 }
 
 // The rest of what was leased: a list of copies, and room for them.
@@ -38,7 +39,7 @@ kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Leas
   out.copies = reinterpret_cast<kernels::CopyParams*>(static_cast<char*>(lease.data) + first);
   out.shares = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
   out.room = static_cast<char*>(lease.data) + first + list;
-  out.room_bytes = static_cast<kernels::i64>((lease.bytes - first - list) / 256 * 256);
+  out.room_bytes = static_cast<kernels::i64>((lease.bytes - first - list) / alignment * alignment);
   out.used = reinterpret_cast<kernels::u64*>(lease.copied);
   out.done = lease.copied + 2;
   return out;

@@ -15,9 +15,9 @@ namespace ggemm {
 namespace {
 
 constexpr std::int64_t most_ctas = INT32_MAX;
-constexpr std::int64_t alignment = 256;  // bytes, of each thing in workspace
+constexpr std::int64_t alignment = cuda::Workspace::alignment;
 
-std::int64_t aligned(std::int64_t bytes) { return kernels::ceil_div(bytes, alignment) * alignment; }
+std::int64_t aligned(std::int64_t bytes) { return static_cast<std::int64_t>(cuda::Workspace::aligned(static_cast<std::size_t>(bytes))); }
 
 // What the kernel computes, which may be the transposed product.
 struct Upright {

@@ -61,7 +61,7 @@ endforeach()
 foreach(family sm80 sm90)
   ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
 endforeach()
-# f32 by terms, whose copies are another kernel's; k that ends within a tile, slices of its six products; what is not finite.
+# f32 by terms, whose copies are another kernel's; k that ends within a tile, slices of it; what is not finite.
 foreach(config IN ITEMS f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 f32x3_f32x3_f32_nt_128x64x64_w8x1_s3_c2x1_r2 f32x3_f32x3_f32_nn_64x64x64_w4x1_s6_c1x1x4_r1 f32x3_f32x3_f32_nn_64x64x64_w4x1_s3_c1x1_k3_r1 f32x3_f32x3_f32_tt_16x64x64_w1x4_s6_c1x1_swap_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 6 --sizes 90x150x130 --repeat 2)
 endforeach()

@@ -16,7 +16,7 @@ GG_HD DepthPart depth_part(i32 tiles, i32 parts, i32 part) {
 
 // How a product's cluster tiles, in raster order, are dealt to the clusters of a launch: the first `whole` are computed whole, cluster c taking the c-th and every so many-th after
 // it as there are clusters. The steps of k of the `cut` tiles after them are laid end to end, and shared out evenly among the first `sharers` clusters: a share may be a piece of a
-// tile, or the end of one, whole ones, and the beginning of another. Every sharer has a step at least (sharers <= cut * steps); they are `most_sharers` at most, and 2^32 is above
+// tile, or the end of one, whole ones, and the beginning of another. Every sharer has a step at least (sharers <= cut * steps); those of tiles left over are `most_sharers` at most, and 2^32 is above
 // (sharers + 1) * cut, and above what any other cluster's number comes to so.
 struct DepthDeal {
   u32 whole, cut, sharers;  // sharers: 1 or more

@@ -11,7 +11,7 @@
 namespace ggemm::cuda {
 namespace {
 
-constexpr std::size_t head_bytes = Workspace::most_arrivals * sizeof(std::uint32_t) + 256;  // of every block: the counters
+constexpr std::size_t head_bytes = Workspace::most_arrivals * sizeof(std::uint32_t) + Workspace::alignment;  // of every block: the counters
 
 }  // namespace
 

@@ -28,6 +28,9 @@ class Workspace {
   };
 
   static constexpr std::size_t most_arrivals = 4096;
+  // Of a block, and of each thing in it: bytes.
+  static constexpr std::size_t alignment = 256;
+  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
   ~Workspace();
   // At least `bytes` (aligned to 256) for work that is launched on `stream`, and as many as `wished` if they are to be had. It grows outside capture only: a captured stream that has too little gets

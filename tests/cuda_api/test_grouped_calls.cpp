@@ -32,6 +32,13 @@ struct Ones {
     desc.config = config;
     args.a = a.data(), args.b = b.data(), args.d = d.data();
   }
+  void run(const ContextPointer& context, void* stream = nullptr) {
+    const ggemm_status status = ggemm_grouped_gemm(context.get(), &desc, &args, stream);
+    INFO(ggemm_last_error());
+    REQUIRE(status == GGEMM_OK);
+    driver().wait();
+    CHECK(d == std::vector<std::int32_t>(d.size(), 64));
+  }
 };
 
 }  // namespace
@@ -48,10 +55,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
       Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_m64_swap_r2");
       p.desc.max_ctas = most;
       const std::size_t before = launched().size();
-      INFO(ggemm_last_error());
-      REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
-      driver().wait();
-      CHECK(p.d == std::vector<std::int32_t>(p.d.size(), 64));
+      p.run(context);
       const auto launches = driver().all_launches();
       REQUIRE(launches.size() == before + 3);
       const auto *prepare = &launches[before], *large = prepare + 1, *others = prepare + 2;
@@ -68,9 +72,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
     }
     // A kernel of one size of tiles tells the next launch nothing of another.
     Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_r2");
-    REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
-    driver().wait();
-    CHECK(p.d == std::vector<std::int32_t>(p.d.size(), 64));
+    p.run(context);
     const auto last = driver().all_launches().back();
     const auto& params = *static_cast<const kernels::GroupedTensorParams*>(last.parameters[0]);
     CHECK((params.taken == nullptr && params.beside == 0 && last.overlaps == 1));
@@ -89,10 +91,7 @@ TEST_CASE("Operands of groups that the device noted are copied in a launch betwe
     constexpr std::uint64_t bytes = 1 << 20;
     const auto run = [&](void* stream) {
       const std::size_t before = launched().size();
-      INFO(ggemm_last_error());
-      REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, stream) == GGEMM_OK);
-      driver().wait();
-      CHECK(p.d == std::vector<std::int32_t>(p.d.size(), 64));
+      p.run(context, stream);
       const auto launches = driver().all_launches();
       const bool copies = launches.size() == before + 3;
       REQUIRE((copies || launches.size() == before + 2));

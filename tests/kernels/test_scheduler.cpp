@@ -109,6 +109,23 @@ TEST_CASE("schedulers: a program's tile is the one that the persistent scheduler
   check_cluster<1, 4>();
 }
 
+namespace {
+
+// A product in clusters of so many rows of tiles, as the schedulers see it and as users ask about it.
+struct InClusters {
+  ggemm_tile_grid grid;
+  GemmParams params{};
+  u32 tiles;  // of clusters
+  InClusters(std::int64_t m, std::int64_t n, unsigned cm) : grid(grid_of({m, n, 2, false, 1}, cm, 1)) {
+    params.m = m, params.n = n, params.raster = 2;
+    std::int64_t programs = 0;
+    REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
+    tiles = static_cast<u32>(programs) / cm;
+  }
+};
+
+}  // namespace
+
 TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of the same piece, and pieces are those of the cursor") {
   int wrong = 0, pieces = 0;
   for (std::int64_t m = 1; m <= 6 * tile_m; m += 4)
@@ -116,12 +133,8 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
       for (const unsigned clusters : {1u, 3u, 5u}) {
         constexpr unsigned cm = 2, ck = 2;
         constexpr i32 steps = 7;
-        const ggemm_tile_grid grid = grid_of({m, n, 2, false, 1}, cm, 1);
-        GemmParams params{};
-        params.m = m, params.n = n, params.raster = 2;
-        std::int64_t programs = 0;
-        REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
-        const u32 tiles = static_cast<u32>(programs) / cm;
+        const InClusters product(m, n, cm);
+        const auto& [grid, params, tiles] = product;
         for (const u32 cut : {0u, tiles / 2, tiles}) {
           const DepthDeal deal{tiles - cut, cut, cut ? clusters : 1};
           gridDim.x = clusters * cm * ck;
@@ -151,12 +164,8 @@ TEST_CASE("schedulers: of slices each cluster has one, those of the same steps o
         for (const i32 steps : {0, 5, 33, 100}) {
           if (steps < static_cast<i32>(slices) && slices > 1) continue;
           constexpr unsigned cm = 2;
-          const ggemm_tile_grid grid = grid_of({m, n, 2, false, 1}, cm, 1);
-          GemmParams params{};
-          params.m = m, params.n = n, params.raster = 2;
-          std::int64_t programs = 0;
-          REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
-          const u32 tiles = static_cast<u32>(programs) / cm;
+          const InClusters product(m, n, cm);
+          const auto& [grid, params, tiles] = product;
           const DepthDeal deal = depth_deal(0, tiles, tiles * slices);
           std::vector<i32> next(tiles);  // of each tile's k
           i32 before = 0;

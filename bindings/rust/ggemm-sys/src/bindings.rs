@@ -1732,9 +1732,9 @@ extern "C" {
  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
  `stream` is ignored.
 
- Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that is not there: operands off the fast path (see
- ggemm\_matrix) may be copied to memory of the context's first, which is kept for each stream and grows outside capture only. A captured stream that has too little
- takes, for good, what ggemm\_prepare and plans reserve. Replays of such a graph use that memory too, so they must not run beside other calls on the stream that was
+ Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that is not there: where k is cut sums meet in memory of the
+ context's, and operands off the fast path (see ggemm\_matrix) may be copied there first; it is kept for each stream and grows outside capture only. A captured stream
+ that has too little takes, for good, what ggemm\_prepare and plans reserve. Replays of such a graph use that memory too, so they must not run beside other calls on the stream that was
  captured, nor beside replays of other graphs that were captured on it.
 
  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
