@@ -11,6 +11,7 @@ struct Note {
   CopyParams copy;
   i32 share;  // below 0: there are no more
 };
+constexpr int note_barrier = 2;  // of all threads, from two places of the code (__syncthreads would have to be one)
 
 // Each CTA takes the shares that lie gridDim.x apart, of all copies, the last group's first: the product begins with the first groups, which L2 holds then. Its last warp finds one while the others copy the one before.
 extern "C" __global__ void __launch_bounds__(repack_groups_threads, SIZE == 4 ? 3 : 4) GG_KERNEL_NAME(const __grid_constant__ RepackGroupsParams params) {
@@ -30,14 +31,14 @@ extern "C" __global__ void __launch_bounds__(repack_groups_threads, SIZE == 4 ? 
       static_assert(WORDS * 8 == sizeof(CopyParams) && WORDS <= 32, "a lane copies 8 bytes");
       if (any && DeviceWarp::lane() < WORDS) reinterpret_cast<u64*>(&note.copy)[DeviceWarp::lane()] = reinterpret_cast<const u64*>(all.copies + params.copies - 1 - found.group)[DeviceWarp::lane()];
       if (DeviceWarp::lane() == 0) note.share = any ? found.tile : -1;
-      __syncthreads();
+      ptx::barrier_sync<repack_groups_threads>(note_barrier);
     }
     // For the next call.
     if (DeviceWarp::lane() == 0 && ptx::count_arrival(all.done, gridDim.x - 1) == gridDim.x - 1) *all.used = 0;
     return;
   }
   for (i32 slot = 0;; slot ^= 1) {
-    __syncthreads();
+    ptx::barrier_sync<repack_groups_threads>(note_barrier);
     const Note& note = notes[slot];
     if (note.share < 0) return;
     const i64 first = i64(note.share) * note.copy.together, end = min_of(first + note.copy.together, note.copy.blocks);

@@ -194,7 +194,7 @@ class Judge {
     const double x = alpha_ * product.sum[at] + (beta_ == 0 ? 0 : beta_ * c) + bias;
     if (exact()) return exactly(i, j, got, weight * activated(t_, x));
     const double error = error_before(x, product.magnitude[at], c, bias), y = activated(t_, x);
-    return within(i, j, got, weight * y, std::isfinite(y) ? std::fabs(weight) * activated_error(x, y, error) : 0, product.magnitude[at]);  // a power of 2
+    return within(i, j, got, weight, y, std::isfinite(y) ? activated_error(x, y, error) : 0, product.magnitude[at]);
   }
 
  private:
@@ -225,7 +225,7 @@ class Judge {
     // An infinity times what may be 0 is NaN or not.
     if ((std::isinf(gate) && std::fabs(x[1]) <= error[1]) || (std::isinf(x[1]) && std::fabs(gate) <= error[0])) return std::nullopt;
     const double bound = std::fabs(x[1]) * error[0] + std::fabs(gate) * error[1] + error[0] * error[1];
-    return within(i, j, got, weight * y, std::isfinite(y) ? std::fabs(weight) * (bound + u_ * std::fabs(y) + tiny_) : 0, product.magnitude[static_cast<std::size_t>(columns[0])]);
+    return within(i, j, got, weight, y, std::isfinite(y) ? bound + u_ * std::fabs(y) + tiny_ : 0, product.magnitude[static_cast<std::size_t>(columns[0])]);
   }
 
   double gamma(double n) const { return n * u_ / (1 - n * u_); }
@@ -253,20 +253,20 @@ class Judge {
   // The largest number that the epilogue computes in.
   double cut(double v) const { return t_.sums_f64() || std::fabs(v) < 0x1.ffffffp+127 ? v : std::copysign(std::numeric_limits<double>::infinity(), v); }
 
-  // The computed value before the last conversion lies within `error` of y, and the conversion is monotone: D lies between the two ends, converted.
-  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double y, double error, double magnitude) const {
-    const double value = decode(t_.d, got);
+  // The value computed before its row's weight, a power of 2, lies within `error` of `before`, and what follows is monotone: D lies between the two ends, weighted and converted.
+  std::optional<std::string> within(int64_t i, int64_t j, const unsigned char* got, double weight, double before, double error, double magnitude) const {
+    const double value = decode(t_.d, got), y = weight * before, ends[2] = {cut(weight * cut(before - error)), cut(weight * cut(before + error))};
     if (std::isnan(y)) {
       if (is_integer(t_.d) ? value == 0 : std::isnan(value)) return std::nullopt;
     } else if (std::isinf(y)) {
       if (value == rounded(t_.d, y)) return std::nullopt;
-    } else if (value >= rounded(t_.d, cut(y - error)) && value <= rounded(t_.d, cut(y + error))) {
+    } else if (value >= rounded(t_.d, std::min(ends[0], ends[1])) && value <= rounded(t_.d, std::max(ends[0], ends[1]))) {
       return std::nullopt;
     }
     char text[300];
     std::snprintf(text, sizeof text,
                   "D[%lld,%lld] is %.17g, the reference %.17g (%.17g as %s) and the largest error allowed before conversion %.3g (|A||B| is %.6g)",
-                  static_cast<long long>(i), static_cast<long long>(j), value, rounded(t_.d, y), y, name_of(t_.d), error, magnitude);
+                  static_cast<long long>(i), static_cast<long long>(j), value, rounded(t_.d, y), y, name_of(t_.d), std::fabs(weight) * error, magnitude);
     return text;
   }
 
