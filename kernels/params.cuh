@@ -2,6 +2,7 @@
 // What the host hands to a kernel: the same plain structs on both sides. Strides are in elements.
 #pragma once
 #include "tile/depth.cuh"
+#include "tile/walk.cuh"
 
 namespace ggemm::kernels {
 
@@ -101,12 +102,12 @@ struct TermsMark {
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
 struct TensorParams {
   TensorMap a, b, d;
-  GemmParams problem;
+  TileWalk walk;
   TensorStore store;
-  u32 reserved;
+  GemmParams problem;
   SliceParams slices;
   TermsMark terms;
-  u32 filling[2];
+  u32 filling[10];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.

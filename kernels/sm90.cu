@@ -47,8 +47,8 @@ struct Consumer {
   u32 turn = 0;                                         // counts tiles
   Mainloop::Cursor at;
   u32 slot = 0;
-  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's
-  u32 piece = 0;
+  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
+  u32 piece = 0, steps = 0;
 
   // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
   // rows, start: where rows lie by an index, and the number of the product's first.
@@ -66,6 +66,7 @@ struct Consumer {
     // While the last products are under way.
     if constexpr (!T::BLOCK_SCALED) tile_at = place();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
+    [[maybe_unused]] const Epilogue::Scalars scalars(p.epilogue);
     mainloop.finish(cta.ring, tiles);
     const i64 first = row * T::BM + part / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + part % T::WARPS_N * Mainloop::WN;
@@ -75,10 +76,10 @@ struct Consumer {
         ptx::launch_next();
         return Slices::leave(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group);
       } else if constexpr (T::SLICED) {
-        const TilePiece among = tile_piece(slices->deal, static_cast<u32>(Mainloop::depth(p.k)), piece, blockIdx.x / Mainloop::CLUSTER);
+        const TilePiece among = tile_piece(slices->deal, steps, piece, blockIdx.x / Mainloop::CLUSTER);
         if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return;
       }
-      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
+      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, scalars, cta.staging(group), group, slot);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
@@ -97,14 +98,14 @@ struct Consumer {
   }
   // Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish() const {
-    if (threadIdx.x % 128 == 0) ptx::store_wait_read<0>();
+    if (threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
   }
 };
 
 // One product. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
 struct Plain {
   using Params = TensorParams;
-  using Scheduler = If<T::LEAVES, SliceScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::BM, T::BN, T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
+  using Scheduler = If<T::LEAVES, SliceScheduler<T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
   const Params& p;
 
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
@@ -116,7 +117,7 @@ struct Plain {
   }
   GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
   GG_DEVICE void end() const {}
-  GG_DEVICE Scheduler scheduler() const { return Scheduler(p.problem, p.slices.deal, Mainloop::depth(p.problem.k)); }
+  GG_DEVICE Scheduler scheduler() const { return Scheduler(p.walk, p.slices.deal); }
   // After begin(): whether k is gone through twice (Mainloop::consume).
   GG_DEVICE bool unusual() const { return T::TERMS && p.terms.at && *p.terms.at == p.terms.number; }
   GG_DEVICE void produce(const Cta& cta) const {
@@ -127,12 +128,12 @@ struct Plain {
       const DepthPart depth = Mainloop::part(to.depth());
       const ClusterTile tile = to.place();
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, Mainloop::depth(p.problem.k));
+        Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
-    consumer.slices = &p.slices;
+    consumer.slices = &p.slices, consumer.steps = p.walk.steps;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Mainloop::part(to.depth());
@@ -197,7 +198,7 @@ struct Grouped {
         continue;
       }
       const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
-      if (other && store != TensorStore::threads && threadIdx.x % 128 == 0) ptx::tensor_map_acquire(record->d);
+      if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(record->d);
       other = 0;
       consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, note.depth);
       board.release(next);

@@ -33,19 +33,19 @@ class StagedEpilogue {
   static_assert(!Columns::HALVES, "a thread holds neighbours");
   // Of D's columns. Pairs have no C.
   static constexpr int SIZE_C = PAIRED ? SIZE : static_cast<int>(sizeof(C));
-  static constexpr int STEP = store_columns(Columns::OUTPUTS, SIZE_C, SIZE, MN), SUMS = STEP / 2 * (PAIRED ? 2 : 1);
+  static constexpr int STEP = store_columns(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
-  static_assert(STEP % 8 == 0, "a step is whole blocks of 8 columns");
-  static constexpr int STEPS = Columns::OUTPUTS / STEP;
+  static_assert(STEP % 8 == 0 && Columns::OUTPUTS % 8 == 0, "a step is whole blocks of 8 columns");
+  static constexpr int STEPS = (Columns::OUTPUTS + STEP - 1) / STEP, FIRST = Columns::OUTPUTS - (STEPS - 1) * STEP;  // across, and columns of the first of them
   static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
 
  public:
+  using Scalars = EpilogueScalars<Value>;
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
 
   // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
-  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
-    const EpilogueScalars<Value> scalars(p.epilogue);
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, const Scalars& scalars, char* staging, int group, u32& slot) {
     const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
     const Columns of(p.n, column);
@@ -53,8 +53,12 @@ class StagedEpilogue {
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
-    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) store_steps<true>(sums, part, map, store, false, staging, slot);
-    else store_steps<false>(sums, part, map, store, add_c, staging, slot);
+    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) {
+      if constexpr (BLOCKS * STEPS <= store_slots) store_whole(sums, part, map, staging);
+      else store_steps<true>(sums, part, map, store, false, staging, slot);
+    } else {
+      store_steps<false>(sums, part, map, store, add_c, staging, slot);
+    }
   }
 
  private:
@@ -67,15 +71,39 @@ class StagedEpilogue {
     int thread, group;
     const EpilogueScalars<Value>& scalars;
   };
-  // A step of it: the rows of a block and some columns, from (row, column) of D on; either may be none.
+  // A step of it: the rows of a block and some columns, from (row, column) of D on; either may be none. overlap: a first step of fewer columns has those of the next one too,
+  // which are stored twice then, as boxes are of one size. (Not where C is read, which may be D.)
   struct Step {
+    int across;  // number of the first column
     i64 row, column;
     int rows, columns;
-    GG_DEVICE Step(const Part& part, int number)
-        : row(part.row + number / STEPS * 64), column(part.column + number % STEPS * STEP), rows(min_of(part.rows - number / STEPS * 64, 64)), columns(min_of(part.columns - number % STEPS * STEP, STEP)) {}
+    bool narrow;
+    GG_DEVICE Step(const Part& part, int number, bool overlap)
+        : across(number % STEPS ? FIRST + (number % STEPS - 1) * STEP : 0), row(part.row + number / STEPS * 64), column(part.column + across), rows(min_of(part.rows - number / STEPS * 64, 64)),
+          columns(min_of(part.columns - across, across == 0 && !overlap ? FIRST : STEP)), narrow(across == 0 && !overlap && FIRST < STEP) {}
     GG_DEVICE bool any() const { return rows > 0 && columns > 0; }
-    GG_DEVICE bool by_tensor(TensorStore store) const { return BOXES && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && (MN ? rows == 64 : columns == STEP))); }
+    // Its first sum, of those of a row and its block.
+    GG_DEVICE int sum() const { return across / 2 * (PAIRED ? 2 : 1); }
+    GG_DEVICE bool by_tensor(TensorStore store) const { return BOXES && !narrow && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && (MN ? rows == 64 : columns == STEP))); }
   };
+
+  // The copy engine stores all steps, which the slots hold at once, and C is not read.
+  GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const TensorMap& map, char* staging) {
+    if (part.thread < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
+    ptx::barrier_sync<128>(1 + part.group);
+#pragma unroll
+    for (int number = 0; number < BLOCKS * STEPS; ++number)
+      if (const Step step(part, number, true); step.any()) fill<false>(part, step, sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
+    ptx::fence_async();
+    ptx::barrier_sync<128>(1 + part.group);
+    if (part.thread < 32 && ptx::elect_one()) {
+#pragma unroll
+      for (int number = 0; number < BLOCKS * STEPS; ++number)
+        if (const Step step(part, number, true); step.any()) store_boxes(map, step.row, step.column, staging + number * store_slot_bytes);
+      ptx::store_commit();
+      ptx::store_commit();  // where the next tile goes out by steps, it waits for all groups but the newest
+    }
+  }
 
   // BY_TENSOR: the copy engine stores all steps, and C is not read.
   template <bool BY_TENSOR>
@@ -83,28 +111,33 @@ class StagedEpilogue {
     const int thread = part.thread, group = part.group;
 #pragma unroll
     for (int number = 0; number < BLOCKS * STEPS; ++number) {
-      const Step step(part, number);
+      const Step step(part, number, BY_TENSOR);
       if (!step.any()) continue;
       const bool tensor = BY_TENSOR || step.by_tensor(store);
       char* const at = staging + slot * store_slot_bytes;
       // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
-      if (thread == 0) ptx::store_wait_read<store_slots - 1>();
+      if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<store_slots - 1>();
       ptx::barrier_sync<128>(1 + group);
       if (!BY_TENSOR && add_c) {
         get_c(step, part, at);
         ptx::barrier_sync<128>(1 + group);
       }
-      fill<!BY_TENSOR>(part, step, sums[number / STEPS] + number % STEPS * SUMS, at);
+      fill<!BY_TENSOR>(part, step, sums[number / STEPS] + step.sum(), at);
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
       if constexpr (T::SCATTER) scatter(part, step, at);
-      else if (!tensor) put_d(step, part, at, !MN && number % STEPS > 0 ? staging + (slot ^ 1) * store_slot_bytes : nullptr, !MN && (number + 1) % STEPS > 0 && Step(part, number + 1).any());
-      else if (thread == 0) store_boxes(map, step.row, step.column, at);
+      else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot ^ 1) * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
       // A group for every step, empty or not: store_wait_read counts steps.
-      if (thread == 0) ptx::store_commit();
+      if (thread < 32 && ptx::elect_one()) {
+        if (!T::SCATTER && tensor) store_boxes(map, step.row, step.column, at);
+        ptx::store_commit();
+      }
       slot = (slot + 1) % store_slots;
     }
   }
+
+  // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end.
+  static constexpr bool follows(int number) { return !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
 
   // C of a step, vectors of 16 bytes at once where they are aligned.
   GG_DEVICE static void get_c(const Step& step, const Part& part, char* at) {

@@ -53,6 +53,14 @@ GG_DEVICE u32 cluster_rank() {
 // The same, but it orders no ordinary accesses: barriers that were set up are told by fence_barrier_init.
 GG_DEVICE void cluster_sync() { asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory"); }
 
+// Picks one of the warp's lanes, always the same; all of them execute it. What only that one does needs no loop over lanes then, which the compiler otherwise puts around
+// each copy of the tensor engine. PTX ISA, "elect.sync".
+GG_DEVICE bool elect_one() {
+  u32 elected;
+  asm volatile("{ .reg .pred one; elect.sync _|one, 0xffffffff; selp.u32 %0, 1, 0, one; }" : "=r"(elected));
+  return elected != 0;
+}
+
 // Gives registers of this warpgroup to the pool, or takes them: all its threads, once each, with one role's code behind each call. PTX ISA, "setmaxnreg".
 template <int REGISTERS>
 GG_DEVICE void registers_release() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }

@@ -2,6 +2,7 @@
 // The L2-friendly order of tiles in one product: Triton's GROUP_SIZE_M (matmul tutorial, "L2 Cache Optimizations").
 #pragma once
 #include "tile/panels.cuh"
+#include "tile/walk.cuh"
 
 namespace ggemm::kernels {
 
@@ -54,6 +55,19 @@ GG_HD ClusterTile cluster_tile(Int pid, typename IfType<true, Int, Int>::type ti
   const Int in_pair = last ? 2 * upright + 1 : 2 * upright, pair = rest / in_pair, within = rest % in_pair, columns = tiles_n - 2 * pair < 2 ? 1 : 2;
   if (last && within >= columns * upright) return {{static_cast<i64>(2 * (first + upright)), static_cast<i64>(2 * pair + rank)}, true};
   return {{static_cast<i64>(2 * (first + within % upright) + rank), static_cast<i64>(2 * pair + within / upright)}, false};
+}
+
+// The same for a walk that was worked out ahead. steps: of k.
+GG_HD TileWalk tile_walk(u32 tiles_m, u32 tiles_n, u32 steps, i32 raster, i32 down, i32 across) {
+  const u32 clusters_m = clusters_along(tiles_m, down), clusters_n = clusters_along(tiles_n, across), height = static_cast<u32>(min_of(raster, clusters_m));
+  return {tiles_m, tiles_n, cluster_tiles(tiles_m, tiles_n, down, across), steps, raster, clusters_m, divisor(height * clusters_n), divisor(height), divisor(clusters_m % height ? clusters_m % height : height)};
+}
+GG_HD ClusterTile cluster_tile(u32 pid, const TileWalk& walk, i32 down, i32 across, u32 rank) {
+  if (clusters_turn(down, across) && walk.tiles_m % 2) return cluster_tile(pid, walk.tiles_m, walk.tiles_n, walk.raster, down, across, rank);
+  const u32 group = divided(pid, walk.group), rest = pid - group * walk.group.by, first = group * walk.height.by;
+  const Divisor& rows = first + walk.height.by > walk.clusters_m ? walk.last : walk.height;
+  const u32 column = divided(rest, rows), row = first + rest - column * rows.by, high = static_cast<u32>(down);
+  return {{static_cast<i64>(row * high + rank % high), static_cast<i64>(column * static_cast<u32>(across) + rank / high)}, false};
 }
 
 }  // namespace ggemm::kernels

@@ -34,22 +34,21 @@ class PlainScheduler {
 };
 
 // The cluster tiles of a product that a cluster takes: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k; every
-// so many-th as there are clusters. Each role of a CTA walks them by itself. CUT: or pieces of them along k, as `deal` says, for a product of so many steps of k.
-template <int BM, int BN, int CM, int CN, int CK, bool CUT = false>
+// so many-th as there are clusters. Each role of a CTA walks them by itself. CUT: or pieces of them along k, as `deal` says.
+template <int CM, int CN, int CK, bool CUT = false>
 class PersistentScheduler {
  public:
-  GG_DEVICE PersistentScheduler(const GemmParams& p, const DepthDeal& deal, i32 steps)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN))), raster_(p.raster), deal_(deal), steps_(steps), pieces_(cluster(), clusters()) {}
+  GG_DEVICE PersistentScheduler(const TileWalk& walk, const DepthDeal& deal) : walk_(walk), deal_(deal), tiles_(walk.tiles), steps_(walk.steps), pieces_(cluster(), clusters()) {}
   GG_DEVICE bool next() {
     // Of what is not cut, all tiles are whole.
-    const DepthDeal deal = CUT ? deal_ : DepthDeal{cluster_tiles(tiles_m_, tiles_n_, CM, CN), 0, 1};
-    return pieces_.next(deal, static_cast<u32>(steps_), cluster(), clusters());
+    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_, 0, 1};
+    return pieces_.next(deal, steps_, cluster(), clusters());
   }
-  // The CTA's tile. Worked out when it is asked for, which takes as long as the products of a slot.
-  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), tiles_m_, tiles_n_, raster_, CM, CN, blockIdx.x % (CM * CN)); }
+  // The CTA's tile.
+  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), walk_, CM, CN, blockIdx.x % (CM * CN)); }
   // The cluster tile's number, and the steps of k.
   GG_DEVICE u32 piece() const { return tile(); }
-  GG_DEVICE DepthPart depth() const { return CUT ? pieces_.depth(deal_, static_cast<u32>(steps_), cluster()) : DepthPart{0, steps_}; }
+  GG_DEVICE DepthPart depth() const { return CUT ? pieces_.depth(deal_, steps_, cluster()) : DepthPart{0, static_cast<i32>(steps_)}; }
 
   GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN * CK); }
   GG_DEVICE static u32 clusters() { return gridDim.x / (CM * CN * CK); }
@@ -57,24 +56,22 @@ class PersistentScheduler {
  private:
   GG_DEVICE u32 tile() const { return pieces_.tile(); }
 
-  u32 tiles_m_, tiles_n_;
-  i32 raster_;
+  const TileWalk& walk_;
   const DepthDeal& deal_;
-  i32 steps_;
+  u32 tiles_, steps_;  // the walk's: where they were read anew, ptxas took the loops over them for divergent, and kept promoted products' mainloop out of uniform registers
   PieceCursor pieces_;
 };
 
 // Where every cluster tile is cut into as many pieces along k (deal.pieces): the one piece that a cluster has. Clusters of the same steps of k follow one another, since they read the same
 // lines of A and B.
-template <int BM, int BN, int CM, int CN>
+template <int CM, int CN>
 class SliceScheduler {
  public:
-  GG_DEVICE SliceScheduler(const GemmParams& p, const DepthDeal& deal, i32 steps)
-      : tiles_m_(static_cast<u32>(ceil_div(p.m, BM))), tiles_n_(static_cast<u32>(ceil_div(p.n, BN))), raster_(p.raster), deal_(deal), steps_(steps),
-        number_(static_cast<i32>(cluster() / deal.cut) - static_cast<i32>(deal.pieces)) {}
+  GG_DEVICE SliceScheduler(const TileWalk& walk, const DepthDeal& deal)
+      : walk_(walk), deal_(deal), steps_(static_cast<i32>(walk.steps)), number_(static_cast<i32>(cluster() / deal.cut) - static_cast<i32>(deal.pieces)) {}
   // (Where ptxas sees that there is one piece it serialises wgmma: C7520.)
   GG_DEVICE bool next() { return (number_ += static_cast<i32>(deal_.pieces)) < static_cast<i32>(deal_.pieces); }
-  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), tiles_m_, tiles_n_, raster_, CM, CN, blockIdx.x % (CM * CN)); }
+  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), walk_, CM, CN, blockIdx.x % (CM * CN)); }
   // Where sums of the piece lie; and its steps of k.
   GG_DEVICE u32 piece() const { return tile() * deal_.pieces + static_cast<u32>(number_); }
   GG_DEVICE DepthPart depth() const { return depth_part(steps_, static_cast<i32>(deal_.pieces), number_); }
@@ -83,8 +80,7 @@ class SliceScheduler {
   GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN); }
   GG_DEVICE u32 tile() const { return cluster() % deal_.cut; }
 
-  u32 tiles_m_, tiles_n_;
-  i32 raster_;
+  const TileWalk& walk_;
   const DepthDeal& deal_;
   i32 steps_;
   i32 number_;  // along k

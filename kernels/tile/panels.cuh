@@ -26,12 +26,13 @@ GG_HD constexpr int finishers(int columns, int split) {
   return count;
 }
 
-// A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory. mn_major: D is contiguous along m.
+// A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory: of whole panels where there are so many columns, the first of what is left over.
+// mn_major: D is contiguous along m.
 constexpr int store_slot_bytes = 8192, store_slots = 2;
 GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_major) {
   const int wider = size_c > size_d ? size_c : size_d;
   int step = mn_major && wider <= 2 ? 64 : panel_bytes / wider;
-  while (columns % step != 0) step /= 2;
+  while (columns < step && columns % step != 0) step /= 2;
   return step;
 }
 // Whether a step is whole panels, which the copy engine can store as boxes of panels; of 64 rows, or, if mn_major, of the step's columns.

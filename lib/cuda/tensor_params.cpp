@@ -2,6 +2,7 @@
 #include "cuda/tensor_params.hpp"
 
 #include "lines.cuh"
+#include "scheduler/raster.cuh"
 #include "tile/terms.cuh"
 
 namespace ggemm::cuda {
@@ -42,6 +43,8 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   const Layout layout{type, config};
   kernels::TensorParams out{};
   out.problem = p;
+  const auto count = [](std::int64_t tiles) { return static_cast<kernels::u32>(tiles); };  // few enough, as was checked
+  out.walk = kernels::tile_walk(count(kernels::ceil_div(p.m, config.tile_m)), count(kernels::ceil_div(p.n, config.tile_n)), count(kernels::ceil_div(p.k, config.tile_k)), p.raster, config.cluster_m, config.cluster_n);
   const std::int64_t depth = core::by_terms(type) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a());

@@ -50,12 +50,12 @@ ggemm_tile_grid grid_of(const Launch& launch, int cluster_m, int cluster_n) {
 }
 
 // Runs every CTA of the launch, its i-th tile being program CTA + i CTAs. Returns how many tiles are not what ggemm_tile_at() says, or not each of D's once.
-template <class Scheduler>
+template <int CM, int CN>
 int faults(const Launch& launch, int cluster_m, int cluster_n) {
   const ggemm_tile_grid grid = grid_of(launch, cluster_m, cluster_n);
-  GemmParams params{};
-  params.m = launch.swapped ? launch.n : launch.m, params.n = launch.swapped ? launch.m : launch.n;
-  params.raster = launch.raster;
+  const auto along = [](std::int64_t size, int tile) { return static_cast<u32>((size + tile - 1) / tile); };
+  const u32 down = along(launch.m, tile_m), across = along(launch.n, tile_n);
+  const TileWalk walk = launch.swapped ? tile_walk(across, down, 0, launch.raster, CM, CN) : tile_walk(down, across, 0, launch.raster, CM, CN);
   gridDim.x = launch.clusters * static_cast<unsigned>(cluster_m * cluster_n);
   const std::int64_t rows = (launch.m + tile_m - 1) / tile_m, columns = (launch.n + tile_n - 1) / tile_n;
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
@@ -63,7 +63,7 @@ int faults(const Launch& launch, int cluster_m, int cluster_n) {
   int wrong = 0;
   for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
     const DepthDeal none{};
-    Scheduler scheduler(params, none, 0);
+    PersistentScheduler<CM, CN, 1> scheduler(walk, none);
     for (std::int64_t pid = blockIdx.x; scheduler.next(); pid += gridDim.x, ++programs) {
       const TileCoord place = scheduler.place().at;
       const std::int64_t row = launch.swapped ? place.col : place.row, column = launch.swapped ? place.row : place.col;
@@ -89,8 +89,8 @@ void check_cluster() {
       for (const int raster : {1, 2, 3, 8})
         for (const unsigned clusters : {1u, 3u}) {
           const Launch upright{m, n, raster, false, clusters}, swapped{m, n, raster, true, clusters};
-          wrong += faults<PersistentScheduler<tile_m, tile_n, CM, CN, 1>>(upright, CM, CN);
-          wrong += faults<PersistentScheduler<tile_n, tile_m, CN, CM, 1>>(swapped, CM, CN);
+          wrong += faults<CM, CN>(upright, CM, CN);
+          wrong += faults<CN, CM>(swapped, CM, CN);
           launches += 2;
         }
   INFO("clusters of " << CM << "x" << CN);
@@ -109,15 +109,31 @@ TEST_CASE("schedulers: a program's tile is the one that the persistent scheduler
   check_cluster<1, 4>();
 }
 
+TEST_CASE("schedulers: division by a number that is known ahead is division, up to 2^31") {
+  constexpr u32 top = (1u << 31) - 1;
+  int wrong = 0, divisions = 0;
+  const auto check = [&](u32 by) {
+    const Divisor divisor = ggemm::kernels::divisor(by);
+    for (const u32 number : {0u, 1u, by - 1, by, by + 1, 2 * by - 1, 2 * by, 12345678u, top / by * by - 1, top / by * by, top - 1, top})
+      if (number <= top) wrong += divided(number, divisor) != number / by, ++divisions;
+  };
+  for (u32 by = 1; by < 5000; ++by) check(by);
+  for (u32 shift = 12; shift < 31; ++shift)
+    for (const u32 near : {0u, 1u, 2u, 77u}) check((1u << shift) - near), check((1u << shift) + near);
+  for (u32 by = top; by > top - 100; --by) check(by);
+  CHECK(wrong == 0);
+  CHECK(divisions > 50000);
+}
+
 namespace {
 
 // A product in clusters of so many rows of tiles, as the schedulers see it and as users ask about it.
 struct InClusters {
   ggemm_tile_grid grid;
-  GemmParams params{};
+  TileWalk walk;
   u32 tiles;  // of clusters
-  InClusters(std::int64_t m, std::int64_t n, unsigned cm) : grid(grid_of({m, n, 2, false, 1}, cm, 1)) {
-    params.m = m, params.n = n, params.raster = 2;
+  InClusters(std::int64_t m, std::int64_t n, i32 steps, unsigned cm)
+      : grid(grid_of({m, n, 2, false, 1}, cm, 1)), walk(tile_walk(static_cast<u32>((m + tile_m - 1) / tile_m), static_cast<u32>((n + tile_n - 1) / tile_n), steps, 2, cm, 1)) {
     std::int64_t programs = 0;
     REQUIRE(ggemm_tile_count(&grid, &programs) == GGEMM_OK);
     tiles = static_cast<u32>(programs) / cm;
@@ -133,14 +149,14 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
       for (const unsigned clusters : {1u, 3u, 5u}) {
         constexpr unsigned cm = 2, ck = 2;
         constexpr i32 steps = 7;
-        const InClusters product(m, n, cm);
-        const auto& [grid, params, tiles] = product;
+        const InClusters product(m, n, steps, cm);
+        const auto& [grid, walk, tiles] = product;
         for (const u32 cut : {0u, tiles / 2, tiles}) {
           const DepthDeal deal{tiles - cut, cut, cut ? clusters : 1};
           gridDim.x = clusters * cm * ck;
           for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
             const u32 cluster = blockIdx.x / (cm * ck);
-            PersistentScheduler<tile_m, tile_n, cm, 1, ck, true> scheduler(params, deal, steps);
+            PersistentScheduler<cm, 1, ck, true> scheduler(walk, deal);
             for (PieceCursor cursor(cluster, clusters); cursor.next(deal, steps, cluster, clusters); ++pieces) {
               ggemm_tile tile = GGEMM_TILE_INIT;
               REQUIRE(ggemm_tile_at(&grid, std::int64_t(cursor.tile()) * cm + blockIdx.x % cm, &tile) == GGEMM_OK);
@@ -164,14 +180,14 @@ TEST_CASE("schedulers: of slices each cluster has one, those of the same steps o
         for (const i32 steps : {0, 5, 33, 100}) {
           if (steps < static_cast<i32>(slices) && slices > 1) continue;
           constexpr unsigned cm = 2;
-          const InClusters product(m, n, cm);
-          const auto& [grid, params, tiles] = product;
+          const InClusters product(m, n, steps, cm);
+          const auto& [grid, walk, tiles] = product;
           const DepthDeal deal = depth_deal(0, tiles, tiles * slices);
           std::vector<i32> next(tiles);  // of each tile's k
           i32 before = 0;
           gridDim.x = tiles * slices * cm;
           for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x, ++slices_seen) {
-            SliceScheduler<tile_m, tile_n, cm, 1> scheduler(params, deal, steps);
+            SliceScheduler<cm, 1> scheduler(walk, deal);
             if (!scheduler.next()) {
               ++wrong;
               continue;
