@@ -68,8 +68,22 @@ struct TensorCosts {
   double step, store, sums;
 };
 
+// What L2 brings to one multiprocessor, bytes a clock of A and of B.
+constexpr double from_l2 = 52;
+struct Brought {
+  double a = from_l2, b = from_l2;
+};
+// Of products that are narrow one way, the few rows (columns) that all tiles read come fast. The other operand comes from memory, and slowly where several tiles wait for
+// the same of it. Measured with operands of 16 bits. tiles_m, tiles_n: of the product.
+Brought brought(double m, double n, double k, double size, double tiles_m, double tiles_n) {
+  constexpr double most = 1024, deep = 16384, hot = 110, streamed = 35, stays = 16e6, few = 4;
+  if (std::min(m, n) > most || k >= deep) return {};
+  const auto rate = [&](double bytes, double readers) { return bytes <= stays ? hot : readers >= 2 && readers <= few ? streamed : from_l2; };
+  return {rate(m * k * size, tiles_n), rate(n * k * size, tiles_m)};
+}
+
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
-TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned = 0) {
+TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned = 0, const Brought& rates = {}) {
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
@@ -77,18 +91,20 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
   const double rows = bm / (c.warps_m / 4), waits = !promotes || kernels::promoted_from_two_sets(static_cast<int>(rows / 64 * columns / 2)) ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
-  const double travels = (terms ? kernels::term_count : 1) * (bm / c.cluster_n + bn * (turned + (1 - turned) / c.cluster_m)) * bk * size;
-  constexpr double latency_clocks = 130, l2_bytes = 52;  // a slot's way when nothing else is on it; a clock, of what L2 brings to one multiprocessor
+  // What wgmmas read of shared memory, and the copy engine writes there. Of those with 128 or 256 columns it is as if A came for nothing.
+  const double read = wgmmas * (std::fmod(columns, 128) == 0 ? columns : 64 + columns) * 32, shared = type.grouped || terms || size != 2 ? 0 : (read + (bm + bn) * bk * size) / shared_bytes_a_clock;
+  const double copies = terms ? kernels::term_count : 1, travels_a = copies * bm / c.cluster_n * bk * size, travels_b = copies * bn * (turned + (1 - turned) / c.cluster_m) * bk * size;
+  constexpr double latency_clocks = 130;  // a slot's way when nothing else is on it
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
   const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
   // Rows by index come 16 bytes at a time, an element where they are turned.
   constexpr double indexed_bytes = 24, turned_bytes = 4;
   const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type) & core::operand_a);
-  const double bring = std::max(travels / (turns ? turned_bytes : indexed ? indexed_bytes : l2_bytes), latency_clocks / c.stages) + together;
+  const double bring = std::max(indexed ? (travels_a + travels_b) / (turns ? turned_bytes : indexed_bytes) : travels_a / rates.a + travels_b / rates.b, latency_clocks / c.stages) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
   constexpr double beside = 0.15;  // of what hides behind the slower
-  return {std::max(multiply, bring) + beside * std::min(multiply, bring), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
+  return {std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
 // What groups of many rows cost tiles of few, where the mean has so many rows that some have many more.
@@ -158,9 +174,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double down = named.swap ? n : m, across = named.swap ? m : n;
   const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, type.grouped && !named.swap), tiles_along(across, c.tile_n, type.grouped && named.swap), type.grouped);
   const double tiles = all.count * groups;
-  const TensorCosts costs = tensor_costs(type, c, all.turned);
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
+  const bool halves = !type.grouped && !terms && size == 2;
+  const TensorCosts costs = tensor_costs(type, c, all.turned, halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{});
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
@@ -171,7 +188,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // How many tiles groups have is a guess, and what is left over at the end with it.
   const double rounds = type.grouped ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   const bool sliced = c.slices > core::tail_slices;
-  const double start_clocks = sliced ? 7050 : 8800;  // launch, barriers, first boxes, last store
+  // Launch, barriers, first boxes, last store; and that CTAs wait for each other before the first.
+  const double start_clocks = sliced ? 7050 : c.cluster_m * c.cluster_n > 1 || !halves ? 8800 : 8400;
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const auto all_tiles = [&] {

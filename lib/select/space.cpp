@@ -39,6 +39,14 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 64, 128, 8, 1, 8, 1, 1},
     {Family::sm90, 64, 128, 128, 4, 1, 8, 1, 1},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1},
+    // Hopper, one round of tiles that nearly all multiprocessors have one of: of two CTAs of a cluster each brings half of what both need.
+    {Family::sm90, 256, 112, 128, 8, 1, 4, 1, 1},
+    {Family::sm90, 128, 96, 128, 8, 1, 6, 2, 1},
+    {Family::sm90, 64, 128, 128, 4, 1, 8, 2, 1},
+    {Family::sm90, 64, 96, 128, 4, 1, 8, 2, 1},
+    {Family::sm90, 256, 64, 128, 1, 4, 5, 1, 1, 1},
+    {Family::sm90, 128, 64, 128, 1, 4, 8, 2, 1, 1},
+    {Family::sm90, 64, 64, 256, 1, 4, 6, 2, 1, 1},
     // Hopper, few rows: the columns fill the 64 rows that wgmma multiplies.
     {Family::sm90, 128, 128, 128, 1, 8, 6, 1, 1, 1},
     {Family::sm90, 64, 128, 128, 1, 8, 8, 1, 1, 1},
@@ -266,9 +274,9 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) {
        const Config c = upright(q.config);
        const int n = c.tile_n / c.warps_n;
-       return n == 8 || n == 16 || (n % 32 == 0 && n <= 256);
+       return n == 8 || (n % 16 == 0 && n <= 256);
      },
-     "a consumer's columns must be 8, 16 or a multiple of 32 up to 256"},
+     "a consumer's columns must be 8 or a multiple of 16 up to 256"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && cluster(c) <= 8;
@@ -368,7 +376,7 @@ std::vector<Config> table(const ProblemType& type) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
-    if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
+    if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
   }
   return out;
 }
