@@ -137,7 +137,7 @@ class StagedEpilogue {
   }
 
   // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end.
-  static constexpr bool follows(int number) { return !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
+  GG_DEVICE static constexpr bool follows(int number) { return !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
 
   // C of a step, vectors of 16 bytes at once where they are aligned.
   GG_DEVICE static void get_c(const Step& step, const Part& part, char* at) {
