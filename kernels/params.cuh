@@ -119,7 +119,7 @@ struct CopyParams {
   i64 lines, length;
   i64 blocks_across, blocks;  // CTAs along a line, and in all
   i32 turned;                 // 1: elements of a line are no neighbours in the source
-  u32 together;               // of groups: blocks that a CTA copies one after the other
+  i32 filling;
   // As terms (split.cu): elements from one term to the next; what is written of each, zeros behind the matrix's end.
   i64 term_stride, all_lines, all_length;
 };
@@ -215,7 +215,7 @@ struct GroupNote {
 // makes them. What finds no room is gathered by the product's own threads.
 struct GroupCopies {
   CopyParams* copies;  // of each group's A and B, as the kernel sees them; nullptr: none are made
-  i32* shares;         // of each: how often a CTA takes some of its blocks; 0: it is not copied
+  i32* blocks;         // of each; 0: it is not copied
   char* room;
   i64 room_bytes;
   u64* used;    // bytes that all copies would take; 0 between calls

@@ -45,17 +45,15 @@ GG_DEVICE bool find_room(const GroupCopies& all, i64 number, Lines& lines, int s
   copy.lines = lines.lines, copy.length = lines.length;
   copy.blocks_across = repack_across(lines.length * size, turned), copy.blocks = copy.blocks_across * repack_down(lines.lines, turned);
   copy.turned = turned;
-  // More than one at a time, where there are many: whoever takes some looks for them first.
-  copy.together = copy.blocks < 64 ? 1 : 4;
   all.copies[number] = copy;
-  all.shares[number] = static_cast<i32>(ceil_div(copy.blocks, copy.together));
+  all.blocks[number] = static_cast<i32>(copy.blocks);
   lines = {to, lines.length, lines.lines, 1, copy.to_stride};
   return true;
 }
 
 // The map of A or B, the group's operand `number`, or of a copy of it.
 GG_DEVICE bool reach(TensorMap& out, const TensorMap& model, Lines lines, int size, const GroupCopies& all, i64 number, bool may_copy) {
-  if (all.copies) all.shares[number] = 0;
+  if (all.copies) all.blocks[number] = 0;
   return write_map(out, model, lines, size) || (may_copy && find_room(all, number, lines, size) && write_map(out, model, lines, size));
 }
 

@@ -66,7 +66,6 @@ struct Consumer {
     // While the last products are under way.
     if constexpr (!T::BLOCK_SCALED) tile_at = place();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
-    [[maybe_unused]] const Epilogue::Scalars scalars(p.epilogue);
     mainloop.finish(cta.ring, tiles);
     const i64 first = row * T::BM + part / T::WARPS_N * Mainloop::WM;
     i64 across = column * T::BN + part % T::WARPS_N * Mainloop::WN;
@@ -79,7 +78,7 @@ struct Consumer {
         const TilePiece among = tile_piece(slices->deal, steps, piece, blockIdx.x / Mainloop::CLUSTER);
         if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return;
       }
-      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, scalars, cta.staging(group), group, slot);
+      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);

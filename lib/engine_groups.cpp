@@ -37,7 +37,7 @@ kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Leas
   const std::size_t first = aligned(used), list = list_bytes(groups);
   if (used == wished || lease.bytes < first + list) return out;
   out.copies = reinterpret_cast<kernels::CopyParams*>(static_cast<char*>(lease.data) + first);
-  out.shares = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
+  out.blocks = reinterpret_cast<kernels::i32*>(out.copies + 2 * groups);
   out.room = static_cast<char*>(lease.data) + first + list;
   out.room_bytes = static_cast<kernels::i64>((lease.bytes - first - list) / alignment * alignment);
   out.used = reinterpret_cast<kernels::u64*>(lease.copied);

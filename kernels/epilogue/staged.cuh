@@ -40,12 +40,12 @@ class StagedEpilogue {
   static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
 
  public:
-  using Scalars = EpilogueScalars<Value>;
   static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
 
   // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
-  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, const Scalars& scalars, char* staging, int group, u32& slot) {
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
+    const EpilogueScalars<Value> scalars(p.epilogue);
     const int thread = T::GROUPED ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a grouped mainloop has no registers for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
     const Columns of(p.n, column);

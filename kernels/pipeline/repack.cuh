@@ -107,7 +107,7 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
   constexpr int LINES = repack_turned_lines, WORDS = repack_turned_bytes / 4, GROUPS = LINES / CHUNK, UNITS = GROUPS * WORDS / repack_threads;
   static_assert(WORDS == 32 && GROUPS % 8 == 0 && UNITS * PART == 4, "a warp takes 8 groups of lines and 4 words of each, 4 loads a thread");
   __shared__ __align__(16) u32 tile[LINES * WORDS];
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+  const int thread = ptx::renewed(static_cast<int>(threadIdx.x)), lane = thread % 32, warp = thread / 32;
   const bool aligned = p.line_stride == 1 && (reinterpret_cast<u64>(p.from) | static_cast<u64>(p.element_stride) * SIZE) % 16 == 0;
   Chunk in[UNITS][PART];
   const auto group_of = [&](int unit) { return (unit * WARPS + warp) % (GROUPS / 8) * 8 + lane / 4; };
@@ -145,7 +145,9 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
 
 // All of repack_threads threads: one block of a copy.
 GG_DEVICE void copy_block(const CopyParams& p, i64 block) {
-  const i64 down = block / p.blocks_across, across = block % p.blocks_across;
+  // Blocks are 128 bytes of memory and more, so that 32 bits number them.
+  const u32 number = static_cast<u32>(block), beside = static_cast<u32>(p.blocks_across);
+  const i64 down = number / beside, across = number % beside;
   if (p.turned) copy_turned(p, down * repack_turned_lines, across * repack_turned_bytes);
   else copy_straight(p, down * repack_straight_lines, across * repack_straight_bytes);
 }
