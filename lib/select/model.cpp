@@ -189,7 +189,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double rounds = type.grouped ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   const bool sliced = c.slices > core::tail_slices;
   // Launch, barriers, first boxes, last store; and that CTAs wait for each other before the first.
-  const double start_clocks = sliced ? 7050 : c.cluster_m * c.cluster_n > 1 || !halves ? 8800 : 8400;
+  const double start_clocks = sliced ? 7050 : cluster(c) > 1 || !halves ? 8800 : 8400;
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const auto all_tiles = [&] {
