@@ -95,8 +95,8 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   const double read = wgmmas * (std::fmod(columns, 128) == 0 ? columns : 64 + columns) * 32, shared = type.grouped || terms || size != 2 ? 0 : (read + (bm + bn) * bk * size) / shared_bytes_a_clock;
   const double copies = terms ? kernels::term_count : 1, travels_a = copies * bm / c.cluster_n * bk * size, travels_b = copies * bn * (turned + (1 - turned) / c.cluster_m) * bk * size;
   constexpr double latency_clocks = 130;  // a slot's way when nothing else is on it
-  // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so.
-  const double together = c.cluster_m * c.cluster_n > 1 ? promotes ? 147 : 73 : 0;
+  // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so, and most where they give back a slot of terms before the step is done.
+  const double together = c.cluster_m * c.cluster_n > 1 ? terms ? 2000 : promotes ? 147 : 73 : 0;
   // Rows by index come 16 bytes at a time, an element where they are turned.
   constexpr double indexed_bytes = 24, turned_bytes = 4;
   const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type) & core::operand_a);
