@@ -13,11 +13,11 @@ using T = Traits;
 using Mainloop = WgmmaMainloop<T>;
 using Reduction = ClusterReduction<T, Mainloop>;
 using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS, Mainloop::CLUSTER>;
-using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
 constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
+using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN, Mainloop::RING_BYTES, CONSUMERS>;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Mainloop::BLOCKS * Mainloop::WN <= 128 && !Mainloop::PROMOTED);
 constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");

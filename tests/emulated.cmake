@@ -27,6 +27,10 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
                         i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
+# D of columns that are no whole panels, of which the first box overlaps the next; three slots of a warpgroup, and four.
+foreach(config IN ITEMS bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1 e4m3_e4m3_f32_tn_256x112x128_w8x1_s4_c1x1_r1 f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 bf16_bf16_f32_nt_128x256x64_w8x1_s3_c1x1_r2)
+  ggemm_add_emulated_kernels("sm90_${config}, D" 3 --config sm90_${config} --per-kernel 6 --sizes 300x733x90 --repeat 2)
+endforeach()
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.
 ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
@@ -104,7 +108,7 @@ ggemm_add_emulated_mutant("products are not waited for" ${small} mainloop/wgmma.
 ggemm_add_emulated_mutant("the ring is filled before it is empty" ${small} mainloop/wgmma.cuh "ring.wait_empty(at)" "")
 ggemm_add_emulated_mutant("the ring is read before it is full" ${small} mainloop/wgmma.cuh "ring.wait_full(at)" "")
 ggemm_add_emulated_mutant("a phase's parity is wrong" ${small} pipeline/ring.cuh "at.phase ^ 1" "at.phase")
-ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<store_slots - 1>()" "(void)0")
+ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<SLOTS - 1>()" "(void)0")
 ggemm_add_emulated_mutant("stores of a whole tile are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<0>()" "(void)0")
 ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "ptx::fence_async()" "(void)0")
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")

@@ -15,7 +15,8 @@
 
 namespace ggemm::kernels {
 
-template <class T, int BLOCKS, int WN>
+// RING_BYTES, WARPGROUPS: what else the CTA has in shared memory, and how many there are that store.
+template <class T, int BLOCKS, int WN, i32 RING_BYTES, int WARPGROUPS>
 class StagedEpilogue {
   using Sum = typename T::Sum;
   using Value = typename T::Value;
@@ -37,10 +38,11 @@ class StagedEpilogue {
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static_assert(STEP % 8 == 0 && Columns::OUTPUTS % 8 == 0, "a step is whole blocks of 8 columns");
   static constexpr int STEPS = (Columns::OUTPUTS + STEP - 1) / STEP, FIRST = Columns::OUTPUTS - (STEPS - 1) * STEP;  // across, and columns of the first of them
+  static constexpr int SLOTS = store_slots(BLOCKS, Columns::OUTPUTS, SIZE_C, SIZE, MN, RING_BYTES, WARPGROUPS);
   static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
 
  public:
-  static constexpr int BYTES = store_slots * store_slot_bytes;  // a warpgroup
+  static constexpr int BYTES = SLOTS * store_slot_bytes;  // a warpgroup
 
   // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
@@ -54,7 +56,7 @@ class StagedEpilogue {
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
     if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) {
-      if constexpr (BLOCKS * STEPS <= store_slots) store_whole(sums, part, map, staging);
+      if constexpr (BLOCKS * STEPS <= SLOTS) store_whole(sums, part, map, staging);
       else store_steps<true>(sums, part, map, store, false, staging, slot);
     } else {
       store_steps<false>(sums, part, map, store, add_c, staging, slot);
@@ -100,8 +102,9 @@ class StagedEpilogue {
 #pragma unroll
       for (int number = 0; number < BLOCKS * STEPS; ++number)
         if (const Step step(part, number, true); step.any()) store_boxes(map, step.row, step.column, staging + number * store_slot_bytes);
-      ptx::store_commit();
-      ptx::store_commit();  // where the next tile goes out by steps, it waits for all groups but the newest
+      // Where the next tile goes out by steps, it waits for all groups but the newest ones.
+#pragma unroll
+      for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
     }
   }
 
@@ -116,7 +119,7 @@ class StagedEpilogue {
       const bool tensor = BY_TENSOR || step.by_tensor(store);
       char* const at = staging + slot * store_slot_bytes;
       // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
-      if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<store_slots - 1>();
+      if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<SLOTS - 1>();
       ptx::barrier_sync<128>(1 + group);
       if (!BY_TENSOR && add_c) {
         get_c(step, part, at);
@@ -126,13 +129,13 @@ class StagedEpilogue {
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
       if constexpr (T::SCATTER) scatter(part, step, at);
-      else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot ^ 1) * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
+      else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread < 32 && ptx::elect_one()) {
         if (!T::SCATTER && tensor) store_boxes(map, step.row, step.column, at);
         ptx::store_commit();
       }
-      slot = (slot + 1) % store_slots;
+      slot = (slot + 1) % SLOTS;
     }
   }
 
@@ -161,7 +164,6 @@ class StagedEpilogue {
     move<const C, 4>(part.thread, c, step.row, step.column, step.rows, step.columns, [at](const C& e, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = e; });
   }
   GG_DEVICE static void put_d(const Step& step, const Part& part, const char* at, const char* before, bool continues) {
-    static_assert(store_slots == 2, "the slot before is the other one");
     if constexpr (LENGTH % 16 == 0)
       if ((MN ? part.p.d.row_stride : part.p.d.col_stride) == 1) return put_lines(step, part, at, before, continues);
     move<D, 2>(part.thread, part.p.d, step.row, step.column, step.rows, step.columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });

@@ -26,9 +26,12 @@ GG_HD constexpr int finishers(int columns, int split) {
   return count;
 }
 
+// Columns of D that a warpgroup stores which has so many of the product.
+GG_HD constexpr int stored_columns(int columns, int split, bool pairs) { return columns / finishers(columns, split) / (pairs ? 2 : 1); }
+
 // A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory: of whole panels where there are so many columns, the first of what is left over.
 // mn_major: D is contiguous along m.
-constexpr int store_slot_bytes = 8192, store_slots = 2;
+constexpr int store_slot_bytes = 8192;
 GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_major) {
   const int wider = size_c > size_d ? size_c : size_d;
   int step = mn_major && wider <= 2 ? 64 : panel_bytes / wider;
@@ -38,6 +41,15 @@ GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_m
 // Whether a step is whole panels, which the copy engine can store as boxes of panels; of 64 rows, or, if mn_major, of the step's columns.
 GG_HD constexpr bool store_by_boxes(int columns, int size_c, int size_d, bool mn_major) {
   return mn_major ? 64 * size_d % panel_bytes == 0 : store_columns(columns, size_c, size_d, mn_major) * size_d == panel_bytes;
+}
+
+// The slots of a warpgroup: enough for all its steps, blocks of 64 rows and so many columns, where that fits beside the ring, so that it stores a tile at once and waits for no slot; else two.
+GG_HD constexpr int store_slots(int blocks, int columns, int size_c, int size_d, bool mn_major, i32 ring_bytes, int warpgroups) {
+  constexpr i32 room = 224 * 1024, most = 4;  // of a CTA that has a multiprocessor to itself: what else lies in shared memory takes 3 KB at most
+  const int steps = blocks * static_cast<int>(ceil_div(columns, store_columns(columns, size_c, size_d, mn_major)));
+  const auto fits = [=](int slots) { return ring_bytes + warpgroups * slots * store_slot_bytes <= room; };
+  constexpr i32 shared_by_two = 113 * 1024;
+  return steps > 2 && steps <= most && fits(steps) && ring_bytes + warpgroups * 2 * store_slot_bytes > shared_by_two ? steps : 2;
 }
 
 // Two CTAs of a cluster, one below the other, turn where an odd row of tiles is left over: they take two tiles of it side by side, and share nothing, so that no CTA lies past

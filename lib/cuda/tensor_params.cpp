@@ -24,7 +24,7 @@ struct Layout {
   int box_a() const { return kernels::box_rows(config.tile_m, config.tile_k, size_of(type.a), mn_a(), config.cluster_n); }
   int box_b() const { return kernels::box_rows(config.tile_n, config.tile_k, size_of(type.b), mn_b(), config.cluster_m); }
   // Of D, which a warpgroup stores; pairs have no C.
-  int columns() const { return config.tile_n / config.warps_n / kernels::finishers(config.tile_n / config.warps_n, config.cluster_k) / (type.gate ? 2 : 1); }
+  int columns() const { return kernels::stored_columns(config.tile_n / config.warps_n, config.cluster_k, type.gate != GGEMM_GATE_NONE); }
   int size_c() const { return size_of(type.gate ? type.d : type.c); }
   bool boxes() const { return kernels::store_by_boxes(columns(), size_c(), size_of(type.d), mn_d()); }
   int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_c(), size_of(type.d), true) : 64; }

@@ -325,13 +325,23 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
   return nullptr;
 }
 
+// Of a warpgroup of the sm90 kernel, as its epilogue has them. Of any configuration, legal or not.
+int store_slots(const ProblemType& type, const Config& config, std::int64_t ring_bytes, int warpgroups) {
+  const Config c = upright(config);
+  const ProblemType t = config.swap ? core::transposed(type) : type;
+  const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
+  const int columns = c.tile_n / std::max<int>(1, c.warps_n) / 8 * 8;
+  return kernels::store_slots(c.tile_m / std::max(1, c.warps_m / 4) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(ring_bytes), warpgroups);
+}
+
 }  // namespace
 
 std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;
-    return turns + std::int64_t(c.stages) * ((c.tile_m + c.tile_n) * c.tile_k * size_a(type) + 16) + std::int64_t(c.slices > core::tail_slices ? 0 : consumers) * kernels::store_slots * kernels::store_slot_bytes;
+    const std::int64_t ring = std::int64_t(c.stages) * (c.tile_m + c.tile_n) * c.tile_k * size_a(type);
+    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * kernels::store_slot_bytes);
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);

@@ -358,6 +358,17 @@ TEST_CASE("space: shared memory is the larger of the ring and the staging of the
   CHECK(select::shared_bytes(type_of(GGEMM_F32), Config{}) == 0);
 }
 
+TEST_CASE("space: a warpgroup has slots for a whole tile of D where they fit beside the ring, and else two") {
+  const auto bytes = [](const core::ProblemType& type, int m, int n, int k, int warps_m, int warps_n, int stages) { return select::shared_bytes(type, tile(Family::sm90, m, n, k, warps_m, warps_n, stages)); };
+  constexpr std::int64_t slot = 8192;
+  // 64 x 192 of 2 bytes are three steps of 64 columns; a slot of the ring has 16 bytes of barriers
+  CHECK(bytes(type_of(GGEMM_BF16), 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * 3 * slot);
+  CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 3) == 3 * (384 * 128 + 16) + 2 * 4 * slot);
+  CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 4) == 4 * (384 * 128 + 16) + 2 * 2 * slot);
+  // two such CTAs have a multiprocessor together, which a third slot would end
+  CHECK(bytes(type_of(GGEMM_BF16), 64, 192, 64, 4, 1, 2) == 2 * (256 * 128 + 16) + 2 * slot);
+}
+
 TEST_CASE("space: dynamic and static shared memory must fit together") {
   core::ProblemType plain = type_of(GGEMM_BF16), grouped = plain;
   grouped.grouped = 1;
