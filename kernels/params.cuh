@@ -92,11 +92,12 @@ struct SliceParams {
   DepthDeal deal;
 };
 
-// Where the kernel that cuts f32 operands into terms tells the product that one of their elements is unusual (tile/terms.cuh): by the launch's own number, so that nothing must be
-// cleared before. What an earlier launch left there, or nobody, may have that number by chance: the product is right then too, if slower.
+// Where split.cu, which cuts f32 operands into terms, tells the product that one of their elements is unusual (tile/terms.cuh). Two calls that follow one another use different words: split.cu says
+// which is the product's and clears the other one, which the product before has read, and the product passes the turn on. So nothing is cleared, or passed, that others may read meanwhile.
 struct TermsMark {
-  u32* at;
-  u32 number, reserved;
+  u32 turn;        // the product's word
+  u32 unusual[2];  // 1: there is one
+  u32 next;        // the next call's word
 };
 
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
@@ -106,8 +107,8 @@ struct TensorParams {
   TensorStore store;
   GemmParams problem;
   SliceParams slices;
-  TermsMark terms;
-  u32 filling[10];
+  TermsMark* terms;  // nullptr: nothing is cut into terms
+  u32 filling[12];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.
@@ -126,7 +127,7 @@ struct CopyParams {
 // Of A and B; one that is not copied has no blocks.
 struct RepackParams {
   CopyParams copies[2];
-  TermsMark terms;  // of split.cu
+  TermsMark* terms;  // of split.cu
 };
 // Threads of a CTA, and what it copies: so many lines of so many bytes (repack.cu), or elements (split.cu).
 constexpr int repack_threads = 256, repack_groups_threads = repack_threads + 32;

@@ -115,10 +115,16 @@ struct Plain {
     if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
   }
   GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
-  GG_DEVICE void end() const {}
+  GG_DEVICE void end() const {
+    if (T::TERMS && p.terms && blockIdx.x == 0 && threadIdx.x == 0) p.terms->next = p.terms->turn ^ 1;
+  }
   GG_DEVICE Scheduler scheduler() const { return Scheduler(p.walk, p.slices.deal); }
   // After begin(): whether k is gone through twice (Mainloop::consume).
-  GG_DEVICE bool unusual() const { return T::TERMS && p.terms.at && *p.terms.at == p.terms.number; }
+  GG_DEVICE bool unusual() const {
+    if (!T::TERMS || !p.terms) return false;
+    const u32 turn = p.terms->turn, words[2] = {p.terms->unusual[0], p.terms->unusual[1]};  // one way to memory, not two
+    return turn ? words[1] : words[0];
+  }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
     Mainloop::Cursor at;

@@ -59,5 +59,7 @@ extern "C" __global__ void __launch_bounds__(repack_threads) GG_KERNEL_NAME(cons
       u64* const to = reinterpret_cast<u64*>(static_cast<Bf16*>(p.to) + line * p.to_stride + at);
       to[0] = high, to[p.term_stride / 4] = middle, to[p.term_stride / 2] = low;
     }
-  if (unusual) *params.terms.at = params.terms.number;
+  TermsMark& mark = *params.terms;
+  if (unusual) mark.unusual[mark.next] = 1;
+  if (blockIdx.x == 0 && threadIdx.x == 0) mark.turn = mark.next, mark.unusual[mark.next ^ 1] = 0;
 }

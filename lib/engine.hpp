@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a description to a launch. See engine.cpp for the whole on one page.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -131,7 +130,6 @@ class Engine {
   int threads_ = 1;
   core::SingleFlight<std::string, cuda::Kernel> kernels_;  // by cubin key
   mutable cuda::Workspace workspace_;
-  mutable std::atomic<std::uint32_t> launches_{1};  // of kernels that cut operands into terms
   core::SingleFlight<core::ProblemKey, Choice, core::ProblemKeyHash> choices_;
 };
 

@@ -104,7 +104,7 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   const Upright upright(choice, request.key.type, m, n);
   // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
   const std::int64_t clusters = clusters_of(choice, request.key.max_ctas);
-  std::int64_t bytes = core::by_terms(request.key.type) ? alignment : 0;  // of terms: the mark
+  std::int64_t bytes = 0;
   if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
   else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
   for (const Copy& copy : copies_of(request.key.type, choice.config, m, n, k)) bytes += copy.bytes();
@@ -124,23 +124,20 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));
   const std::array<Copy, 2> copies = copies_of(type, choice.config, given.m, given.n, given.k);
   cuda::Workspace::Lease lease;  // until the product that uses it is launched
-  const bool by_terms = core::by_terms(type);
-  kernels::TermsMark terms{};
-  if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes() + (by_terms ? alignment : 0)) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
   kernels::GemmParams packed = given;
   if (copies[0].wanted || copies[1].wanted) {
     for (const Copy& copy : copies)
       if (copy.wanted && (copy.blocks_down() > most_ctas / 2 / copy.blocks_across() || copy.depth * kernels::term_count > most_ctas))
         core::fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^30 blocks to copy", static_cast<long long>(copy.rows), static_cast<long long>(copy.columns));
     char* const to = static_cast<char*>(lease.data) + sums;
-    if (by_terms) terms = {reinterpret_cast<kernels::u32*>(to + copies[0].bytes() + copies[1].bytes()), launches_.fetch_add(1, std::memory_order_relaxed), 0};
-    kernels::RepackParams repack{{copies[0].params(packed.a, to), copies[1].params(packed.b, to + copies[0].bytes())}, terms};
+    kernels::RepackParams repack{{copies[0].params(packed.a, to), copies[1].params(packed.b, to + copies[0].bytes())}, lease.terms};
     void* arguments[] = {&repack};
     device_->launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
   }
   kernels::TensorParams params = cuda::tensor_params(*device_, upright.type, c, choice.config.swap ? kernels::transposed(packed) : packed);
   params.slices = {lease.data, lease.arrivals, deal};
-  params.terms = terms;
+  if (core::by_terms(type) && copies[0].wanted) params.terms = lease.terms;
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   void* arguments[] = {&params};

@@ -85,6 +85,7 @@ endif()
 ggemm_add_emulated_test("CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "capture and replay with changes: bf16")
 ggemm_add_emulated_test("rows of D that meet" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up as on the host: bf16")
 ggemm_add_emulated_test("rows of D that meet, in order" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up in their order")
+ggemm_add_emulated_test("large operands in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "large operands are forgotten: f32x3")
 ggemm_add_emulated_test("plans in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "a plan is captured: bf16")
 
 # --------------------------------------------------------------------------------------------------- kernels that are wrong
@@ -137,6 +138,8 @@ ggemm_add_emulated_mutant("larger groups are computed in small tiles besides" ${
 set(terms sm90_f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1)
 ggemm_add_emulated_mutant("low terms are given back while products read them" ${terms} mainloop/wgmma.cuh "ptx::wgmma_wait<2>()" "")
 ggemm_add_emulated_mutant("what is not finite is not marked" ${terms} split.cu "if (unusual)" "if (false)" --values real)
+ggemm_add_emulated_test("noticed: a mark of what is not finite stays" $<TARGET_FILE:ggemm_gpu_capture> --only "large operands are forgotten: f32x3")
+set_tests_properties("emulated: noticed: a mark of what is not finite stays" PROPERTIES PASS_REGULAR_EXPRESSION "other bits than before" ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=sm90.cu=>p.terms->turn ^ 1=>p.terms->turn")
 set_tests_properties("emulated: noticed: what is not finite is not marked" PROPERTIES PASS_REGULAR_EXPRESSION "is -?nan, the reference")
 ggemm_add_emulated_mutant("terms are paired wrongly" ${terms} tile/terms.cuh "0x001102 >> 4 * product & 15" "0")
 ggemm_add_emulated_mutant("a team does not wait for its turn" ${teams} sm90.cu "cta.turns.wait(own)" "(void)own")

@@ -60,6 +60,7 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
   mine.captured = mine.captured || capturing;
   lease.arrivals = static_cast<std::uint32_t*>(mine.buffer.data());
   lease.copied = lease.arrivals + most_arrivals;
+  lease.terms = reinterpret_cast<kernels::TermsMark*>(lease.copied + 4);
   lease.data = reinterpret_cast<char*>(lease.arrivals) + head_bytes;
   lease.bytes = mine.buffer.size() - head_bytes;
   return lease;

@@ -24,6 +24,7 @@ class Workspace {
     std::size_t bytes = 0;
     std::uint32_t* arrivals = nullptr;  // most_arrivals counters that are 0, and must be 0 again when the work is done
     std::uint32_t* copied = nullptr;    // likewise, four for copies of groups
+    kernels::TermsMark* terms = nullptr;  // all 0 at first, and what the launches before have left since
     std::unique_lock<std::mutex> lock;
   };
 
