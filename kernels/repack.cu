@@ -8,5 +8,5 @@ using namespace ggemm::kernels;
 extern "C" __global__ void __launch_bounds__(repack_threads) GG_KERNEL_NAME(const __grid_constant__ RepackParams params) {
   ptx::launch_next();
   const bool second = blockIdx.x >= params.copies[0].blocks;
-  copy_block(params.copies[second], blockIdx.x - (second ? params.copies[0].blocks : 0));
+  copy_block(params.copies[second], static_cast<u32>(blockIdx.x - (second ? params.copies[0].blocks : 0)));
 }

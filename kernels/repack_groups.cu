@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(repack_groups_threads, SIZE == 4 ? 
     const Note& note = shared.notes[turn % NOTES];
     if (note.block < 0) return;
     if (note.copy.turned) ptx::barrier_sync<repack_threads>(1);  // it goes through the same shared memory as the one before
-    copy_block(note.copy, note.block);
+    copy_block(note.copy, static_cast<u32>(note.block));
     ptx::barrier_arrive(ring.empty(static_cast<u32>(ptx::renewed(turn) % NOTES)));
   }
 }

@@ -29,7 +29,7 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
 endforeach()
 # D of columns that are no whole panels, of which the first box overlaps the next; three slots of a warpgroup, and four.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1 e4m3_e4m3_f32_tn_256x112x128_w8x1_s4_c1x1_r1 f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 bf16_bf16_f32_nt_128x256x64_w8x1_s3_c1x1_r2)
-  ggemm_add_emulated_kernels("sm90_${config}, D" 3 --config sm90_${config} --per-kernel 6 --sizes 300x733x90 --repeat 2)
+  ggemm_add_emulated_kernels("sm90_${config}, D" 6 --config sm90_${config} --per-kernel 6 --sizes 130x733x90)
 endforeach()
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.
 ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
@@ -111,6 +111,11 @@ ggemm_add_emulated_mutant("the ring is read before it is full" ${small} mainloop
 ggemm_add_emulated_mutant("a phase's parity is wrong" ${small} pipeline/ring.cuh "at.phase ^ 1" "at.phase")
 ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<SLOTS - 1>()" "(void)0")
 ggemm_add_emulated_mutant("stores of a whole tile are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<0>()" "(void)0")
+set(narrow sm90_bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1)
+ggemm_add_emulated_mutant("a tile that goes out at once leaves too few groups of stores" sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s2_c1x1_r1 epilogue/staged.cuh "group < SLOTS" "group < 1")
+ggemm_add_emulated_mutant("the slot before the first of three is the second" sm90_f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 epilogue/staged.cuh "(slot + SLOTS - 1) % SLOTS" "(slot ^ 1)" --seed 1 --sizes 130x733x90 --first-kernel 1)
+ggemm_add_emulated_mutant("lines go on from a narrow step as from a whole one" ${narrow} epilogue/staged.cuh "number % STEPS > (FIRST < STEP ? 1 : 0)" "number % STEPS > 0" --seed 1 --sizes 130x333x90 --first-kernel 1)
+ggemm_add_emulated_mutant("the copy engine stores a narrow step" ${narrow} epilogue/staged.cuh "narrow(across == 0 && !overlap && FIRST < STEP)" "narrow(false)" --seed 1 --sizes 130x333x90 --first-kernel 10)
 ggemm_add_emulated_mutant("stores are not fenced" ${small} epilogue/staged.cuh "ptx::fence_async()" "(void)0")
 ggemm_add_emulated_mutant("a CTA leaves before others arrive at its barriers" ${pair} sm90.cu "if constexpr (Mainloop::CLUSTER > 1) {" "if constexpr (false) {")
 ggemm_add_emulated_mutant("a barrier of a cluster is used before it is made" ${pair} sm90.cu "ptx::cluster_sync()" "__syncthreads()")

@@ -144,10 +144,9 @@ GG_DEVICE void copy_turned(const CopyParams& p, i64 line0, i64 byte0) {
 }
 
 // All of repack_threads threads: one block of a copy.
-GG_DEVICE void copy_block(const CopyParams& p, i64 block) {
-  // Blocks are 128 bytes of memory and more, so that 32 bits number them.
-  const u32 number = static_cast<u32>(block), beside = static_cast<u32>(p.blocks_across);
-  const i64 down = number / beside, across = number % beside;
+GG_DEVICE void copy_block(const CopyParams& p, u32 block) {
+  const u32 beside = static_cast<u32>(p.blocks_across);  // blocks are 128 bytes of memory and more, so that 32 bits number them
+  const i64 down = block / beside, across = block % beside;
   if (p.turned) copy_turned(p, down * repack_turned_lines, across * repack_turned_bytes);
   else copy_straight(p, down * repack_straight_lines, across * repack_straight_bytes);
 }

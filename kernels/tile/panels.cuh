@@ -43,9 +43,10 @@ GG_HD constexpr bool store_by_boxes(int columns, int size_c, int size_d, bool mn
   return mn_major ? 64 * size_d % panel_bytes == 0 : store_columns(columns, size_c, size_d, mn_major) * size_d == panel_bytes;
 }
 
-// The slots of a warpgroup: enough for all its steps, blocks of 64 rows and so many columns, where that fits beside the ring, so that it stores a tile at once and waits for no slot; else two.
+// The slots of a warpgroup: enough for all its steps, blocks of 64 rows and so many columns, where that fits beside the ring and the CTA has its multiprocessor to itself, so that it stores a tile at
+// once and waits for no slot; else two.
 GG_HD constexpr int store_slots(int blocks, int columns, int size_c, int size_d, bool mn_major, i32 ring_bytes, int warpgroups) {
-  constexpr i32 room = 224 * 1024, most = 4;  // of a CTA that has a multiprocessor to itself: what else lies in shared memory takes 3 KB at most
+  constexpr i32 room = 222 * 1024, most = 4;  // of 227 KB: what else lies in shared memory takes less than 5
   const int steps = blocks * static_cast<int>(ceil_div(columns, store_columns(columns, size_c, size_d, mn_major)));
   const auto fits = [=](int slots) { return ring_bytes + warpgroups * slots * store_slot_bytes <= room; };
   constexpr i32 shared_by_two = 113 * 1024;

@@ -101,7 +101,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   constexpr double indexed_bytes = 24, turned_bytes = 4;
   const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type) & core::operand_a);
   const double bring = std::max(indexed ? (travels_a + travels_b) / (turns ? turned_bytes : indexed_bytes) : travels_a / rates.a + travels_b / rates.b, latency_clocks / c.stages) + together;
-  constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before
+  constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before (where there is one for every step, a fifth less)
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
   constexpr double beside = 0.15;  // of what hides behind the slower
   return {std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
@@ -295,6 +295,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
+// (By what L2 brings of any operands: the estimate may know of narrow ones, and deal otherwise.)
 kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
   const Tail tail = best_tail(tensor_costs(type, config.swap ? core::transposed(config) : config), tiles, steps, clusters);
   return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));

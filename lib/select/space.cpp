@@ -312,9 +312,9 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return !q.type.gate || !q.config.swap; }, "gated pairs are columns, which a swapped product has as rows"},
     {[](const Query& q) {
        const int columns = q.config.tile_n / q.config.warps_n;
-       return !q.type.gate || columns / kernels::finishers(columns, q.config.cluster_k) >= 16;
+       return !q.type.gate || columns / kernels::finishers(columns, q.config.cluster_k) % 16 == 0;
      },
-     "with gated pairs a warpgroup must store 16 columns of the product or more"},
+     "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
     {[](const Query& q) { return q.config.large_above == 0 || large_tiles(q.type, q.facts).has_value(); }, "there are no larger tiles for larger groups"},
 };
 
@@ -331,12 +331,13 @@ int store_slots(const ProblemType& type, const Config& config, std::int64_t ring
   const ProblemType t = config.swap ? core::transposed(type) : type;
   const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
   const int columns = c.tile_n / std::max<int>(1, c.warps_n) / 8 * 8;
-  return kernels::store_slots(c.tile_m / std::max(1, c.warps_m / 4) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(ring_bytes), warpgroups);
+  return kernels::store_slots(c.tile_m / std::max(1, c.warps_m / 4) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups);
 }
 
 }  // namespace
 
-std::int64_t shared_bytes(const ProblemType& type, const Config& c) {
+std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
+  const ProblemType type = core::compiled(given, c.family);  // whose D has the slots
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;

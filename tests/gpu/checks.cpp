@@ -91,7 +91,7 @@ std::vector<Kind> kinds(bool grouped) {
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c) {
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides) {
   Call call;
   describe(c, call);
   const ggemm_problem problem = call.problem();
@@ -102,9 +102,9 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
     ggemm_config config = GGEMM_CONFIG_INIT;
     expect_ok(ggemm_config_get(context, &problem, i, &config), "ggemm_config_get");
     const std::string kind = std::string(config.family) + (config.slices == 1 ? ", k of tiles left over" : config.slices ? ", slices of k" : config.cluster_k > 1 ? ", k by clusters" : "");
-    bool known = false;
-    for (const auto& [one, name] : out) known |= one == kind;
-    if (!known) out.emplace_back(kind, config.name);
+    bool known = false, more = !besides.empty() && std::strstr(config.name, besides.c_str());
+    for (const auto& [one, name] : out) known |= one == kind, more &= one != besides;
+    if (!known || more) out.emplace_back(more ? besides : kind, config.name);
   }
   expect(!out.empty(), "no configuration is legal for " + c.text());
   return out;

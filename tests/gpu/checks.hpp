@@ -68,7 +68,8 @@ struct Kind {
 // The types that the checks go through; layouts as most callers have them.
 std::vector<Kind> kinds(bool grouped);
 // A configuration of each family that takes the case, by name; of those whose CTAs add up sums one of each way.
-std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c);
+// `besides`: and the first whose name contains this.
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides = "");
 
 struct Check {
   std::string name;

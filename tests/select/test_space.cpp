@@ -121,7 +121,8 @@ std::vector<Broken> broken() {
       {"squares of 128 over 192 rows", blocks(fast), cluster(tile(sm90, 192, 32, 128, 4, 1, 4), 1, 1), h, "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
       {"halves of Hopper's", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no gated pairs of halves"},
       {"pairs of rows", pairs(f16, GGEMM_GATE_INTERLEAVED), swapped, h, "gated pairs are columns, which a swapped product has as rows"},
-      {"pairs of which 8 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 32, 64, 4, 1, 8), 4), h, "with gated pairs a warpgroup must store 16 columns of the product or more"},
+      {"pairs of which 8 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 32, 64, 4, 1, 8), 4), h, "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
+      {"pairs of which 24 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 96, 64, 4, 1, 4), 4), h, "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
       {"pairs of 16 columns", pairs(f32, GGEMM_GATE_HALVES), tile(simt, 32, 16, 16, 2, 1, 2), h, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
       {"blocks cut by the tile's depth", blocks(f32), tile(simt, 64, 64, 24, 2, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"64 sums scaled by blocks", blocks(f32), tile(simt, 128, 128, 16, 4, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
@@ -365,8 +366,36 @@ TEST_CASE("space: a warpgroup has slots for a whole tile of D where they fit bes
   CHECK(bytes(type_of(GGEMM_BF16), 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * 3 * slot);
   CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 3) == 3 * (384 * 128 + 16) + 2 * 4 * slot);
   CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 4) == 4 * (384 * 128 + 16) + 2 * 2 * slot);
+  // Rows that meet are stored as f32, in four steps of 32 columns.
+  core::ProblemType meet = type_of(GGEMM_BF16);
+  meet.grouped = core::grouped_call | core::scattered_rows | core::summed_rows;
+  for (const Config& config : select::table(meet)) CHECK(select::shared_bytes(meet, config) == select::shared_bytes(core::before_sums(meet), config));
+  CHECK(bytes(meet, 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * 2 * slot);
+  CHECK(bytes(meet, 64, 128, 64, 4, 1, 6) == 6 * (192 * 128 + 16) + 4 * slot);
   // two such CTAs have a multiprocessor together, which a third slot would end
   CHECK(bytes(type_of(GGEMM_BF16), 64, 192, 64, 4, 1, 2) == 2 * (256 * 128 + 16) + 2 * slot);
+}
+
+TEST_CASE("space: more slots make no configuration too large that fits with two") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call | core::gathered_rows;
+  constexpr std::int64_t limit = 227 * 1024;
+  int more = 0, wrong = 0;
+  for (const auto d : {GGEMM_BF16, GGEMM_F32})
+    for (int m = 64; m <= 256; m += 64)
+      for (int n = 16; n <= 256; n += 16)
+        for (int stages = 2; stages <= 8; ++stages)
+          for (int teams = 1; teams <= 2; ++teams)
+            for (const int warps_m : {4, 8}) {
+              type.d = d;
+              Config config = tile(Family::sm90, m, n, 64, warps_m, 1, stages);
+              config.teams = static_cast<std::uint8_t>(teams);
+              const std::int64_t ring = std::int64_t(stages) * ((m + n) * 128 + 16) + (teams > 1 ? 16 : 0), two = ring + warps_m / 4 * teams * 2 * 8192, bytes = select::shared_bytes(type, config), fixed = select::static_shared_bytes(type, config);
+              more += bytes > two;
+              wrong += bytes < two || (two + fixed <= limit && bytes + fixed > limit);
+            }
+  CHECK(more > 100);
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("space: dynamic and static shared memory must fit together") {
