@@ -49,6 +49,7 @@ class ScratchDevice {
   void* begin_ = nullptr;
   void* end_ = nullptr;
   double busy_ = 0;  // seconds that the GPU has been kept busy before anything was timed
+  double last_ = 0;  // seconds of the launch that was timed last, of another candidate perhaps
   cuda::Buffer flush_memory_, gathered_;
   std::vector<cuda::Buffer> buffers_;
   std::vector<std::unique_ptr<char[]>> host_buffers_;

@@ -114,15 +114,12 @@ double ScratchDevice::time(const std::function<void()>& launch) {
   constexpr int host_samples = 5, most_samples = 30;
   // A GPU that was idle takes some milliseconds to come to its clock: until then the first candidates would look up to a quarter slower than those after them.
   constexpr double waking_seconds = 50e-3;
-  for (; device_ && busy_ < waking_seconds; busy_ += flush_seconds) busy_ += seconds_of(launch, 1);
-  double once = seconds_of(launch, 1);
-  if (once > 0.2) return once * 1e6;
+  for (; device_ && busy_ < waking_seconds; busy_ += last_ + flush_seconds) last_ = seconds_of(launch, 1);
   // Long products bind power, of which a GPU that has just worked has less to give, and then others win: they start rested, as the benchmark's do.
   constexpr double power_seconds = 300e-6;
-  if (device_ && once > power_seconds) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    once = seconds_of(launch, 1);
-  }
+  if (device_ && last_ > power_seconds) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const double once = last_ = seconds_of(launch, 1);
+  if (once > 0.2) return once * 1e6;
   const int launches = device_ ? 1 : static_cast<int>(std::clamp(host_sample_seconds / std::max(once, 1e-7), 1.0, 100.0));
   const int samples = device_ ? static_cast<int>(std::clamp(round_seconds / (once + flush_seconds), 1.0, double(most_samples))) : host_samples;
   std::vector<double> times;
