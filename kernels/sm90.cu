@@ -60,7 +60,7 @@ struct Consumer {
     const int part = group % Mainloop::CONSUMERS;
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.address(), part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
+    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.slots, part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     });
     // While the last products are under way.

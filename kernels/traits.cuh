@@ -26,6 +26,7 @@ struct Traits {
   static constexpr bool TF32 = GG_COMPUTE == 1;
   static constexpr bool TERMS = GG_COMPUTE == 3 && GG_A == 4;  // A and B are terms of f32 operands
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
+  static constexpr bool TURNS_A = TF32 && A_MN_MAJOR;  // of sm90: A comes through registers, as wgmma takes operands of 4 bytes from shared memory along k alone
   static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row
   static constexpr int BM = GG_BM, BN = GG_BN, BK = GG_BK;
   static constexpr int WARPS_M = GG_WARPS_M, WARPS_N = GG_WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;

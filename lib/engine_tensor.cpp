@@ -88,8 +88,8 @@ struct Copy {
 
 // type: as the caller described it.
 std::array<Copy, 2> copies_of(const core::ProblemType& type, const core::Config& config, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const core::ProblemType packed = core::packed(type);
-  const std::uint8_t copied = k > 0 ? core::repacked_operands(type) : 0;
+  const core::ProblemType packed = core::packed(type, config);
+  const std::uint8_t copied = k > 0 ? core::repacked_operands(type, config) : 0;
   const std::int64_t depth = core::by_terms(type) ? kernels::term_depth(k, config.tile_k) : 0;
   const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
   const auto flag = [copied](int bit) { return (copied & bit) != 0; };

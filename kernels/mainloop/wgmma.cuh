@@ -8,6 +8,7 @@
 #include "ptx/tensor.cuh"
 #include "ptx/wgmma.cuh"
 #include "tile/panels.cuh"
+#include "tile/shared_tile.cuh"
 #include "tile/terms.cuh"
 #include "mainloop/block_scales.cuh"
 #include "traits.cuh"
@@ -41,9 +42,47 @@ struct PanelTile {
     }
   }
 
+  // Byte offset in the tile of a 4-byte element that is contiguous along m or n, of row (column) i at place k.
+  GG_DEVICE static constexpr int element(int i, int k) {
+    static_assert(MN_MAJOR && SIZE == 4);
+    return i / INNER * PANEL_BYTES + swizzle_128b(k * panel_bytes + i % INNER * SIZE);
+  }
+
   // Of the tile at `tile`, from row (column) `first` on, at k step `step` (32 bytes of k).
   GG_DEVICE static u64 descriptor(u32 tile, int first) { return ptx::wgmma_descriptor(tile + (MN_MAJOR ? first / INNER * PANEL_BYTES : first * 128), PANEL_BYTES, 1024); }
   GG_DEVICE static constexpr u64 step(int step) { return (MN_MAJOR ? step * (32 / SIZE) * 128 : step / 4 * PANEL_BYTES + step % 4 * 32) >> 4; }
+};
+
+// What a thread has of A in registers (ptx/wgmma.cuh), of a tile of 4-byte elements that is contiguous along m, for 64 BLOCKS rows. Of a step it loads four elements, in an order of its own
+// that takes a warp's 32 to 32 banks: its lane's number in its group of four says which is first.
+template <class Tile, int BLOCKS, int STEPS>
+class TurnedFragments {
+ public:
+  // row: the first.
+  GG_DEVICE explicit TurnedFragments(int row) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    row += static_cast<int>(threadIdx.x) / 32 % 4 * 16 + lane / 4;
+    first_ = lane % 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) offsets_[i] = Tile::element(row + ((i ^ first_) & 1) * 8, first_ + ((i ^ first_) >> 1) * 4);
+  }
+
+  GG_DEVICE void load(const char* tile, u32 (&out)[BLOCKS][STEPS][4]) const {
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int step = 0; step < STEPS; ++step) {
+        u32 in[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) in[i] = *reinterpret_cast<const u32*>(tile + offsets_[i] + Tile::element(64 * b, 8 * step));
+        const bool one = first_ & 1, two = first_ & 2;
+        const u32 a0 = one ? in[1] : in[0], a1 = one ? in[0] : in[1], a2 = one ? in[3] : in[2], a3 = one ? in[2] : in[3];
+        out[b][step][0] = two ? a2 : a0, out[b][step][1] = two ? a3 : a1, out[b][step][2] = two ? a0 : a2, out[b][step][3] = two ? a1 : a3;
+      }
+  }
+
+ private:
+  int first_, offsets_[4];
 };
 
 template <class T>
@@ -72,6 +111,7 @@ class WgmmaMainloop {
   // A slot is empty when every warp that reads it here and in the CTAs that get slices from here has said so; of a cluster that has turned, which shares none, all the same.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
   static_assert(T::TEAMS == 1 || !PROMOTED, "only consume_fast tells when its last slot is full");
+  static_assert(!T::TURNS_A || T::CLUSTER_N == 1, "that threads have read A is told to this CTA");
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
   // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
   static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
@@ -180,12 +220,13 @@ class WgmmaMainloop {
     }
   }
 
-  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the ring's next `tiles` slots (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
+  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the next `tiles` slots of the ring, which lies at `shared` (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
   // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
   // unusual: of terms, as split.cu found (tile/terms.cuh). An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product
   // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.
   template <class LastFull>
-  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full) {
+  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full) {
+    const u32 slots = ptx::shared_address(shared);
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
     // Where nothing is added up between products the first ones write the sums.
     const bool blank = !PROMOTED && tiles > 0;
@@ -208,6 +249,7 @@ class WgmmaMainloop {
       consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
     } else if constexpr (TWO_PARTS) consume_promoted(ring, at, slots, row, column, tiles);
     else if constexpr (PROMOTED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
+    else if constexpr (T::TURNS_A) consume_turned(ring, at, shared, row, column, tiles, last_full);
     else consume_fast(ring, at, slots, row, column, tiles, last_full);
   }
   // From then on the sums may be read. tiles: as before.
@@ -225,7 +267,9 @@ class WgmmaMainloop {
   Sum sums[BLOCKS][WN / 2];
 
  private:
-  u32 last_;  // slot of consume_fast
+  u32 last_;  // slot of consume_fast and consume_turned
+  using Fragments = u32[BLOCKS][STEPS][4];
+  Fragments fragments_[T::TURNS_A ? 2 : 1];  // of consume_turned: products under way read them
 
   using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
   using Scales = BlockScales<T, BLOCKS, WN>;
@@ -272,6 +316,43 @@ class WgmmaMainloop {
       former = at.slot;
       ++at;
     }
+    last_ = former;
+  }
+
+  // The same where A's tile is turned on its way from shared memory into registers: those of the next tile while this one is multiplied.
+  template <class LastFull>
+  GG_DEVICE void consume_turned(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles, LastFull last_full) {
+    const TurnedFragments<TileA, BLOCKS, STEPS> turned(row);
+    u32 former = at.slot;
+    const auto load = [&](Fragments& out, bool last) {
+      ring.wait_full(at);
+      if (T::TEAMS > 1 && last) last_full();
+      turned.load(shared + at.slot * SLOT_BYTES, out);
+    };
+    // Of the i-th tile. Then the one before it is done with.
+    const auto multiply = [&](Fragments& in, i32 i) {
+      const u64 b0 = TileB::descriptor(ptx::shared_address(shared) + at.slot * SLOT_BYTES + TileA::BYTES, column);
+      ptx::wgmma_fence();
+#pragma unroll
+      for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+        for (int b = 0; b < BLOCKS; ++b) ptx::Wgmma<WN>::mma(sums[b], in[b][step], b0 + TileB::step(step), step > 0 ? 1 : i);
+      ptx::wgmma_commit();
+      ptx::wgmma_wait<1>();
+      if (i > 0) release(ring, former);
+      former = at.slot;
+      ++at;
+    };
+    load(fragments_[0], tiles == 1);
+    i32 i = 0;
+#pragma unroll 1
+    for (; i + 1 < tiles; i += 2) {
+      multiply(fragments_[0], i);
+      load(fragments_[1], i + 2 == tiles);
+      multiply(fragments_[1], i + 1);
+      if (i + 2 < tiles) load(fragments_[0], i + 3 == tiles);
+    }
+    if (i < tiles) multiply(fragments_[0], i);
     last_ = former;
   }
 
@@ -436,6 +517,7 @@ class WgmmaMainloop {
   // One lane a warp tells every CTA whose slices this slot holds.
   GG_DEVICE static void release(const Ring<T::STAGES>& ring, u32 slot) {
     const u32 lane = threadIdx.x % 32;
+    if constexpr (T::TURNS_A) __syncwarp();  // all lanes have read it
     if constexpr (SHARERS == 1) {
       if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
     } else if (lane < SHARERS) {

@@ -158,15 +158,18 @@ ParsedConfig parse_config(std::string_view name) {
 
 ProblemType packed(const ProblemType& type) {
   ProblemType out = type;
-  if (dtype_size(type.a) != 2) out.major_a = Major::k;
+  const bool by_registers = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped;
+  if (dtype_size(type.a) != 2 && !by_registers) out.major_a = Major::k;
   if (dtype_size(type.b) != 2) out.major_b = Major::k;
   if (by_terms(type)) out.a = out.b = GGEMM_BF16, out.major_a = type.major_a, out.major_b = type.major_b;
   return out;
 }
 
-std::uint8_t repacked_operands(const ProblemType& type) {
+ProblemType packed(const ProblemType& type, const Config& config) { return config.swap ? transposed(packed(transposed(type))) : packed(type); }
+
+std::uint8_t repacked_operands(const ProblemType& type, const Config& config) {
   if (by_terms(type)) return operand_a | operand_b;
-  const ProblemType p = packed(type);
+  const ProblemType p = packed(type, config);
   constexpr int turned_a = operand_a | strided_a, turned_b = operand_b | strided_b;
   return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));
 }

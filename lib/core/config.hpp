@@ -39,13 +39,15 @@ std::string config_name(const ProblemType& type, const Config& config);
 // The kernel that it needs: the name without the raster group, the number of slices and what larger groups are, which one binary serves for any value of.
 std::string kernel_name(const ProblemType& type, const Config& config);
 
-// What the sm90 family's kernels are compiled for: wgmma takes operands that are not 16 bits wide along k only, so that others are turned first.
+// What the sm90 family's kernels are compiled for: wgmma takes operands that are not 16 bits wide along k only, so that others are turned first; but for A of a plain product of tf32, which comes
+// through registers. type: as the kernel has it, transposed if the configuration swaps A and B; and as the caller described it.
 ProblemType packed(const ProblemType& type);
+ProblemType packed(const ProblemType& type, const Config& config);
 // Whether tensor cores multiply terms of its operands (kernels/tile/terms.cuh), which are copies in bf16.
 inline bool by_terms(const ProblemType& type) { return type.compute == GGEMM_COMPUTE_F32_ACCURATE; }
 // Which of A and B are copied to workspace before such a kernel runs: those that tensor maps cannot describe, and those that are turned; of
 // the latter the strided bit is set too: neighbours in the copy are none in the source.
-std::uint8_t repacked_operands(const ProblemType& type);
+std::uint8_t repacked_operands(const ProblemType& type, const Config& config);
 
 // Where rows of D may meet, what is computed before they are added up: D in the groups' order, in the type that the epilogue computes in.
 ProblemType before_sums(const ProblemType& type);

@@ -99,7 +99,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   const double together = c.cluster_m * c.cluster_n > 1 ? terms ? 2000 : promotes ? 147 : 73 : 0;
   // Rows by index come 16 bytes at a time, an element where they are turned.
   constexpr double indexed_bytes = 24, turned_bytes = 4;
-  const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type) & core::operand_a);
+  const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type, c) & core::operand_a);
   const double bring = std::max(indexed ? (travels_a + travels_b) / (turns ? turned_bytes : indexed_bytes) : travels_a / rates.a + travels_b / rates.b, latency_clocks / c.stages) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before (where there is one for every step, a fifth less)
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
@@ -107,8 +107,9 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   return {std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
-// What groups of many rows cost tiles of few, where the mean has so many rows that some have many more.
-constexpr double skew = 1.06, skewed_from = 32;
+// What groups of many rows cost tiles of few, where the mean has so many rows, and all groups together, that some have many more.
+constexpr double skew = 1.06;
+bool skewed_groups(double groups, double m) { return m >= 8 && groups * m >= 256; }
 
 // Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
 constexpr double meet_clocks = 3500, meet_bytes = 40;
@@ -167,7 +168,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     // Where a mean group is large nearly all are.
     Config alone = m > 1.5 * named.large_above ? *large_tiles(type, facts) : named;
     alone.large_above = 0;
-    const double shared = m < skewed_from ? 1 : skew;  // larger groups cost what they do in larger tiles
+    const double shared = skewed_groups(groups, m) ? skew : 1;  // larger groups cost what they do in larger tiles
     return estimate_sm90(type, alone, groups, m, n, k, facts) / (alone.tile_m <= 64 ? shared : 1) + one_launch_more;
   }
   const Config c = named.swap ? core::transposed(named) : named;
@@ -210,13 +211,13 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
-  const std::uint8_t copied = core::repacked_operands(type) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
+  const std::uint8_t copied = core::repacked_operands(type, named) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
   const bool grouped = type.grouped;
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = groups * ((copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0));
   const double copies = elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
-  const double few_rows = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1, skewed = few_rows * (grouped && named.tile_m <= 64 && m >= skewed_from ? skew : 1);
+  const double few_rows = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1, skewed = few_rows * (grouped && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
   const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps

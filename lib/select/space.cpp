@@ -230,6 +230,11 @@ constexpr int most_slices = 256;
 // The kernel's own view of a swapped configuration.
 Config upright(const Config& config) { return config.swap ? core::transposed(config) : config; }
 
+// As the kernel has it.
+ProblemType kernel_type(const Query& q) { return core::packed(q.config.swap ? core::transposed(q.type) : q.type); }
+// kernels/traits.cuh: TURNS_A.
+bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && kernel_type(q).major_a == Major::mn; }
+
 // tile/panels.cuh: whole panels, and parts of whole swizzle periods.
 bool panels_fit(const Query& q, int span, Major major, int share) {
   const int size = size_a(q.type), inner = kernels::panel_bytes / size;
@@ -262,6 +267,13 @@ constexpr Rule sm90_rules[] = {
      },
      "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
+    {[](const Query& q) {
+       const Config c = upright(q.config);
+       return !turns_a(q) || sums_a_thread(c) + c.tile_m * c.tile_k / 16 / std::max<int>(1, c.warps_m) <= 160;
+     },
+     "where A (B if swapped) comes through registers, those of two tiles of it and the sums must fit in 160 of a thread"},
+    {[](const Query& q) { return !turns_a(q) || upright(q.config).cluster_n == 1; },
+     "where A (B if swapped) comes through registers, CTAs of a cluster do not share it: that threads have read it would take a fence to tell the others"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const int rows = c.warps_m / 4 * 64, columns = c.warps_n ? c.tile_n / c.warps_n : 0;
@@ -297,7 +309,7 @@ constexpr Rule sm90_rules[] = {
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
        const Config c = upright(q.config);
-       const ProblemType t = core::packed(q.config.swap ? core::transposed(q.type) : q.type);
+       const ProblemType t = kernel_type(q);
        return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
      },
      "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
@@ -368,7 +380,11 @@ std::optional<std::string> illegal(const ProblemType& type, const Config& config
 
 std::vector<Config> table(const ProblemType& type) {
   std::vector<Config> out;
+  // Of tf32 an operand that is not contiguous along k is best the kernel's A, which need not be turned first.
+  const bool swaps = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == Major::k && type.major_b == Major::mn;
   const auto add = [&](const Row& row, int large_above) {
+    const bool turns = swaps && row.family == Family::sm90 && !row.swap;
+    if (turns && (large_above || row.tile_m > 16 * row.warps_m)) return;  // of groups; of two blocks of rows, for which there are no registers
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
@@ -381,7 +397,8 @@ std::vector<Config> table(const ProblemType& type) {
     c.teams = static_cast<std::uint16_t>(row.teams);
     c.raster = row.family == Family::host ? 0 : 1;
     c.large_above = static_cast<std::uint16_t>(large_above);
-    out.push_back(c);
+    if (turns) c = core::transposed(c), c.swap = 1;
+    if (std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
   };
   for (const Row& row : rows) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;

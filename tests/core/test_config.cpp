@@ -80,6 +80,29 @@ TEST_CASE("config: every name of the table, for every type, is read back as what
   CHECK(rows >= 408 * 10);
 }
 
+TEST_CASE("config: what is not contiguous along k is turned first, unless it has 16 bits or comes through registers") {
+  const auto copied = [](ggemm_dtype dtype, int compute, core::Major a, core::Major b, bool swap, std::uint8_t grouped) {
+    core::ProblemType type = type_of(dtype, dtype, a, b);
+    type.compute = static_cast<std::uint8_t>(compute), type.grouped = grouped;
+    core::Config config{};
+    config.swap = swap;
+    return static_cast<int>(core::repacked_operands(type, config));
+  };
+  using enum core::Major;
+  constexpr int turned_a = core::operand_a | core::strided_a, turned_b = core::operand_b | core::strided_b;
+  for (const bool swap : {false, true}) {
+    CAPTURE(swap);
+    CHECK(copied(GGEMM_BF16, 0, mn, mn, swap, 0) == 0);
+    CHECK(copied(GGEMM_I8, 0, mn, k, swap, 0) == turned_a);
+    CHECK(copied(GGEMM_E4M3, 0, mn, mn, swap, 0) == (turned_a | turned_b));
+    CHECK(copied(GGEMM_F32, GGEMM_COMPUTE_TF32, k, k, swap, 0) == 0);
+    CHECK(copied(GGEMM_F32, GGEMM_COMPUTE_TF32, mn, k, swap, 0) == (swap ? turned_a : 0));
+    CHECK(copied(GGEMM_F32, GGEMM_COMPUTE_TF32, k, mn, swap, 0) == (swap ? 0 : turned_b));
+    CHECK(copied(GGEMM_F32, GGEMM_COMPUTE_TF32, mn, mn, swap, 0) == (swap ? turned_a : turned_b));
+    CHECK(copied(GGEMM_F32, GGEMM_COMPUTE_TF32, mn, mn, swap, core::grouped_call) == (turned_a | turned_b));
+  }
+}
+
 TEST_CASE("config: the raster group and the number of slices are no part of a kernel's name, everything else is") {
   const core::ProblemType type = type_of(GGEMM_F16, GGEMM_F16, core::Major::k, core::Major::mn);
   const core::Config config{128, 64, 32, 4, core::Family::sm80, 2, 2, 4};

@@ -12,9 +12,11 @@ namespace cu = cuda::cu;
 
 // Every program begins with these, so that a kernel's text is what it shows.
 constexpr const char* prelude = R"(
+#ifndef GG_A  // an option's
 #define GG_A 4
 #define GG_B 4
 #define GG_MAJOR_A 0
+#endif
 #define GG_MAJOR_B 0
 #include "params.cuh"
 #include "ptx/async.cuh"

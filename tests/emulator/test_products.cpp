@@ -36,8 +36,30 @@ extern "C" __global__ void kernel(const __grid_constant__ Out out) {
   ptx::wgmma_wait<0>();
 })";
 
-std::string run(const std::string& fence, const std::string& over, const std::string& wait, int& right) {
-  EmulatedGpu gpu(text, {"-DFENCE=" + fence, "-DOVER=" + over, "-DWAIT=" + wait});
+// The same of tf32 with A in registers.
+constexpr const char* text_of_registers = R"(struct Out { float* data; };
+extern "C" __global__ void kernel(const __grid_constant__ Out out) {
+  extern __shared__ __align__(1024) char shared[];
+  float* const elements = reinterpret_cast<float*>(shared);
+  for (int i = static_cast<int>(threadIdx.x); i < 2048; i += 128) elements[i] = 2;
+  ptx::fence_async();
+  __syncthreads();
+  float sums[4] = {};
+  u32 a[4] = {0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000};
+  FENCE;
+  ptx::Wgmma<8>::mma(sums, a, ptx::wgmma_descriptor(ptx::shared_address(shared), 0, 1024), 1);
+  ptx::wgmma_commit();
+  OVER;
+  WAIT;
+  out.data[threadIdx.x] = sums[threadIdx.x % 4];
+  ptx::wgmma_wait<0>();
+})";
+
+std::string run(const std::string& fence, const std::string& over, const std::string& wait, int& right, bool registers = false) {
+  std::vector<std::string> options = {"-DFENCE=" + fence, "-DOVER=" + over, "-DWAIT=" + wait};
+  if (registers)
+    for (const char* option : {"-DGG_A=2", "-DGG_B=2", "-DGG_MAJOR_A=1"}) options.emplace_back(option);
+  EmulatedGpu gpu(registers ? text_of_registers : text, options);
   std::string failure;
   right = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -69,6 +91,16 @@ TEST_CASE("operands that change before the wait spoil a product, for some seeds"
   int right = 0;
   CHECK(run("ptx::wgmma_fence()", "elements[threadIdx.x*64]=0", "ptx::wgmma_wait<0>()", right) == "");
   CHECK(right < seeds);
+}
+
+TEST_CASE("a product reads A's registers until it is waited for") {
+  int right = 0;
+  CHECK(run("ptx::wgmma_fence()", "", "ptx::wgmma_wait<0>()", right, true) == "");
+  CHECK(right == seeds);
+  CHECK(run("ptx::wgmma_fence()", "a[2]=0", "ptx::wgmma_wait<0>()", right, true) == "");
+  CHECK(right < seeds);
+  const std::string another = ";ptx::Wgmma<8>::mma(sums,a,ptx::wgmma_descriptor(ptx::shared_address(shared),0,1024),0)";
+  CHECK_THAT(run("ptx::wgmma_fence()", another, "ptx::wgmma_wait<0>()", right, true), ContainsSubstring("A in registers, without a wgmma.fence"));
 }
 
 TEST_CASE("misuse of a warpgroup's instructions is told") {

@@ -142,7 +142,9 @@ TEST_CASE("model: groups that may differ much in size have larger tiles for the 
   const auto chosen = [&](std::int64_t groups, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {groups, m, n, k}, device(90))); };
   CHECK(chosen(32, 64, 4096, 7168).large_above == 64);
   CHECK(chosen(128, 32, 1536, 2048).large_above == 64);
-  for (const std::int64_t m : {1, 4, 16, 256, 1024}) CHECK(chosen(32, m, 4096, 7168).large_above == 0);
+  CHECK(chosen(32, 16, 4096, 7168).large_above == 64);
+  CHECK(chosen(8, 16, 4096, 14336).large_above == 0);  // 128 rows in all
+  for (const std::int64_t m : {1, 4, 256, 1024}) CHECK(chosen(32, m, 4096, 7168).large_above == 0);
   CHECK(chosen(4, 64, 128, 64).large_above == 0);
 }
 

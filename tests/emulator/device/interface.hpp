@@ -24,6 +24,7 @@ struct Product {
   int columns;
   bool add;
   uint64_t descriptor_a, descriptor_b;
+  bool a_in_registers = false;  // then there is no descriptor of it
   bool operator==(const Product&) const = default;
 };
 
@@ -76,7 +77,8 @@ class Machine {
   virtual void multiply(Mma kind, void* sums, const void* a, const void* b) = 0;
 
   virtual void product_fence() = 0;
-  virtual void product(const Product& product, void* sums) = 0;
+  // a: of four words, where A is in registers. They are read until the product was waited for.
+  virtual void product(const Product& product, void* sums, const uint32_t* a = nullptr) = 0;
   virtual void product_commit() = 0;
   virtual void product_wait(int pending) = 0;
 

@@ -73,7 +73,7 @@ class Emulation final : public Machine {
   void multiply(Mma kind, void* sums, const void* a, const void* b) override;
 
   void product_fence() override;
-  void product(const Product& product, void* sums) override;
+  void product(const Product& product, void* sums, const uint32_t* a) override;
   void product_commit() override;
   void product_wait(int pending) override;
 

@@ -80,7 +80,7 @@ void Emulation::note_product(Warpgroup& group, const Product& product) {
     const Fiber& fiber = group.cta->fibers[static_cast<std::size_t>(group.number) * 128 + warp * 32];
     const auto read = [&](uint32_t offset, uint32_t, uint32_t) { note(*group.cta, fiber, offset, 16, false, by, "its warpgroup's product (wgmma)"); };
     const auto first = static_cast<uint32_t>(warp) * 16;
-    each_piece(product.a, product.a_mn_major, product.descriptor_a, first, first + 16, read);
+    if (!product.a_in_registers) each_piece(product.a, product.a_mn_major, product.descriptor_a, first, first + 16, read);
     each_piece(product.b, product.b_mn_major, product.descriptor_b, 0, static_cast<uint32_t>(product.columns), read);
   }
 }

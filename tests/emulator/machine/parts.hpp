@@ -78,6 +78,7 @@ struct Fiber {
   std::deque<std::shared_ptr<StoreGroup>> store_groups;  // committed, oldest first, not yet waited for
   std::size_t warpgroup_step = 0;         // of the warpgroup's instructions, how many it has executed
   std::size_t product_groups = 0;  // that this thread has committed
+  bool fenced = false;             // since it last did: by then A's registers may hold something else
   std::map<void*, struct Sums*> sums_in_flight;  // by where the registers lie
 
   // For races.hpp: this thread as an actor, what it knows, and the actors that are its copies and its stores (0: none yet), with their closed groups.
@@ -122,6 +123,7 @@ struct WarpgroupStep {
   Product product{};
   int arrived = 0;
   std::shared_ptr<Sums> sums;
+  std::vector<const uint32_t*> a;  // of the threads, where a product has A in registers
 };
 
 struct Warpgroup {
@@ -134,6 +136,7 @@ struct Warpgroup {
     Product product;
     std::shared_ptr<Sums> sums;
     std::size_t group;
+    std::vector<const uint32_t*> a;
   };
   std::deque<Work> under_way;              // in order
   std::size_t open_group = 0, open_count = 0;

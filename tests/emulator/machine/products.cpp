@@ -101,7 +101,7 @@ std::size_t Emulation::warpgroup_step(WarpgroupStep::Kind kind, int argument, co
   if (expected_elsewhere(fiber)) fail(illegal_instruction, "%s, while other lanes of the warp are at %s", what, fiber.warp->meeting.what);
   if (static_cast<std::size_t>(group.number) * group_threads + group_threads > group.cta->fibers.size()) fail(illegal_instruction, "%s in an incomplete warpgroup", what);
   const std::size_t number = fiber.warpgroup_step++;
-  if (number == group.first_step + group.steps.size()) group.steps.push_back({kind, argument, product, 0, nullptr});
+  if (number == group.first_step + group.steps.size()) group.steps.push_back({kind, argument, product, 0, nullptr, {}});
   WarpgroupStep& step = group.steps[number - group.first_step];
   if (step.kind != kind) fail(illegal_instruction, "%s, where other threads of the warpgroup execute %s", what, name_of(step.kind));
   if (step.argument != argument || !(step.product == product)) fail(illegal_instruction, "%s with other arguments than other threads of the warpgroup", what);
@@ -158,7 +158,7 @@ void Emulation::set_registers(int count, bool take) {
 void Emulation::product_fence() {
   warpgroup_step(WarpgroupStep::Kind::fence, 0, {}, "wgmma.fence");
   // Of the step's first thread: what the others execute next comes later in the list anyhow.
-  running_->warpgroup->fenced = true;
+  running_->warpgroup->fenced = running_->fenced = true;
   maybe_yield();
 }
 
@@ -192,14 +192,19 @@ void Emulation::take_registers(Warpgroup& group, WarpgroupStep& step, void* regi
   std::fill(words, words + count, poisoned);
 }
 
-void Emulation::product(const Product& product, void* registers) {
+void Emulation::product(const Product& product, void* registers, const uint32_t* a) {
   const std::size_t number = warpgroup_step(WarpgroupStep::Kind::product, 0, product, "wgmma.mma_async");
   Warpgroup& group = *running_->warpgroup;
   WarpgroupStep& step = step_at(number);
   take_registers(group, step, registers);
+  if (a) {
+    if (!running_->fenced) fail(launch_failed, "wgmma.mma_async with A in registers, without a wgmma.fence since products were last committed");
+    step.a.resize(group_threads);
+    step.a[static_cast<std::size_t>(running_->number) % group_threads] = a;
+  }
   if (step.arrived == static_cast<int>(group_threads)) {
     note_product(group, product);
-    group.under_way.push_back({product, step.sums, group.open_group});
+    group.under_way.push_back({product, step.sums, group.open_group, step.a});
     ++group.open_count;
     submit(Unit::product, [this, &group] { do_product(group); });
   }
@@ -210,6 +215,7 @@ void Emulation::product_commit() {
   const std::size_t number = warpgroup_step(WarpgroupStep::Kind::commit, 0, {}, "wgmma.commit_group");
   Warpgroup& group = *running_->warpgroup;
   ++running_->product_groups;
+  running_->fenced = false;
   if (step_at(number).arrived == static_cast<int>(group_threads)) ++group.open_group;
   maybe_yield();
 }
@@ -274,12 +280,18 @@ void Emulation::do_product(Warpgroup& group) {
   group.under_way.pop_front();
   const Product& p = work.product;
   Cta& cta = *group.cta;
-  for (const uint64_t descriptor : {p.descriptor_a, p.descriptor_b})
+  for (const uint64_t descriptor : {p.a_in_registers ? p.descriptor_b : p.descriptor_a, p.descriptor_b})
     if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0) fail(illegal_instruction, "wgmma.mma_async: the emulator knows operands swizzled over 128 bytes, at multiples of 1024 bytes");
   const int depth = 32 / bytes_of(p.a);
   operand_a_.resize(64 * 32);
   operand_b_.resize(32 * 256);
-  read_operand(cta, p.a, p.a_mn_major, p.descriptor_a, 64, operand_a_.data(), false);
+  if (p.a_in_registers) {
+    // As mma.sync has it, 16 rows a warp (PTX ISA, "Register fragments for wgmma.mma_async").
+    for (std::size_t thread = 0; thread < group_threads; ++thread)
+      for (std::size_t i = 0; i < 4; ++i) operand_a_[(row_of(thread, 0) + i % 2 * 8) * static_cast<std::size_t>(depth) + thread % 4 + i / 2 * 4] = decode(p.a, work.a[thread][i]);
+  } else {
+    read_operand(cta, p.a, p.a_mn_major, p.descriptor_a, 64, operand_a_.data(), false);
+  }
   read_operand(cta, p.b, p.b_mn_major, p.descriptor_b, p.columns, operand_b_.data(), true);
   if (work.sums->integers) {
     std::vector<int8_t> a(64 * 32), b(32 * 256);
