@@ -28,7 +28,7 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
 # D of columns that are no whole panels, of which the first box overlaps the next; three slots of a warpgroup, and four.
-foreach(config IN ITEMS bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1 e4m3_e4m3_f32_tn_256x112x128_w8x1_s4_c1x1_r1 f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 bf16_bf16_f32_nt_128x256x64_w8x1_s3_c1x1_r2)
+foreach(config IN ITEMS bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1 bf16_bf16_f32_tn_128x176x64_w8x1_s4_c2x1_r1 f16_f16_f32_tn_128x224x64_w8x1_s4_c2x1_r1 e4m3_e4m3_f32_tn_256x112x128_w8x1_s4_c1x1_r1 f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 bf16_bf16_f32_nt_128x256x64_w8x1_s3_c1x1_r2)
   ggemm_add_emulated_kernels("sm90_${config}, D" 6 --config sm90_${config} --per-kernel 6 --sizes 130x733x90)
 endforeach()
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.

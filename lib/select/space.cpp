@@ -29,6 +29,8 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 256, 128, 8, 1, 4, 1, 1},
     {Family::sm90, 256, 128, 128, 8, 1, 4, 1, 2},
     {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1},
+    {Family::sm90, 128, 224, 128, 8, 1, 4, 2, 1},
+    {Family::sm90, 128, 176, 128, 8, 1, 4, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1},
     // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
@@ -41,6 +43,7 @@ constexpr Row rows[] = {
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1},
     // Hopper, one round of tiles that nearly all multiprocessors have one of: of two CTAs of a cluster each brings half of what both need.
     {Family::sm90, 256, 112, 128, 8, 1, 4, 1, 1},
+    {Family::sm90, 128, 112, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 96, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 64, 128, 128, 4, 1, 8, 2, 1},
     {Family::sm90, 64, 96, 128, 4, 1, 8, 2, 1},
@@ -402,6 +405,8 @@ std::vector<Config> table(const ProblemType& type) {
   };
   for (const Row& row : rows) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
+    // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
+    if (row.family == Family::sm90 && row.tile_n > 128 && row.tile_n % 64 != 0 && (type.grouped || type.gate)) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
