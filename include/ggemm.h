@@ -619,7 +619,7 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
 
 /** One way to run a problem. The name is unique and readable, such as "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8": kernel family, dtypes of A, B and the
  *  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
- *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
+ *  raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, with n on the tensor cores' rows:
  *  "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s8_c1x1_swap_r1"; and how many CTAs of a cluster share a tile along k, where
  *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1"; and into how many slices k is cut for as many clusters, where it is:
  *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_k33_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:

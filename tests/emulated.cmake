@@ -21,7 +21,7 @@ ggemm_add_emulated_kernels("sm80" 14 --family sm80 --per-kernel 4 --work 300000)
 ggemm_add_emulated_kernels("simt" 12 --family simt --per-kernel 4 --work 300000)
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
-                        tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 tf32_tf32_f32_nn_128x64x32_w8x1_s2_c1x1_r2 tf32_tf32_f32_tt_64x64x64_w1x4_s2_c1x1x2_swap_r1 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_k11_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
+                        tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 tf32_tf32_f32_nn_128x64x32_w8x1_s2_c1x1_r2 tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_k3_r2 tf32_tf32_f32_tt_64x64x64_w1x4_s2_c1x1x2_swap_r1 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_k11_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
                         bf16_bf16_f32_tn_64x64x64_w4x1_s4_c2x1x2_r1 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x2x4_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2x2_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2_k2_r1
                         i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2 bf16_bf16_f32_tn_64x64x64_w4x1x2_s3_c1x1_r2
                         i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2)
@@ -35,7 +35,7 @@ endforeach()
 ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
 foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_kt_r2:300x1000x1600 i8_i8_i32_tn_64x64x128_w4x1_s4_c1x2_kt_r1:300x100x3100
-                      e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_kt_r1:120x470x3100 i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_kt_swap_r1:33x190x3100 f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_kt_r1:170x150x300
+                      e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_kt_r1:120x470x3100 i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_kt_swap_r1:33x190x3100 tf32_tf32_f32_tt_64x64x32_w1x4_s2_c1x1_kt_swap_r1:170x150x700 f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_kt_r1:170x150x300
                       f16_f16_f32_nn_64x64x64_w4x1_s4_c1x1_kt_r1:60x60x12300 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x1_kt_r1:60x310x6200)
   string(REPLACE ":" ";" case ${case})
   list(GET case 0 config)
@@ -106,6 +106,8 @@ set(teams sm90_bf16_bf16_f32_tn_64x64x64_w4x1x2_s2_c1x1_r2)
 set(tail sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2)
 ggemm_add_emulated_mutant("a slot is released while its products read it" ${small} mainloop/wgmma.cuh "release(ring, former)" "release(ring, at.slot)")
 ggemm_add_emulated_mutant("a slot is released before all lanes have read it" sm90_tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_r2 mainloop/wgmma.cuh "if constexpr (T::TURNS_A) __syncwarp()" "(void)0")
+ggemm_add_emulated_mutant("a team passes its turn on late where A is turned" sm90_tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c1x1_r2 mainloop/wgmma.cuh "load(fragments_[1], i + 2 == tiles)" "load(fragments_[1], false)")
+ggemm_add_emulated_mutant("A's registers are another tile's" sm90_tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_r2 mainloop/wgmma.cuh "load(fragments_[1], i + 2 == tiles)" "load(fragments_[0], i + 2 == tiles)")
 ggemm_add_emulated_mutant("products are not waited for" ${small} mainloop/wgmma.cuh "ptx::wgmma_wait<1>()" "")
 ggemm_add_emulated_mutant("the ring is filled before it is empty" ${small} mainloop/wgmma.cuh "ring.wait_empty(at)" "")
 ggemm_add_emulated_mutant("the ring is read before it is full" ${small} mainloop/wgmma.cuh "ring.wait_full(at)" "")

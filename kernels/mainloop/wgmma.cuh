@@ -110,7 +110,7 @@ class WgmmaMainloop {
   GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
   // A slot is empty when every warp that reads it here and in the CTAs that get slices from here has said so; of a cluster that has turned, which shares none, all the same.
   static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
-  static_assert(T::TEAMS == 1 || !PROMOTED, "only consume_fast tells when its last slot is full");
+  static_assert(T::TEAMS == 1 || !PROMOTED, "where sums are promoted nobody tells when the last slot is full");
   static_assert(!T::TURNS_A || T::CLUSTER_N == 1, "that threads have read A is told to this CTA");
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
   // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.

@@ -272,9 +272,9 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
     {[](const Query& q) {
        const Config c = upright(q.config);
-       return !turns_a(q) || sums_a_thread(c) + c.tile_m * c.tile_k / 16 / std::max<int>(1, c.warps_m) <= 160;
+       return !turns_a(q) || (c.tile_m <= 16 * c.warps_m && sums_a_thread(c) + c.tile_k <= 160);
      },
-     "where A (B if swapped) comes through registers, those of two tiles of it and the sums must fit in 160 of a thread"},
+     "where A (B if swapped) comes through registers, a consumer has 64 rows, and a thread 160 registers for two tiles of it and the sums"},
     {[](const Query& q) { return !turns_a(q) || upright(q.config).cluster_n == 1; },
      "where A (B if swapped) comes through registers, CTAs of a cluster do not share it: that threads have read it would take a fence to tell the others"},
     {[](const Query& q) {
@@ -401,7 +401,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.raster = row.family == Family::host ? 0 : 1;
     c.large_above = static_cast<std::uint16_t>(large_above);
     if (turns) c = core::transposed(c), c.swap = 1;
-    if (std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
+    if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another
   };
   for (const Row& row : rows) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;

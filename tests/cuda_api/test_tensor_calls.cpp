@@ -211,6 +211,68 @@ TEST_CASE("Eight-bit operands that are contiguous along m and n are turned first
   machine.check_clean();
 }
 
+TEST_CASE("A tf32 operand that is contiguous along m or n comes as it lies where it is the kernel's A, and else is turned first") {
+  nvrtc_or_skip();
+  Machine machine;
+  struct Case {
+    const char* config;
+    bool a_along_m, b_along_n;
+    int off;  // of A, in elements
+    std::int64_t turned_a, turned_b, straight_a;  // lines that are copied
+  };
+  constexpr std::int64_t m = 40, n = 24, k = 32;
+  constexpr Case cases[] = {
+      {"sm90_tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_r1", true, false, 0, 0, 0, 0},
+      {"sm90_tf32_tf32_f32_tt_64x64x32_w1x4_s2_c1x1_swap_r1", false, true, 0, 0, 0, 0},
+      {"sm90_tf32_tf32_f32_tt_64x64x32_w4x1_s2_c1x1_r1", false, true, 0, 0, n, 0},
+      {"sm90_tf32_tf32_f32_nn_64x64x32_w1x4_s2_c1x1_swap_r1", true, false, 0, m, 0, 0},
+      {"sm90_tf32_tf32_f32_nt_64x64x32_w4x1_s2_c1x1_r1", true, true, 0, 0, n, 0},
+      {"sm90_tf32_tf32_f32_nt_64x64x32_w1x4_s2_c1x1_swap_r1", true, true, 0, m, 0, 0},
+      {"sm90_tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_r1", true, false, 1, 0, 0, k},
+  };
+  {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    alignas(16) static float a[m * k + 4], b[n * k], d[m * n];
+    for (std::size_t i = 0; i < std::size(a); ++i) a[i] = static_cast<float>(i % 7) - 3;
+    for (std::size_t i = 0; i < std::size(b); ++i) b[i] = static_cast<float>(i % 5) - 2;
+    driver().add_memory(a, sizeof a);
+    driver().add_memory(b, sizeof b);
+    driver().add_memory(d, sizeof d);
+    for (const Case& c : cases) {
+      INFO(c.config << ", A " << c.off << " elements off");
+      ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+      ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
+      desc.m = m, desc.n = n, desc.k = k, desc.config = c.config, desc.compute = GGEMM_COMPUTE_TF32;
+      desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+      desc.a.row_stride = c.a_along_m ? 1 : k, desc.a.col_stride = c.a_along_m ? m : 1;
+      desc.b.row_stride = c.b_along_n ? n : 1, desc.b.col_stride = c.b_along_n ? 1 : k;
+      args.a = a + c.off, args.b = b, args.d = d;
+      const std::size_t before = driver().all_launches().size();
+      const ggemm_status status = ggemm_gemm(context.get(), &desc, &args, nullptr);
+      INFO(ggemm_last_error());
+      REQUIRE(status == GGEMM_OK);
+      driver().wait();
+      const auto launches = driver().all_launches();
+      std::int64_t turned_a = 0, turned_b = 0, straight_a = 0;
+      for (std::size_t i = before; i + 1 < launches.size(); ++i) {
+        REQUIRE(std::string(launches[i].kernel) == "ggemm_repack_4");
+        const auto& copies = static_cast<const kernels::RepackParams*>(launches[i].parameters[0])->copies;
+        (copies[0].turned ? turned_a : straight_a) += copies[0].lines;
+        CHECK((copies[1].lines == 0 || copies[1].turned));
+        turned_b += copies[1].lines;
+      }
+      CHECK((turned_a == c.turned_a && turned_b == c.turned_b && straight_a == c.straight_a));
+      float sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) sum += a[c.off + 3 * desc.a.row_stride + l * desc.a.col_stride] * b[l * desc.b.row_stride + 5 * desc.b.col_stride];
+      CHECK(d[3 * n + 5] == sum);
+    }
+    CHECK(machine.faults() == "");
+    for (float* const memory : {a, b, d}) driver().remove_memory(memory);
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("During capture workspace is not allocated, and what a graph was given stays") {
   nvrtc_or_skip();
   Machine machine;

@@ -175,39 +175,60 @@ std::array<std::array<int, 4>, 9> parts_of(const Variant& v, core::Family family
   return {{{0, f, a, 0}, {1, f, v.type.b, 0}, {2, f, v.type.d, 0}, {3, f, v.layout, 0}, {4, f, v.form, 0}, {5, f, v.epilogue, 0}, {6, f, a, v.layout}, {7, f, a, v.form}, {8, f, v.form, v.epilogue}}};
 }
 
-// Takes rows of the table and architectures in turn, each time with the legal variant whose parts were used least so far.
+// A configuration whatever the type, as tables of different types have it: its depth in bytes where it is so in the table, and without stages.
+core::Config shape_of(const core::ProblemType& type, core::Config config) {
+  const bool tensor = config.family == core::Family::sm80 || config.family == core::Family::sm90;
+  if (tensor) config.tile_k = static_cast<std::uint16_t>(config.tile_k * (core::by_terms(type) ? 2 : core::dtype_size(type.a)));
+  config.stages = 0;
+  return config;
+}
+
+// Takes shapes of the tables and architectures in turn, each time with the legal variant whose parts were used least so far.
 std::vector<Task> sample_tasks(const std::vector<const Arch*>& chosen, std::size_t count) {
   std::vector<Task> out;
   const std::vector<Variant> variants = all_variants();
-  std::vector<std::vector<core::Config>> tables;
-  for (const Variant& v : variants) tables.push_back(select::table(v.type));
+  // Of each shape, in the tables' order, the variants that have it, and how.
+  struct Use {
+    std::size_t variant;
+    core::Config config;
+  };
+  std::vector<std::pair<core::Config, std::vector<Use>>> shapes;
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    for (const core::Config& config : select::table(variants[i].type)) {
+      if (config.family == core::Family::host) continue;
+      const core::Config shape = shape_of(variants[i].type, config);
+      auto at = std::find_if(shapes.begin(), shapes.end(), [&](const auto& s) { return s.first == shape; });
+      if (at == shapes.end()) at = shapes.insert(at, {shape, {}});
+      at->second.push_back({i, config});
+    }
   std::map<std::array<int, 4>, int> used;
   std::set<std::string> taken;
-  // The index of the variant; -1 if there is none left.
-  const auto choose = [&](const Arch& arch, std::size_t row) {
-    int best = -1, least = 0;
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      const core::Config& config = tables[i][row];
-      if (config.family == core::Family::host || select::illegal(variants[i].type, config, facts_of(arch))) continue;
+  // Null if there is none left.
+  const auto choose = [&](const Arch& arch, const std::vector<Use>& uses) {
+    const Use* best = nullptr;
+    int least = 0;
+    for (const Use& use : uses) {
+      const Variant& v = variants[use.variant];
+      if (select::illegal(v.type, use.config, facts_of(arch))) continue;
       int cost = 0;
-      for (const auto& part : parts_of(variants[i], config.family)) cost += used[part];
-      if (best >= 0 && cost >= least) continue;
-      if (!taken.contains(Task{&arch, variants[i].type, config}.label())) best = static_cast<int>(i), least = cost;
+      for (const auto& part : parts_of(v, use.config.family)) cost += used[part];
+      if (best && cost >= least) continue;
+      if (!taken.contains(Task{&arch, v.type, use.config}.label())) best = &use, least = cost;
     }
     return best;
   };
   for (bool first = true, more = true; more && (first || out.size() < count); first = false) {
     more = false;
-    for (std::size_t row = 0; row < tables.front().size(); ++row) {
+    for (const auto& [shape, uses] : shapes) {
       for (const Arch* arch : chosen) {
         if (!first && out.size() >= count) return out;  // the first turn is always made to its end
-        const int index = choose(*arch, row);
-        if (index < 0) continue;
+        const Use* const use = choose(*arch, uses);
+        if (!use) continue;
         more = true;
-        const std::size_t i = static_cast<std::size_t>(index);
-        out.push_back({arch, variants[i].type, tables[i][row]});
+        const Variant& v = variants[use->variant];
+        out.push_back({arch, v.type, use->config});
         taken.insert(out.back().label());
-        for (const auto& part : parts_of(variants[i], tables[i][row].family)) ++used[part];
+        for (const auto& part : parts_of(v, use->config.family)) ++used[part];
       }
     }
   }

@@ -111,7 +111,8 @@ std::vector<Broken> broken() {
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
       {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
-      {"128 sums of tf32 with A in registers, two blocks of 64 rows", type_of(GGEMM_F32, "nn", true), cluster(tile(sm90, 128, 128, 32, 4, 1, 4), 1, 1), h, "where A (B if swapped) comes through registers, those of two tiles of it and the sums must fit in 160 of a thread"},
+      {"128 sums of tf32 with A in registers, two blocks of 64 rows", type_of(GGEMM_F32, "nn", true), cluster(tile(sm90, 128, 128, 32, 4, 1, 4), 1, 1), h, "where A (B if swapped) comes through registers, a consumer has 64 rows, and a thread 160 registers for two tiles of it and the sums"},
+      {"128 sums of tf32 with A in registers, 64 deep", type_of(GGEMM_F32, "nn", true), cluster(tile(sm90, 64, 256, 64, 4, 1, 2), 1, 1), h, "where A (B if swapped) comes through registers, a consumer has 64 rows, and a thread 160 registers for two tiles of it and the sums"},
       {"A in registers of two CTAs", type_of(GGEMM_F32, "nn", true), cluster(tile(sm90, 64, 64, 32, 4, 1, 4), 1, 2), h, "where A (B if swapped) comes through registers, CTAs of a cluster do not share it: that threads have read it would take a fence to tell the others"},
       {"terms of groups", terms_of_groups, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "operands are cut into terms in a plain product only"},
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
@@ -285,6 +286,19 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
       if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128 && !(depth == 256 && (f64 || c.family == Family::sm90))) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());
+    if (swapped) {
+      core::ProblemType upright = type;
+      upright.major_b = core::Major::k;
+      std::set<std::string> expected;
+      for (Config c : select::table(upright)) {
+        if (c.family == Family::sm90 && !c.swap) {
+          if (c.large_above || c.tile_m > 16 * c.warps_m) continue;
+          c = core::transposed(c), c.swap = 1;
+        }
+        expected.insert(core::config_name(type, c));
+      }
+      CHECK(names == expected);
+    }
     CHECK(families[0] == 1);
     CHECK(families[1] >= 3);
     CHECK(families[2] >= 10);

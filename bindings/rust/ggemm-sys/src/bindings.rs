@@ -1107,7 +1107,7 @@ const _: () = {
 };
 /** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
  sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
- raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, so that n fills the tensor cores' rows:
+ raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, with n on the tensor cores' rows:
  "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
  they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1"; and into how many slices k is cut for as many clusters, where it is:
  "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:

@@ -27,15 +27,16 @@ constexpr emulator::Element wgmma_element(int dtype) {
 
 template <int N>
 struct Wgmma {
+#if GG_A == 2 && GG_MAJOR_A == 1
+  GG_DEVICE static void mma(float (&d)[N / 2], const u32 (&a)[4], u64 b, i32 add) {
+    emulator::machine().product({wgmma_element(GG_A), wgmma_element(GG_B), false, false, N, add != 0, 0, b, true}, d, a);
+  }
+#else
   template <class Sum>
   GG_DEVICE static void mma(Sum (&d)[N / 2], u64 a, u64 b, i32 add) {
     static_assert(N == 8 || (N % 16 == 0 && N <= 256), "columns that the instruction's wrapper knows");
     constexpr bool wide = GG_A == 3 || GG_A == 4;  // other types have one layout
     emulator::machine().product({wgmma_element(GG_A), wgmma_element(GG_B), wide && GG_MAJOR_A == 1, wide && GG_MAJOR_B == 1, N, add != 0, a, b}, d);
-  }
-#if GG_A == 2 && GG_MAJOR_A == 1
-  GG_DEVICE static void mma(float (&d)[N / 2], const u32 (&a)[4], u64 b, i32 add) {
-    emulator::machine().product({wgmma_element(GG_A), wgmma_element(GG_B), false, false, N, add != 0, 0, b, true}, d, a);
   }
 #endif
 };
