@@ -156,7 +156,7 @@ ParsedConfig parse_config(std::string_view name) {
   return out;
 }
 
-ProblemType packed(const ProblemType& type) {
+ProblemType packed_upright(const ProblemType& type) {
   ProblemType out = type;
   const bool by_registers = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped;
   if (dtype_size(type.a) != 2 && !by_registers) out.major_a = Major::k;
@@ -165,7 +165,7 @@ ProblemType packed(const ProblemType& type) {
   return out;
 }
 
-ProblemType packed(const ProblemType& type, const Config& config) { return config.swap ? transposed(packed(transposed(type))) : packed(type); }
+ProblemType packed(const ProblemType& type, const Config& config) { return config.swap ? transposed(packed_upright(transposed(type))) : packed_upright(type); }
 
 std::uint8_t repacked_operands(const ProblemType& type, const Config& config) {
   if (by_terms(type)) return operand_a | operand_b;

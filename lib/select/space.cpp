@@ -234,7 +234,7 @@ constexpr int most_slices = 256;
 Config upright(const Config& config) { return config.swap ? core::transposed(config) : config; }
 
 // As the kernel has it.
-ProblemType kernel_type(const Query& q) { return core::packed(q.config.swap ? core::transposed(q.type) : q.type); }
+ProblemType kernel_type(const Query& q) { return core::packed_upright(q.config.swap ? core::transposed(q.type) : q.type); }
 // kernels/traits.cuh: TURNS_A.
 bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && kernel_type(q).major_a == Major::mn; }
 
@@ -250,7 +250,7 @@ bool panels_fit(const Query& q, int span, Major major, int share) {
 
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
-    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || core::packed(q.type).major_a == Major::k; }, "rows of A by index, if of 16 bits, must be contiguous along k"},
+    {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || core::packed(q.type, q.config).major_a == Major::k; }, "rows of A by index, if of 16 bits, must be contiguous along k"},
     {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <list>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -383,6 +384,46 @@ TEST_CASE("A captured stream whose workspace was enough before takes a larger bl
     for (std::int64_t l = 0; l < p.desc.k; ++l) sum += p.a[69 * p.desc.k + l] * p.b[99 * Bytes::k + l];
     CHECK(p.d[69 * Bytes::n + 99] == sum);
     stream.drop_graph();
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Calls on several streams have their operands' copies apart, and no stream waits for another") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    constexpr int rounds = 4;
+    std::list<Stream> streams(3);
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    std::vector<std::unique_ptr<Bytes>> problems;
+    for (std::size_t t = 0; t < streams.size(); ++t) {
+      problems.push_back(std::make_unique<Bytes>(plain_config, 1));
+      for (std::size_t i = 0; i < sizeof problems.back()->a; ++i) problems.back()->a[i] = static_cast<std::int8_t>((i + t) % 7 - 3);
+    }
+    const std::size_t before = driver().all_launches().size();
+    const long waits = driver().calls("cuStreamWaitEvent") + driver().calls("cuStreamSynchronize");
+    for (int round = 0; round < rounds; ++round) {
+      auto p = problems.begin();
+      for (Stream& stream : streams) {
+        REQUIRE(ggemm_gemm(context.get(), &(*p)->desc, &(*p)->args, stream.get()) == GGEMM_OK);
+        ++p;
+      }
+    }
+    CHECK(driver().calls("cuStreamWaitEvent") + driver().calls("cuStreamSynchronize") == waits);
+    for (const auto& p : problems) CHECK(p->right());
+    std::map<void*, std::pair<char*, char*>> copies;  // from, to
+    const auto launches = driver().all_launches();
+    for (std::size_t i = before; i < launches.size(); ++i) {
+      if (!std::string(launches[i].kernel).starts_with("ggemm_repack_")) continue;
+      const kernels::CopyParams& copy = static_cast<const kernels::RepackParams*>(launches[i].parameters[0])->copies[0];
+      char* const to = static_cast<char*>(copy.to);
+      copies[launches[i].stream] = {to, to + copy.lines * copy.to_stride};
+    }
+    REQUIRE(copies.size() == streams.size());
+    for (const auto& [stream, one] : copies)
+      for (const auto& [another, other] : copies) CHECK((stream == another || one.second <= other.first || other.second <= one.first));
+    CHECK(machine.faults() == "");
   }
   machine.check_clean();
 }
