@@ -25,7 +25,7 @@ struct Upright {
   core::Config config;
   std::int64_t tiles;  // of clusters
   Upright(const Choice& choice, const core::ProblemType& given, std::int64_t m, std::int64_t n)
-      : type(core::packed_upright(choice.config.swap ? core::transposed(given) : given)), config(choice.config.swap ? core::transposed(choice.config) : choice.config) {
+      : type(core::kernel_type(given, choice.config)), config(choice.config.swap ? core::transposed(choice.config) : choice.config) {
     if (choice.config.swap) std::swap(m, n);
     tiles = kernels::cluster_tiles(kernels::ceil_div(m, config.tile_m), kernels::ceil_div(n, config.tile_n), config.cluster_m, config.cluster_n);
   }

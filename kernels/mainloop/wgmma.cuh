@@ -220,7 +220,7 @@ class WgmmaMainloop {
     }
   }
 
-  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the next `tiles` slots of the ring, which lies at `shared` (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
+  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
   // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
   // unusual: of terms, as split.cu found (tile/terms.cuh). An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product
   // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.

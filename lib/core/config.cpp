@@ -156,7 +156,8 @@ ParsedConfig parse_config(std::string_view name) {
   return out;
 }
 
-ProblemType packed_upright(const ProblemType& type) {
+ProblemType kernel_type(const ProblemType& described, const Config& config) {
+  const ProblemType type = config.swap ? transposed(described) : described;
   ProblemType out = type;
   const bool by_registers = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped;
   if (dtype_size(type.a) != 2 && !by_registers) out.major_a = Major::k;
@@ -165,7 +166,10 @@ ProblemType packed_upright(const ProblemType& type) {
   return out;
 }
 
-ProblemType packed(const ProblemType& type, const Config& config) { return config.swap ? transposed(packed_upright(transposed(type))) : packed_upright(type); }
+ProblemType packed(const ProblemType& type, const Config& config) {
+  const ProblemType kernel = kernel_type(type, config);
+  return config.swap ? transposed(kernel) : kernel;
+}
 
 std::uint8_t repacked_operands(const ProblemType& type, const Config& config) {
   if (by_terms(type)) return operand_a | operand_b;

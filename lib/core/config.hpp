@@ -40,8 +40,8 @@ std::string config_name(const ProblemType& type, const Config& config);
 std::string kernel_name(const ProblemType& type, const Config& config);
 
 // What the sm90 family's kernels are compiled for: wgmma takes operands that are not 16 bits wide along k only, so that others are turned first; but for A of a plain product of tf32, which comes
-// through registers. type: as the kernel has it, transposed if the configuration swaps A and B (upright); or as the caller described it.
-ProblemType packed_upright(const ProblemType& type);
+// through registers. As the kernel has it, transposed if the configuration swaps A and B; and as the caller described it.
+ProblemType kernel_type(const ProblemType& type, const Config& config);
 ProblemType packed(const ProblemType& type, const Config& config);
 // Whether tensor cores multiply terms of its operands (kernels/tile/terms.cuh), which are copies in bf16.
 inline bool by_terms(const ProblemType& type) { return type.compute == GGEMM_COMPUTE_F32_ACCURATE; }

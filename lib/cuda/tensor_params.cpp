@@ -64,7 +64,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
   const kernels::Lines any = any_lines(workspace);
   for (std::size_t i = 0; i < configs.size(); ++i, tiles += p.groups) {
     const bool swap = configs[i].swap;
-    const core::ProblemType type = core::packed_upright(swap ? core::transposed(described) : described);
+    const core::ProblemType type = core::kernel_type(described, configs[i]);
     const core::Config c = swap ? core::transposed(configs[i]) : configs[i];
     const Layout layout{type, c};
     kernels::PrepareKernel& kernel = out.kernels[i];

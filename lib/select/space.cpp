@@ -233,10 +233,8 @@ constexpr int most_slices = 256;
 // The kernel's own view of a swapped configuration.
 Config upright(const Config& config) { return config.swap ? core::transposed(config) : config; }
 
-// As the kernel has it.
-ProblemType kernel_type(const Query& q) { return core::packed_upright(q.config.swap ? core::transposed(q.type) : q.type); }
 // kernels/traits.cuh: TURNS_A.
-bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && kernel_type(q).major_a == Major::mn; }
+bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && core::kernel_type(q.type, q.config).major_a == Major::mn; }
 
 // tile/panels.cuh: whole panels, and parts of whole swizzle periods.
 bool panels_fit(const Query& q, int span, Major major, int share) {
@@ -312,7 +310,7 @@ constexpr Rule sm90_rules[] = {
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
        const Config c = upright(q.config);
-       const ProblemType t = kernel_type(q);
+       const ProblemType t = core::kernel_type(q.type, q.config);
        return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
      },
      "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},

@@ -17,37 +17,19 @@ struct Out {
   float* data;
 };
 
-// A and B are all ones: every sum is 16. FENCE, WAIT and OVER (before WAIT) are the test's.
+// Every sum is 16: of 16 ones of bf16, or of 8 ones of tf32 and twos in A's registers. FENCE, WAIT and OVER (before WAIT) are the test's, A its descriptor or its registers.
 constexpr const char* text = R"(struct Out { float* data; };
 extern "C" __global__ void kernel(const __grid_constant__ Out out) {
   extern __shared__ __align__(1024) char shared[];
   u16* const elements = reinterpret_cast<u16*>(shared);
-  for (int i = static_cast<int>(threadIdx.x); i < 8192; i += 128) elements[i] = 0x3f80;
+  for (int i = static_cast<int>(threadIdx.x); i < 8192; i += 128) elements[i] = GG_A == 4 || i % 2 ? 0x3f80 : 0;
   ptx::fence_async();
   __syncthreads();
   const u32 at = ptx::shared_address(shared);
   float sums[4] = {};
+  [[maybe_unused]] u32 a[4] = {0x40000000, 0x40000000, 0x40000000, 0x40000000};
   FENCE;
-  ptx::Wgmma<8>::mma(sums, ptx::wgmma_descriptor(at, 0, 1024), ptx::wgmma_descriptor(at + 8192, 0, 1024), 1);
-  ptx::wgmma_commit();
-  OVER;
-  WAIT;
-  out.data[threadIdx.x] = sums[threadIdx.x % 4];
-  ptx::wgmma_wait<0>();
-})";
-
-// The same of tf32 with A in registers.
-constexpr const char* text_of_registers = R"(struct Out { float* data; };
-extern "C" __global__ void kernel(const __grid_constant__ Out out) {
-  extern __shared__ __align__(1024) char shared[];
-  float* const elements = reinterpret_cast<float*>(shared);
-  for (int i = static_cast<int>(threadIdx.x); i < 2048; i += 128) elements[i] = 2;
-  ptx::fence_async();
-  __syncthreads();
-  float sums[4] = {};
-  u32 a[4] = {0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000};
-  FENCE;
-  ptx::Wgmma<8>::mma(sums, a, ptx::wgmma_descriptor(ptx::shared_address(shared), 0, 1024), 1);
+  ptx::Wgmma<8>::mma(sums, A, ptx::wgmma_descriptor(at + 8192, 0, 1024), 1);
   ptx::wgmma_commit();
   OVER;
   WAIT;
@@ -57,9 +39,9 @@ extern "C" __global__ void kernel(const __grid_constant__ Out out) {
 
 std::string run(const std::string& fence, const std::string& over, const std::string& wait, int& right, bool registers = false) {
   std::vector<std::string> options = {"-DFENCE=" + fence, "-DOVER=" + over, "-DWAIT=" + wait};
-  if (registers)
-    for (const char* option : {"-DGG_A=2", "-DGG_B=2", "-DGG_MAJOR_A=1"}) options.emplace_back(option);
-  EmulatedGpu gpu(registers ? text_of_registers : text, options);
+  if (registers) options.insert(options.end(), {"-DGG_A=2", "-DGG_B=2", "-DGG_MAJOR_A=1", "-DA=a"});
+  else options.emplace_back("-DA=ptx::wgmma_descriptor(at,0,1024)");
+  EmulatedGpu gpu(text, options);
   std::string failure;
   right = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -99,7 +81,7 @@ TEST_CASE("a product reads A's registers until it is waited for") {
   CHECK(right == seeds);
   CHECK(run("ptx::wgmma_fence()", "a[2]=0", "ptx::wgmma_wait<0>()", right, true) == "");
   CHECK(right < seeds);
-  const std::string another = ";ptx::Wgmma<8>::mma(sums,a,ptx::wgmma_descriptor(ptx::shared_address(shared),0,1024),0)";
+  const std::string another = "ptx::Wgmma<8>::mma(sums,a,ptx::wgmma_descriptor(at+8192,0,1024),0)";
   CHECK_THAT(run("ptx::wgmma_fence()", another, "ptx::wgmma_wait<0>()", right, true), ContainsSubstring("A in registers, without a wgmma.fence"));
 }
 
