@@ -22,9 +22,27 @@ std::vector<std::int32_t> group_lds(const Layout& layout) {
   return out;
 }
 
-Description::Description(const Case& one, const Layout& layout, const std::int32_t* sizes, const std::int32_t* lds, std::string config) : grouped_(one.grouped()) {
+std::vector<std::int32_t> group_ends(const Case& one) {
+  std::vector<std::int32_t> out;
+  std::int64_t end = 0;
+  for (const Size& size : one.groups) out.push_back(static_cast<std::int32_t>(end += size.m));
+  return out;
+}
+
+bool ragged_rows(const Case& one, const Layout& layout) {
+  if (one.groups.size() < 2 || one.layout[0] == 't') return false;
+  const std::vector<std::int32_t> ends = group_ends(one);
+  for (size_t g = 1; g < one.groups.size(); g++) {
+    const auto follows = [&](const std::vector<View>& views) { return views[g].base == views[0].base + ends[g - 1] * views[0].ld && views[g].ld == views[0].ld; };
+    const auto& b = layout.b;
+    if (one.groups[g].n != one.groups[0].n || one.groups[g].k != one.groups[0].k || !follows(layout.a) || !follows(layout.d) || b[g].ld != b[0].ld || b[g].base - b[g - 1].base != b[1].base - b[0].base) return false;
+  }
+  return true;
+}
+
+Description::Description(const Case& one, const Layout& layout, const std::int32_t* sizes, const std::int32_t* lds, const std::int32_t* ends, std::string config) : grouped_(one.grouped()) {
   if (grouped_) {
-    describe_groups(one, sizes, lds);
+    describe_groups(one, layout, sizes, lds, ends);
   } else {
     const Type& type = type_named(one.dtype);
     gemm_desc_.m = one.size.m, gemm_desc_.n = one.size.n, gemm_desc_.k = one.size.k;
@@ -41,20 +59,28 @@ Description::Description(const Case& one, const Layout& layout, const std::int32
   force(config);
 }
 
-void Description::describe_groups(const Case& one, const std::int32_t* sizes, const std::int32_t* lds) {
+void Description::describe_groups(const Case& one, const Layout& layout, const std::int32_t* sizes, const std::int32_t* lds, const std::int32_t* ends) {
   const Type& type = type_named(one.dtype);
   const std::int64_t count = static_cast<std::int64_t>(one.groups.size());
   grouped_desc_.groups = count;
   grouped_desc_.compute = type.compute;
-  grouped_desc_.m = ggemm_i32_at(sizes, 12), grouped_desc_.n = ggemm_i32_at(sizes + 1, 12), grouped_desc_.k = ggemm_i32_at(sizes + 2, 12);
-  const auto set = [](ggemm_grouped_matrix& matrix, ggemm_dtype dtype, const std::int32_t* ld, bool turned) {
+  const bool ragged = ragged_rows(one, layout);
+  if (ragged) {
+    grouped_desc_.form = GGEMM_GROUPS_RAGGED_M, grouped_desc_.ends = ggemm_i32_at(ends, 4);
+    grouped_desc_.m = ggemm_const(group_ends(one).back()), grouped_desc_.n = ggemm_const(one.groups[0].n), grouped_desc_.k = ggemm_const(one.groups[0].k);
+    grouped_desc_.b.group_stride = layout.b[1].base - layout.b[0].base;
+  } else {
+    grouped_desc_.m = ggemm_i32_at(sizes, 12), grouped_desc_.n = ggemm_i32_at(sizes + 1, 12), grouped_desc_.k = ggemm_i32_at(sizes + 2, 12);
+  }
+  const auto set = [ragged](ggemm_grouped_matrix& matrix, ggemm_dtype dtype, const View& first, const std::int32_t* lds, bool turned) {
+    const ggemm_source ld = ragged ? ggemm_const(first.ld) : ggemm_i32_at(lds, 12);
     matrix.dtype = dtype;
-    matrix.row_stride = turned ? ggemm_const(1) : ggemm_i32_at(ld, 12);
-    matrix.col_stride = turned ? ggemm_i32_at(ld, 12) : ggemm_const(1);
+    matrix.row_stride = turned ? ggemm_const(1) : ld;
+    matrix.col_stride = turned ? ld : ggemm_const(1);
   };
-  set(grouped_desc_.a, type.input, lds, one.layout[0] == 't');
-  set(grouped_desc_.b, type.input, lds + 1, one.layout[1] == 't');
-  set(grouped_desc_.d, type.output, lds + 2, false);
+  set(grouped_desc_.a, type.input, layout.a[0], lds, one.layout[0] == 't');
+  set(grouped_desc_.b, type.input, layout.b[0], lds + 1, one.layout[1] == 't');
+  set(grouped_desc_.d, type.output, layout.d[0], lds + 2, false);
   for (const Size& group : one.groups) {
     grouped_desc_.expected_m += group.m, grouped_desc_.expected_n += group.n, grouped_desc_.expected_k += group.k;
     sample_sizes_.insert(sample_sizes_.end(), {group.m, group.n, group.k});

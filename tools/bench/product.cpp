@@ -47,10 +47,11 @@ Operands::Operands(const Case& one, tools::DeviceMemory& memory, const Filler& f
   std::vector<void*> pointers;
   for (const char operand : {'a', 'b', 'd', 'p'})
     for (size_t g = 0; g < groups; g++) pointers.push_back(operand == 'a' ? a(g) : operand == 'b' ? b(g) : operand == 'd' ? d(g) : d_peer(g));
-  const std::vector<std::int32_t> sizes = group_sizes(one), lds = group_lds(layout_);
+  const std::vector<std::int32_t> sizes = group_sizes(one), lds = group_lds(layout_), ends = group_ends(one);
   pointers_ = tools::DeviceBlock(memory, pointers.data(), pointers.size() * sizeof(void*));
   sizes_ = tools::DeviceBlock(memory, sizes.data(), sizes.size() * sizeof(std::int32_t));
   lds_ = tools::DeviceBlock(memory, lds.data(), lds.size() * sizeof(std::int32_t));
+  ends_ = tools::DeviceBlock(memory, ends.data(), ends.size() * sizeof(std::int32_t));
 }
 
 void Operands::poison(bool peer) {
@@ -71,9 +72,10 @@ const void* Operands::pointers(char operand) const {
 }
 
 Product::Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config, bool model)
-    : context_(context), description_(one, operands.layout(), operands.sizes(), operands.lds(), config) {
+    : context_(context), description_(one, operands.layout(), operands.sizes(), operands.lds(), operands.ends(), config) {
   gemm_args_.a = operands.a(), gemm_args_.b = operands.b(), gemm_args_.d = operands.d();
-  if (one.grouped()) grouped_args_.a = operands.pointers('a'), grouped_args_.b = operands.pointers('b'), grouped_args_.d = operands.pointers('d');
+  if (ragged_rows(one, operands.layout())) grouped_args_.a = operands.a(), grouped_args_.b = operands.b(), grouped_args_.d = operands.d();
+  else if (one.grouped()) grouped_args_.a = operands.pointers('a'), grouped_args_.b = operands.pointers('b'), grouped_args_.d = operands.pointers('d');
   if (model)
     for (const std::string& first : description_.ranked(context_, 1)) description_.force(first);
   make_plan();

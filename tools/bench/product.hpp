@@ -35,6 +35,7 @@ class Operands {
   const void* pointers(char operand) const;                                                           // 'a', 'b', 'd', or 'p' for the peers' D
   const std::int32_t* sizes() const { return reinterpret_cast<const std::int32_t*>(sizes_.data()); }  // [groups][3]: m, n, k
   const std::int32_t* lds() const { return reinterpret_cast<const std::int32_t*>(lds_.data()); }      // [groups][3]: A, B, D
+  const std::int32_t* ends() const { return reinterpret_cast<const std::int32_t*>(ends_.data()); }    // [groups]: of rows
 
  private:
   const Case case_;
@@ -42,7 +43,7 @@ class Operands {
   Layout layout_;
   size_t in_size_, out_size_;
   tools::DeviceBlock a_, b_, d_, d_peer_;
-  tools::DeviceBlock pointers_, sizes_, lds_;
+  tools::DeviceBlock pointers_, sizes_, lds_, ends_;
 };
 
 // The case as ggemm computes it: a plan, and the one call.
