@@ -82,7 +82,8 @@ GG_HD GemmParams transposed(const GemmParams& p) {
 
 // How D is stored: by threads, by the copy engine, or by the copy engine but for what D's ends cut. (The engine writes 16 bytes at a time: a line's last piece, if it is
 // shorter, would be written past the line's end.)
-enum class TensorStore : i32 { threads, boxes, whole_boxes };
+// inner_boxes: the copy engine stores the boxes that lie in D as a whole, as its map goes on behind the group's part; lines are whole vectors of 16 bytes.
+enum class TensorStore : i32 { threads, boxes, whole_boxes, inner_boxes };
 
 // Which tiles are cut along k, and where the clusters that have pieces of one meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and, for tiles left over, a counter for those
 // of all pieces that have the same part of D, which is 0 between launches.
@@ -192,19 +193,54 @@ struct alignas(16) GroupFacts {
   i64 reserved;  // 0: the whole is copied by 16 bytes
 };
 struct alignas(128) GroupRecord {
-  TensorMap a, b, d;  // of what it reaches
+  TensorMap maps[3];  // of A, B and D, where it reaches them
   GroupFacts facts;
 };
 
+// A matrix as the copy engine reaches it: from this line of a map on.
+struct MappedLines {
+  const TensorMap* map;
+  i32 line;
+};
+// Where a group's part of an operand begins in a map of all groups' parts: so many lines on from one group to the next, and for each row of the groups before.
+struct GroupLines {
+  i32 of_group, of_start;
+};
+GG_HD i32 first_line(const GroupLines& lines, i32 group, i64 start) { return group * lines.of_group + static_cast<i32>(start) * lines.of_start; }
+
+// Groups that differ in m, and in where their parts of operands begin, alone: the host knows the rest, and nothing has to be prepared. Sizes as the kernel sees them, which may compute the
+// transposed product.
+struct UniformGroups {
+  static constexpr int words = sizeof(GroupFacts) / sizeof(u64);
+  TensorMap a, b, d;  // of all groups' parts
+  GroupLines lines_a, lines_b, lines_d;
+  Source rows;           // of each group: its m, or, where swapped, its n
+  i64 above, most;       // this kernel's are groups of more rows than `above`, and no more than `most`
+  i32 other_tiles;       // of n, or, where swapped, of m
+  i32 steps;             // of k
+  i32 reach;             // as in GroupFacts
+  i32 swap;
+  u64 base[words], of_group[words], of_start[words];  // group_word
+};
+GG_HD i64 group_rows(const UniformGroups& groups, i64 group) { return max_of(read_source(groups.rows, group), 0); }
+GG_HD i64 group_start(const UniformGroups& groups, i64 group) { return groups.rows.mode == source_ends ? read_end(groups.rows, group - 1) : 0; }
+// A word of the facts of a group, of which the first row is number `start`.
+GG_HD u64 group_word(const UniformGroups& groups, int word, i64 group, i64 start, i64 rows) {
+  if (word == (groups.swap ? 1 : 0)) return static_cast<u64>(rows);  // n, or m
+  return groups.base[word] + static_cast<u64>(group) * groups.of_group[word] + static_cast<u64>(start) * groups.of_start[word];
+}
+
 // Those kernels' parameters. tiles: of each group, in cluster tiles.
 struct GroupedTensorParams {
-  const GroupRecord* records;
+  const GroupRecord* records;  // nullptr: the groups are uniform
   const i32* tiles;
   i32 groups, raster;
   GroupRows rows;  // as in GroupedParams
   u32* taken;      // nullptr: clusters take tiles by turns; else the one that is free takes the next, and counts it here. For clusters of one
-  i32 beside;      // 1: the launch ahead is of the same call, and computes other groups of the same records
+  u32* cleared;    // is set to 0 before the next launch may begin, if not nullptr
+  i32 beside;      // 1: the launch ahead is of the same call, and computes other groups
   u32 reserved;
+  UniformGroups uniform;
 };
 
 // In the host's memory: what calls have met of operands of groups that the copy engine does not reach.
@@ -232,13 +268,14 @@ struct RepackGroupsParams {
 
 // What prepare.cu must know of a kernel, which may compute the transposed product: the sizes and directions are as it sees them. The maps are right but for addresses, sizes and strides.
 struct PrepareKernel {
-  TensorMap a, b, d;
+  TensorMap maps[3];  // this and the next two: of A, B and D
+  i32 sizes[3];       // bytes of an element
+  i32 by_columns[3];  // 1: its columns are the lines that the copy engine moves
   i32* tiles;
-  i32 tile_m, tile_n, cluster_m, cluster_n;
-  i32 size_a, size_b, size_d; // bytes of an element
-  i32 mn_a, mn_b, mn_d;       // 1: contiguous along m or n in shared memory
-  i32 boxes;                  // 1: D's steps are whole boxes
-  i32 swap;                   // 1: the transposed product
+  Divisor tile_m, tile_n;
+  i32 cluster_m, cluster_n;
+  i32 boxes;          // 1: D's steps are whole boxes
+  i32 swap;           // 1: the transposed product
 };
 // prepare.cu's parameters. Groups of more than `large_above` rows are of kernels[1], if there are two.
 struct PrepareParams {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record, and which operands are to be copied. Four threads a group: one
-// for each of A, B and D, one for the rest.
+// for each of A, B and D, one for the rest, of a warp each, since instructions come from memory, slowly.
 #include "ptx/launch.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/tensor.cuh"
@@ -51,42 +51,60 @@ GG_DEVICE bool find_room(const GroupCopies& all, i64 number, Lines& lines, int s
   return true;
 }
 
-// The map of A or B, the group's operand `number`, or of a copy of it.
-GG_DEVICE bool reach(TensorMap& out, const TensorMap& model, Lines lines, int size, const GroupCopies& all, i64 number, bool may_copy) {
-  if (all.copies) all.blocks[number] = 0;
-  return write_map(out, model, lines, size) || (may_copy && find_room(all, number, lines, size) && write_map(out, model, lines, size));
+// In 32 bits where they hold a size, as they nearly always do: a division in 64 is long.
+GG_DEVICE i64 tiles_of(i64 size, const Divisor& tile) {
+  const i64 up = size + tile.by - 1;
+  return up >> 32 ? up / tile.by : divided(static_cast<u32>(up), tile);
 }
 
+// Warp 0, 1 and 2 of a CTA has A, B and D of 32 groups, of the product as the kernel sees it, and warp 3 the rest.
 extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(const __grid_constant__ PrepareParams params) {
   ptx::launch_next();
-  const i64 index = i64(blockIdx.x) * prepare_threads + threadIdx.x, group = index / prepare_lanes;
-  const int lane = static_cast<int>(threadIdx.x) % 32, part = lane % prepare_lanes;
-  const bool on = group < params.problem.groups;
+  const GroupedParams& all = params.problem;
+  constexpr int at_once = prepare_threads / prepare_lanes;
+  static_assert(at_once == 32, "a warp's lanes are groups");
+  __shared__ bool reach[2][at_once];
+  const int lane = static_cast<int>(threadIdx.x) % at_once, part = static_cast<int>(threadIdx.x) / at_once;
+  const i64 group = i64(blockIdx.x) * at_once + lane;
+  const bool on = group < all.groups;
   bool reached = false;
-  if (index == 0) *params.taken = 0;
+  if (group == 0 && part == 3) *params.taken = 0;
   if (on) {
-    const GemmParams upright = group_params(params.problem, group, params.shape);
-    const int large = params.large_above >= 0 && upright.m > params.large_above ? 1 : 0;
+    const i64 m = max_of(read_source(all.m, group), 0), n = max_of(read_source(all.n, group), 0), k = max_of(read_source(all.k, group), 0), start = group_start(all, group);
+    const int large = params.large_above >= 0 && m > params.large_above ? 1 : 0;
     const PrepareKernel& kernel = params.kernels[large];
-    const GemmParams p = kernel.swap ? transposed(upright) : upright;
     GroupRecord& record = params.records[group];
-    // Of an empty group nothing is copied, nor what lies by an index, nor, for each group anew, what all of them share.
-    const bool copies = p.m > 0 && p.n > 0 && group < live_groups(params.problem);
-    const bool copies_a = copies && !params.by_index && !shared_by_groups(params.problem.a, params.problem.groups), copies_b = copies && !shared_by_groups(params.problem.b, params.problem.groups);
-    if (part == 0) reached = reach(record.a, kernel.a, lines_of(p.a, p.m, p.k, kernel.mn_a), kernel.size_a, params.copies, 2 * group, kernel.swap ? copies_b : copies_a);
-    if (part == 1) reached = reach(record.b, kernel.b, lines_of(p.b, p.k, p.n, !kernel.mn_b), kernel.size_b, params.copies, 2 * group + 1, kernel.swap ? copies_a : copies_b);
-    if (part == 2) {
-      const Lines d = lines_of(p.d, p.m, paired(params.shape) ? p.n / 2 : p.n, kernel.mn_d);
-      record.facts.store = kernel.boxes && write_map(record.d, kernel.d, d, kernel.size_d) ? store_way(d, kernel.size_d) : TensorStore::threads;
-    }
-    if (part == 3) {
+    const bool swap = kernel.swap, live = group < live_groups(all);
+    if (part < 3) {
+      const bool of_a = part == (swap ? 1 : 0), of_d = part == 2;  // of the upright product
+      const SourceMatrix& source = of_d ? all.d : of_a ? all.a : all.b;
+      const i64 stored = of_d && paired(params.shape) ? n / 2 : n, upright_rows = of_d || of_a ? m : k, upright_columns = of_a ? k : stored;
+      const Matrix upright = group_matrix(source, group, start, upright_columns);
+      const Matrix matrix = swap ? Matrix{upright.data, upright.col_stride, upright.row_stride} : upright;
+      Lines lines = lines_of(matrix, swap ? upright_columns : upright_rows, swap ? upright_rows : upright_columns, kernel.by_columns[part]);
+      const int size = kernel.sizes[part];
+      const bool map = !of_d || kernel.boxes;
+      reached = map && write_map(record.maps[part], kernel.maps[part], lines, size);
+      if (of_d) {
+        record.facts.store = reached ? store_way(lines, size) : TensorStore::threads;
+      } else if (params.copies.copies || params.copies.note) {
+        const i64 number = 2 * group + part;
+        if (params.copies.copies) params.copies.blocks[number] = 0;
+        // Of an empty group nothing is copied, nor what lies by an index, nor, for each group anew, what all of them share.
+        const bool copied = !reached && live && m > 0 && n > 0 && !(of_a && params.by_index) && !shared_by_groups(source, all.groups);
+        if (copied && find_room(params.copies, number, lines, size)) reached = write_map(record.maps[part], kernel.maps[part], lines, size);
+      }
+    } else {
+      const GemmParams upright = group_params(all, group, start, m, n, k, params.shape);
+      const GemmParams p = swap ? transposed(upright) : upright;
       record.facts.problem = p;
-      record.facts.start = group_start(params.problem, group);
+      record.facts.start = start;
       record.facts.reserved = 0;
-      kernel.tiles[group] = group < live_groups(params.problem) ? static_cast<i32>(cluster_tiles(ceil_div(p.m, kernel.tile_m), ceil_div(p.n, kernel.tile_n), kernel.cluster_m, kernel.cluster_n)) : 0;
+      kernel.tiles[group] = live ? static_cast<i32>(cluster_tiles(static_cast<u32>(tiles_of(p.m, kernel.tile_m)), static_cast<u32>(tiles_of(p.n, kernel.tile_n)), kernel.cluster_m, kernel.cluster_n)) : 0;
       if (params.large_above >= 0) params.kernels[1 - large].tiles[group] = 0;
     }
   }
-  const u32 all = __ballot_sync(0xffffffffu, reached);
-  if (on && part == 3) params.records[group].facts.reach = static_cast<i32>(all >> (lane - 3) & 3);
+  if (part < 2) reach[part][lane] = reached;
+  __syncthreads();
+  if (on && part == 3) params.records[group].facts.reach = (reach[0][lane] ? 1 : 0) | (reach[1][lane] ? 2 : 0);
 }

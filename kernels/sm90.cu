@@ -51,9 +51,9 @@ struct Consumer {
   u32 piece = 0, steps = 0;
 
   // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
-  // rows, start: where rows lie by an index, and the number of the product's first.
+  // d: its map, in which it begins at this line. rows, start: where rows lie by an index, and the number of the product's first.
   template <class Place>
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const TensorMap& d, TensorStore store, const GroupRows& rows, i64 start, Place place, i32 first_tile, i32 tiles, bool unusual = false) {
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const MappedLines& d, TensorStore store, const GroupRows& rows, i64 start, Place place, i32 first_tile, i32 tiles, bool unusual = false) {
     Mainloop mainloop;
     TileCoord tile_at{};
     if constexpr (T::BLOCK_SCALED) tile_at = place();
@@ -133,7 +133,7 @@ struct Plain {
       const DepthPart depth = Mainloop::part(to.depth());
       const ClusterTile tile = to.place();
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Mainloop::produce(p.a, p.b, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Mainloop::produce({&p.a, 0}, {&p.b, 0}, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
   }
   GG_DEVICE void consume(const Cta& cta) const {
@@ -144,7 +144,7 @@ struct Plain {
       const DepthPart depth = Mainloop::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.piece = to.piece();
-      consumer.run(cta, p.problem, p.d, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles, twice);
+      consumer.run(cta, p.problem, {&p.d, 0}, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles, twice);
     }
     consumer.finish();
   }
@@ -154,11 +154,22 @@ struct Plain {
 struct Grouped {
   using Params = GroupedTensorParams;
   using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N>;
+  static constexpr i32 INDEXED = (Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0);
   const Params& p;
   Board board;
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
-  GG_DEVICE void init() const { board.init(); }
+  GG_DEVICE void init() const {
+    if (threadIdx.x == 31 && !p.records) {
+      if (!(INDEXED & 1)) ptx::tensor_prefetch(p.uniform.a);
+      if (!(INDEXED & 2)) ptx::tensor_prefetch(p.uniform.b);
+    }
+    if (threadIdx.x == 0 && blockIdx.x == 0 && p.cleared) {
+      *p.cleared = 0;
+      __threadfence();
+    }
+    board.init();
+  }
   // For the groups' records. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
   // it is waited for at the end: who waits for this one waits for both.
   GG_DEVICE void begin() const {
@@ -173,18 +184,20 @@ struct Grouped {
   GG_DEVICE void produce(const Cta& cta) const {
     Mainloop::Cursor at;
     for (typename Board::Cursor next;; ++next) {
-      if (threadIdx.x < 32) board.find(p, next);
-      const TileNote& note = board.read(next);
-      const GroupRecord* const record = note.record;
-      if (!record) return;
-      const i64 row = i64(note.row) * T::BM, column = i64(note.column) * T::BN;
-      const i32 reach = note.facts.reach & ~((Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0));
+      const int warp = ptx::renewed(static_cast<int>(threadIdx.x)) / 32;
+      // Of uniform groups warp 0 asks for operands as soon as it knows the place of a tile.
+      const bool at_once = !p.records && INDEXED == 0;
+      if (warp == 1) board.complete(p, next);
+      const TileNote& note = warp == 0 ? board.place(p, next) : board.read(next);
+      if (note.group < 0) return;
+      if (warp == 0 && !at_once) board.read(next);
+      const i32 reach = (at_once ? 3 : note.facts.reach) & ~INDEXED;
       if (note.other && threadIdx.x == 0) {
-        if (reach & 1) ptx::tensor_map_acquire(record->a);
-        if (reach & 2) ptx::tensor_map_acquire(record->b);
+        if (reach & 1) ptx::tensor_map_acquire(*note.a.map);
+        if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
       }
-      if (reach != 3) Mainloop::gather(note.facts.problem, record->a, record->b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, row, column, note.turned, note.depth);
-      else if (threadIdx.x == 0) Mainloop::produce(record->a, record->b, cta.ring, at, cta.address(), static_cast<i32>(row), static_cast<i32>(column), note.turned, 0, note.depth, note.depth);
+      if (reach != 3) Mainloop::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
+      else if (threadIdx.x == 0) Mainloop::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, 0, note.depth, note.depth);
       else at.skip(note.depth);
       board.release(next);
     }
@@ -192,20 +205,19 @@ struct Grouped {
 
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
-    i32 other = 0;  // whether the group is another than this team's last tile's
+    i32 other = 0;  // whether maps are others than of this team's last tile
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
-      const GroupRecord* const record = note.record;
-      if (!record) break;
+      if (note.group < 0) break;
       other |= note.other;
       if (!consumer.takes(note.depth)) {
         board.release(next);
         continue;
       }
       const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
-      if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(record->d);
+      if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
-      consumer.run(cta, note.facts.problem, record->d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, note.depth);
+      consumer.run(cta, note.facts.problem, note.d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, note.depth);
       board.release(next);
     }
     consumer.finish();

@@ -111,6 +111,7 @@ class Engine {
   kernels::GroupNote* note_for(const Request& request);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
+  void prepare_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, kernels::GroupedTensorParams& params, kernels::GroupedTensorParams& large, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;

@@ -101,8 +101,8 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
   device_->launch(*choice.check, 1, stream, arguments);
 }
 
-// By tensor maps these are two launches, whatever the number of groups: the first writes each group's maps to its record. Operands that are copied take one more, and so do larger groups that have a
-// kernel of their own.
+// By tensor maps this is one launch where maps of all groups tell their operands; else there are two, whatever the number of groups: the first writes each group's maps to its record. Operands that
+// are copied take one more, and so do larger groups that have a kernel of their own.
 void Engine::run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, void* stream) const {
   const unsigned most = choice.kernel->ctas(given.max_ctas);
   if (!choice.prepare) {
@@ -110,6 +110,30 @@ void Engine::run_groups(const Choice& choice, const core::ProblemType& type, con
     void* arguments[] = {&params};
     return device_->launch(*choice.kernel, most, stream, arguments);
   }
+  kernels::GroupedTensorParams params{}, large{};
+  const std::int64_t above = choice.large ? choice.config.large_above : INT64_MAX;
+  params.groups = large.groups = static_cast<kernels::i32>(given.groups), params.rows = large.rows = given.rows;
+  params.raster = given.raster, large.raster = choice.large_config.raster;
+  const bool uniform = cuda::uniform_groups(*device_, type, choice.config, given, params.uniform) && (!choice.large || cuda::uniform_groups(*device_, type, choice.large_config, given, large.uniform));
+  kernels::u32* const taken = cuda::taken_of(memory.records, given.groups);
+  if (uniform) {
+    params.uniform.above = 0, params.uniform.most = large.uniform.above = above, large.uniform.most = INT64_MAX;
+    large.cleared = taken;
+  } else {
+    prepare_groups(choice, type, given, memory, params, large, stream);
+  }
+  if (choice.large) {
+    void* arguments[] = {&large};
+    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, !uniform);
+    // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
+    params.taken = taken, params.beside = !given.max_ctas;
+  }
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform);
+}
+
+// Each group's record, and copies of operands.
+void Engine::prepare_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, kernels::GroupedTensorParams& params, kernels::GroupedTensorParams& large, void* stream) const {
   const core::Config configs[] = {choice.config, choice.large_config};
   kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, std::span(configs, choice.large ? 2 : 1), given, memory.records);
   prepare.copies = memory.copies;
@@ -120,17 +144,8 @@ void Engine::run_groups(const Choice& choice, const core::ProblemType& type, con
     void* to_copy[] = {&repack};
     device_->launch(*choice.copy, choice.copy->ctas(given.max_ctas), stream, to_copy, true);
   }
-  kernels::GroupedTensorParams params{};
-  params.records = prepare.records, params.groups = static_cast<kernels::i32>(given.groups), params.rows = given.rows;
-  void* arguments[] = {&params};
-  if (choice.large) {
-    params.tiles = prepare.kernels[1].tiles, params.raster = choice.large_config.raster;
-    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, true);
-    // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
-    params.taken = prepare.taken, params.beside = !given.max_ctas;
-  }
-  params.tiles = prepare.kernels[0].tiles, params.raster = given.raster;
-  device_->launch(*choice.kernel, most, stream, arguments, !choice.large || params.beside);
+  params.records = large.records = prepare.records;
+  params.tiles = prepare.kernels[0].tiles, large.tiles = prepare.kernels[1].tiles;
 }
 
 }  // namespace ggemm

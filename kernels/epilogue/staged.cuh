@@ -46,7 +46,7 @@ class StagedEpilogue {
 
   // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
-  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const TensorMap& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const MappedLines& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int thread = T::GROUPED || T::TURNS_A ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a mainloop of groups, or with A in registers, has none for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
@@ -55,8 +55,8 @@ class StagedEpilogue {
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
-    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole))) {
-      if constexpr (BLOCKS * STEPS <= SLOTS) store_whole(sums, part, map, staging);
+    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole) || inner(store))) {
+      if constexpr (BLOCKS * STEPS <= SLOTS) store_whole(sums, part, map, store, staging);
       else store_steps<true>(sums, part, map, store, false, staging, slot);
     } else {
       store_steps<false>(sums, part, map, store, add_c, staging, slot);
@@ -64,6 +64,9 @@ class StagedEpilogue {
   }
 
  private:
+  // Only maps of groups go on behind a group's part of D.
+  GG_DEVICE static bool inner(TensorStore store) { return T::GROUPED && store == TensorStore::inner_boxes; }
+
   // What a warpgroup has of D: rows and columns from (row, column) on.
   struct Part {
     const GemmParams& p;
@@ -86,11 +89,15 @@ class StagedEpilogue {
     GG_DEVICE bool any() const { return rows > 0 && columns > 0; }
     // Its first sum, of those of a row and its block.
     GG_DEVICE int sum() const { return across / 2 * (PAIRED ? 2 : 1); }
-    GG_DEVICE bool by_tensor(TensorStore store) const { return BOXES && !narrow && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && (MN ? rows == 64 : columns == STEP))); }
+    // Of D as a whole, so that nothing is written behind it.
+    GG_DEVICE bool inside() const { return rows == 64 && columns == STEP; }
+    GG_DEVICE bool by_tensor(TensorStore store) const {
+      return BOXES && !narrow && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && (MN ? rows == 64 : columns == STEP)) || (inner(store) && inside()));
+    }
   };
 
-  // The copy engine stores all steps, which the slots hold at once, and C is not read.
-  GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const TensorMap& map, char* staging) {
+  // The copy engine stores all steps but for what is not inside, which the slots hold at once, and C is not read.
+  GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, char* staging) {
     if (part.thread < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
     ptx::barrier_sync<128>(1 + part.group);
 #pragma unroll
@@ -98,25 +105,30 @@ class StagedEpilogue {
       if (const Step step(part, number, true); step.any()) fill<false>(part, step, sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
     ptx::fence_async();
     ptx::barrier_sync<128>(1 + part.group);
+    if (inner(store)) {
+#pragma unroll
+      for (int number = 0; number < BLOCKS * STEPS; ++number)
+        if (const Step step(part, number, true); step.any() && !step.inside()) put_vectors(step, part, staging + number * store_slot_bytes);
+    }
     if (part.thread < 32 && ptx::elect_one()) {
 #pragma unroll
       for (int number = 0; number < BLOCKS * STEPS; ++number)
-        if (const Step step(part, number, true); step.any()) store_boxes(map, step.row, step.column, staging + number * store_slot_bytes);
+        if (const Step step(part, number, true); step.any() && (!inner(store) || step.inside())) store_boxes(map, step.row, step.column, staging + number * store_slot_bytes);
       // Where the next tile goes out by steps, it waits for all groups but the newest ones.
 #pragma unroll
       for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
     }
   }
 
-  // BY_TENSOR: the copy engine stores all steps, and C is not read.
+  // BY_TENSOR: the copy engine stores all steps but for what is not inside, and C is not read.
   template <bool BY_TENSOR>
-  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const TensorMap& map, TensorStore store, bool add_c, char* staging, u32& slot) {
+  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, char* staging, u32& slot) {
     const int thread = part.thread, group = part.group;
 #pragma unroll
     for (int number = 0; number < BLOCKS * STEPS; ++number) {
       const Step step(part, number, BY_TENSOR);
       if (!step.any()) continue;
-      const bool tensor = BY_TENSOR || step.by_tensor(store);
+      const bool tensor = BY_TENSOR ? !inner(store) || step.inside() : step.by_tensor(store);
       char* const at = staging + slot * store_slot_bytes;
       // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
       if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<SLOTS - 1>();
@@ -129,6 +141,7 @@ class StagedEpilogue {
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
       if constexpr (T::SCATTER) scatter(part, step, at);
+      else if (BY_TENSOR && !tensor) put_vectors(step, part, at);
       else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread < 32 && ptx::elect_one()) {
@@ -167,6 +180,20 @@ class StagedEpilogue {
     if constexpr (LENGTH % 16 == 0)
       if ((MN ? part.p.d.row_stride : part.p.d.col_stride) == 1) return put_lines(step, part, at, before, continues);
     move<D, 2>(part.thread, part.p.d, step.row, step.column, step.rows, step.columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
+  }
+
+  // The same where D's lines, and a tile's part of them, are whole vectors of 16 bytes.
+  GG_DEVICE static void put_vectors(const Step& step, const Part& part, const char* at) {
+    const Matrix& d = part.p.d;
+    constexpr int ACROSS = LENGTH / 16;
+    const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
+    char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;
+    const int lines = MN ? step.columns : step.rows, bytes = (MN ? step.rows : step.columns) * SIZE;
+#pragma unroll 4
+    for (int piece = part.thread; piece < lines * ACROSS; piece += 128) {
+      const int line = piece / ACROSS, byte = piece % ACROSS * 16;
+      if (byte < bytes) ptx::store_vector(first + line * stride + byte, *reinterpret_cast<const ptx::Vector16*>(at + line_offset(line, byte)));
+    }
   }
 
   // The same where D's lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's. Where the steps of a row of D follow one
@@ -240,13 +267,13 @@ class StagedEpilogue {
     }
   }
 
-  GG_DEVICE static void store_boxes(const TensorMap& map, i64 row, i64 column, const char* at) {
+  GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
     const u32 from = static_cast<u32>(__cvta_generic_to_shared(at));
     if constexpr (MN) {
 #pragma unroll
-      for (int part = 0; part < 64 * SIZE / 128; ++part) ptx::tensor_store(map, from + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), static_cast<i32>(column));
+      for (int part = 0; part < 64 * SIZE / 128; ++part) ptx::tensor_store(*to.map, from + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), to.line + static_cast<i32>(column));
     } else {
-      ptx::tensor_store(map, from, static_cast<i32>(column), static_cast<i32>(row));
+      ptx::tensor_store(*to.map, from, static_cast<i32>(column), to.line + static_cast<i32>(row));
     }
   }
 

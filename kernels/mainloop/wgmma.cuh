@@ -26,9 +26,9 @@ struct PanelTile {
   template <int OPERAND, bool BY_INDEX>
   using Gather = LineCopy<OPERAND, ROWS, PANELS, SIZE, MN_MAJOR, BY_INDEX>;
 
-  // One thread: the SLICE-th of SHARE parts of the tile at (first, k), into this CTA or, by `ctas`, into several.
+  // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map, into this CTA or, by `ctas`, into several.
   template <int SHARE>
-  GG_DEVICE static void load(u32 tile, const TensorMap& map, u32 barrier, i32 first, i32 k, int slice, u16 ctas) {
+  GG_DEVICE static void load(u32 tile, const TensorMap& map, u32 barrier, i32 line, i32 first, i32 k, int slice, u16 ctas) {
     constexpr bool BY_PANELS = dealt_by_panels(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
     constexpr int COUNT = BY_PANELS ? PANELS / SHARE : PANELS, HEIGHT = box_rows(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
     static_assert(HEIGHT % 8 == 0, "a slice is whole swizzle periods");
@@ -36,7 +36,7 @@ struct PanelTile {
     for (int i = 0; i < COUNT; ++i) {
       const int panel = BY_PANELS ? slice * COUNT + i : i, row = BY_PANELS ? 0 : slice * HEIGHT;
       const u32 to = tile + panel * PANEL_BYTES + row * panel_bytes;
-      const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = (MN_MAJOR ? k : first) + row;
+      const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = line + (MN_MAJOR ? k : first) + row;
       if constexpr (SHARE == 1) ptx::tensor_load(to, map, barrier, inner, outer);
       else ptx::tensor_load_multicast(to, map, barrier, inner, outer, ctas);
     }
@@ -134,7 +134,7 @@ class WgmmaMainloop {
   }
 
   // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart; of terms, all of each.
-  GG_DEVICE static void produce(const TensorMap& a, const TensorMap& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all) {
+  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all) {
     const Share share(turned);
 #pragma unroll 1
     for (i32 i = first; i < first + tiles * STRIDE; i += STRIDE)
@@ -150,7 +150,7 @@ class WgmmaMainloop {
 
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
   // index: of all groups' rows, of which this one's first is number `start`. tiles: of k; it lies in shared memory, for registers are few.
-  GG_DEVICE static void gather(const GemmParams& p, const TensorMap& a, const TensorMap& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, const i32& tiles) {
+  GG_DEVICE static void gather(const GemmParams& p, const MappedLines& a, const MappedLines& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, const i32& tiles) {
     if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
@@ -176,8 +176,8 @@ class WgmmaMainloop {
           const Share share(turned);
           const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
           ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
-          if (reach & 1) share.load_a(to, a, barrier, static_cast<i32>(row), i * T::BK);
-          if (reach & 2) share.load_b(to, b, barrier, static_cast<i32>(column), i * T::BK);
+          if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, static_cast<i32>(row), i * T::BK);
+          if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, static_cast<i32>(column), i * T::BK);
         }
         if (by_threads_a) GatherA::issue(slot, i, depth_of(i));
         if (by_threads_b) GatherB::issue(slot + TileA::BYTES, i, depth_of(i));
@@ -288,10 +288,10 @@ class WgmmaMainloop {
       mask_a = static_cast<u16>(mask);
       mask_b = static_cast<u16>(TURNS && turned ? 1u << (first + rank) : ((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
     }
-    GG_DEVICE void load_a(u32 slot, const TensorMap& map, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, map, barrier, row, k, across, mask_a); }
-    GG_DEVICE void load_b(u32 slot, const TensorMap& map, u32 barrier, i32 column, i32 k) const {
-      TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, down, mask_b);
-      if (TURNS && turned) TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, map, barrier, column, k, 1 - down, mask_b);
+    GG_DEVICE void load_a(u32 slot, const MappedLines& a, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, *a.map, barrier, a.line, row, k, across, mask_a); }
+    GG_DEVICE void load_b(u32 slot, const MappedLines& b, u32 barrier, i32 column, i32 k) const {
+      TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, *b.map, barrier, b.line, column, k, down, mask_b);
+      if (TURNS && turned) TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, *b.map, barrier, b.line, column, k, 1 - down, mask_b);
     }
   };
 

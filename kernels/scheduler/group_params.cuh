@@ -36,14 +36,11 @@ GG_HD Matrix group_scale(const SourceMatrix& source, int kind, i64 group, i64 st
   return group_matrix(source, group, start, columns);
 }
 
-// Reads group g's sizes, strides and pointers. Negative sizes count as 0. shape: tile/scales.cuh's group_shape.
-GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
+// Group g of these sizes, whose first row (of a ragged k: whose depth) is number `start`: reads its strides and pointers. shape: tile/scales.cuh's group_shape.
+GG_HD GemmParams group_params(const GroupedParams& p, i64 g, i64 start, i64 m, i64 n, i64 k, u32 shape) {
   const int scale_a = scale_a_of(shape), scale_b = scale_b_of(shape);
   GemmParams out;
-  out.m = max_of(read_source(p.m, g), 0);
-  out.n = max_of(read_source(p.n, g), 0);
-  out.k = max_of(read_source(p.k, g), 0);
-  const i64 start = group_start(p, g);
+  out.m = m, out.n = n, out.k = k;
   out.a = group_matrix(p.a, g, start, out.k);
   out.b = group_matrix(p.b, g, start, out.n);
   out.c = group_matrix(p.c, g, start, out.n);
@@ -60,6 +57,11 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
   out.scale_a = group_scale(p.scale_a, out.k > 0 ? scale_a : scale_none, g, first(scale_a), scales_deep(scale_a, out.k));
   out.scale_b = group_scale(p.scale_b, out.k > 0 ? scale_b : scale_none, g, first(scale_b), scales_along(scale_b, out.n));
   return out;
+}
+
+// Reads the sizes too. Negative ones count as 0.
+GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
+  return group_params(p, g, group_start(p, g), max_of(read_source(p.m, g), 0), max_of(read_source(p.n, g), 0), max_of(read_source(p.k, g), 0), shape);
 }
 
 // A plain product as the only group of a grouped one.

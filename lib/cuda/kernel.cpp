@@ -125,15 +125,15 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
   };
   const std::uint64_t dims[2] = {static_cast<std::uint64_t>(inner), static_cast<std::uint64_t>(outer)}, strides[1] = {static_cast<std::uint64_t>(line_bytes)};
   const std::uint32_t boxes[2] = {static_cast<std::uint32_t>(kernels::panel_bytes / core::dtype_size(dtype)), static_cast<std::uint32_t>(box_lines)}, steps[2] = {1, 1};
-  kernels::TensorMap map{};
+  kernels::TensorMap maps[1] = {};  // the driver wants 64 bytes of alignment, which GCC 12 does not give the place of what a function returns
   const Scope scope(*impl_);  // it needs a current context
   scope.require();
-  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(&map, type(), 2, const_cast<void*>(data), dims, strides, boxes, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128,
+  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(maps, type(), 2, const_cast<void*>(data), dims, strides, boxes, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128,
                                                                        cu::TensorFill::zeros);
   if (result != cu::Result::success)
     core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "cuTensorMapEncodeTiled (%s at %p, %lld lines of %lld, %lld bytes apart, boxes of %d lines): %s", core::dtype_name(dtype), data, static_cast<long long>(outer),
                static_cast<long long>(inner), static_cast<long long>(line_bytes), box_lines, describe(impl_->driver, result).c_str());
-  return map;
+  return maps[0];
 }
 
 void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap) const {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/tensor_params.hpp"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <optional>
+
 #include "lines.cuh"
+#include "scheduler/group_params.cuh"
 #include "scheduler/raster.cuh"
 #include "tile/terms.cuh"
 
@@ -32,6 +38,20 @@ struct Layout {
 
 kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box) {
   return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, kernels::pitch(lines, size_of(dtype)), box);
+}
+
+// All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that.
+std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& source, kernels::Lines first, std::int64_t groups, int size, kernels::GroupLines& at) {
+  const std::int64_t of_group = groups > 1 ? source.group_bytes : 0;
+  if (source.pointers || first.lines <= 0 || first.stride <= 0 || of_group < 0) return {};
+  const std::int64_t pitch = first.stride * size;
+  if (of_group % pitch || source.start_bytes % pitch) return {};
+  std::int64_t behind;
+  if (__builtin_mul_overflow(of_group / pitch, groups - 1, &behind) || __builtin_add_overflow(first.lines, behind, &first.lines)) return {};
+  // A single line, too, has the stride that says where others begin.
+  if (!kernels::reachable({first.data, first.length, std::max<std::int64_t>(first.lines, 2), first.unit, first.stride}, size)) return {};
+  at = {static_cast<kernels::i32>(of_group / pitch), static_cast<kernels::i32>(source.start_bytes / pitch)};
+  return first;
 }
 
 // Any matrix: a map of it is right but for what a kernel will replace.
@@ -68,21 +88,72 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
     const core::Config c = swap ? core::transposed(configs[i]) : configs[i];
     const Layout layout{type, c};
     kernels::PrepareKernel& kernel = out.kernels[i];
-    kernel.a = map_of(device, type.a, layout.tf32(), any, layout.box_a());
-    kernel.b = map_of(device, type.b, layout.tf32(), any, layout.box_b());
+    kernel.maps[0] = map_of(device, type.a, layout.tf32(), any, layout.box_a());
+    kernel.maps[1] = map_of(device, type.b, layout.tf32(), any, layout.box_b());
     kernel.boxes = layout.boxes();
-    if (kernel.boxes) kernel.d = map_of(device, type.d, false, any, layout.box_d());
+    if (kernel.boxes) kernel.maps[2] = map_of(device, type.d, false, any, layout.box_d());
+    kernel.sizes[0] = size_of(type.a), kernel.sizes[1] = size_of(type.b), kernel.sizes[2] = size_of(type.d);
+    kernel.by_columns[0] = layout.mn_a(), kernel.by_columns[1] = !layout.mn_b(), kernel.by_columns[2] = layout.mn_d();
     kernel.tiles = tiles;
-    kernel.tile_m = c.tile_m, kernel.tile_n = c.tile_n, kernel.cluster_m = c.cluster_m, kernel.cluster_n = c.cluster_n;
-    kernel.size_a = size_of(type.a), kernel.size_b = size_of(type.b), kernel.size_d = size_of(type.d);
-    kernel.mn_a = layout.mn_a(), kernel.mn_b = layout.mn_b(), kernel.mn_d = layout.mn_d();
+    kernel.tile_m = kernels::divisor(c.tile_m), kernel.tile_n = kernels::divisor(c.tile_n), kernel.cluster_m = c.cluster_m, kernel.cluster_n = c.cluster_n;
     kernel.swap = swap;
   }
-  out.taken = reinterpret_cast<kernels::u32*>(tiles);
+  out.taken = taken_of(workspace, p.groups);
   out.large_above = configs.size() > 1 ? configs[0].large_above : -1;
   out.shape = core::group_shape(described);
   out.by_index = p.rows.a_index.kind ? 1 : 0;
   return out;
+}
+
+bool uniform_groups(const Device& device, const core::ProblemType& described, const core::Config& named, const kernels::GroupedParams& p, kernels::UniformGroups& out) {
+  using kernels::u64;
+  const auto told = [](const kernels::SourceMatrix& m) { return m.row_stride.kind == 0 && m.col_stride.kind == 0 && !(m.data && m.pointers); };
+  const bool constant = p.n.kind == 0 && p.k.kind == 0 && told(p.a) && told(p.b) && told(p.c) && told(p.d) && told(p.scale_a) && told(p.scale_b) && !(p.bias.data && p.bias.pointers);
+  const bool bounded = p.m.kind == 0 || p.m.mode != kernels::source_itself, ragged = p.m.mode == kernels::source_ends;
+  // Blocks of rows do not begin where a group's first row does.
+  if (!constant || !bounded || p.status || p.k.mode == kernels::source_ends || p.k.value <= 0 || p.n.value <= 0 || p.m.value <= 0 || (ragged && described.scale_a == kernels::scale_block_128x128)) return false;
+  const bool swap = named.swap;
+  const core::ProblemType type = core::kernel_type(described, named);
+  const core::Config c = swap ? core::transposed(named) : named;
+  const Layout layout{type, c};
+  const kernels::u32 shape = core::group_shape(described);
+  // With room for as many rows as a group may have.
+  const auto product = [&](std::int64_t group, std::int64_t start, std::int64_t rows) {
+    const kernels::GemmParams upright = kernels::group_params(p, group, start, rows, p.n.value, p.k.value, shape);
+    return swap ? kernels::transposed(upright) : upright;
+  };
+  const kernels::GemmParams all = product(0, 0, p.m.value);
+  const kernels::SourceMatrix &source_a = swap ? p.b : p.a, &source_b = swap ? p.a : p.b;
+  // What lies behind a group's lines counts for nothing if they are rows of A or columns of B; if they go along k, a tile must not reach there.
+  const auto map = [&](kernels::TensorMap& to, const kernels::SourceMatrix& source, const kernels::Lines& first, int dtype, int box, bool along_k, kernels::GroupLines& at) {
+    const std::optional<kernels::Lines> lines = lines_of_groups(source, first, p.groups, size_of(dtype), at);
+    if (!lines || (along_k && lines->lines > p.k.value && p.k.value % c.tile_k)) return false;
+    to = map_of(device, dtype, layout.tf32(), *lines, box);
+    return true;
+  };
+  const bool index_a = p.rows.a_index.kind && !swap, index_b = p.rows.a_index.kind && swap;
+  if (!index_a && !map(out.a, source_a, kernels::lines_of(all.a, all.m, all.k, layout.mn_a()), type.a, layout.box_a(), layout.mn_a(), out.lines_a)) return false;
+  if (!index_b && !map(out.b, source_b, kernels::lines_of(all.b, all.k, all.n, !layout.mn_b()), type.b, layout.box_b(), layout.mn_b(), out.lines_b)) return false;
+  kernels::TensorStore store = kernels::TensorStore::threads;
+  if (layout.boxes() && !p.rows.d_index.kind)
+    if (const auto d = lines_of_groups(p.d, kernels::lines_of(all.d, all.m, type.gate ? all.n / 2 : all.n, layout.mn_d()), p.groups, size_of(type.d), out.lines_d))
+      if (d->length * size_of(type.d) % 16 == 0) store = kernels::TensorStore::inner_boxes, out.d = map_of(device, type.d, false, *d, layout.box_d());
+  out.rows = p.m;
+  const std::int64_t other = swap ? kernels::ceil_div(p.n.value, c.tile_m) : kernels::ceil_div(p.n.value, c.tile_n);
+  out.other_tiles = static_cast<kernels::i32>(other), out.steps = static_cast<kernels::i32>(kernels::ceil_div(p.k.value, c.tile_k));
+  out.reach = (index_a ? 0 : 1) | (index_b ? 0 : 2), out.swap = swap;
+  const auto words = [&](std::int64_t group, std::int64_t start) {
+    kernels::GroupFacts facts{};
+    facts.problem = product(group, start, 0), facts.reach = out.reach, facts.store = store, facts.start = start;
+    return std::bit_cast<std::array<u64, kernels::UniformGroups::words>>(facts);
+  };
+  const auto base = words(0, 0), group = words(1, 0), start = words(0, 1);
+  for (std::size_t i = 0; i < base.size(); ++i) out.base[i] = base[i], out.of_group[i] = group[i] - base[i], out.of_start[i] = start[i] - base[i];
+  return true;
+}
+
+kernels::u32* taken_of(void* workspace, std::int64_t groups) {
+  return reinterpret_cast<kernels::u32*>(static_cast<char*>(workspace) + static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 2 * sizeof(kernels::i32)));
 }
 
 std::size_t prepare_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 2 * sizeof(kernels::i32)) + sizeof(kernels::u32); }

@@ -11,9 +11,14 @@ namespace ggemm::cuda {
 // type, config and params as the kernel sees them: of a swapped configuration the transposed ones. A and B must be reachable.
 kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& params);
 
+// Groups that differ in m, and in where their parts of operands begin, alone, so that nothing has to be prepared: of which this is true `out` is told, but for whose groups are the kernel's. All as described.
+bool uniform_groups(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params, kernels::UniformGroups& out);
+
 // What the kernel is given that prepares a grouped product for one kernel, or for two of which the second computes larger groups (the first one's large_above), and
 // writes its findings to prepare_bytes of workspace. All as described.
 kernels::PrepareParams prepare_params(const Device& device, const core::ProblemType& type, std::span<const core::Config> configs, const kernels::GroupedParams& params, void* workspace);
+// In there, what the launches of two kernels count by.
+kernels::u32* taken_of(void* workspace, std::int64_t groups);
 std::size_t prepare_bytes(std::int64_t groups);
 
 }  // namespace ggemm::cuda

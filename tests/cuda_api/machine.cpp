@@ -2,6 +2,8 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -25,6 +27,17 @@ bool cut(std::string& text, const std::string& end) {
 }
 
 bool by_tensor_maps(const std::string& kernel) { return kernel.starts_with("ggemm_sm90_"); }
+
+// What a kernel that copies by tensor maps computes of a group; of one that is another kernel's, nothing.
+kernels::GemmParams product_of(const kernels::GroupedTensorParams& params, std::int64_t g) {
+  if (params.records) return params.tiles[g] > 0 ? params.records[g].facts.problem : kernels::GemmParams{};
+  const kernels::UniformGroups& groups = params.uniform;
+  const std::int64_t rows = kernels::group_rows(groups, g), start = kernels::group_start(groups, g);
+  if (rows <= groups.above || rows > groups.most) return {};
+  std::array<kernels::u64, kernels::UniformGroups::words> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, static_cast<int>(i), g, start, rows);
+  return std::bit_cast<kernels::GroupFacts>(words).problem;
+}
 
 bool swapped(const std::string& kernel) { return kernel.find("_swap_") != std::string::npos; }
 
@@ -193,7 +206,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
       core::ProblemType plain = type;
       plain.grouped = 0;
       for (std::int64_t g = 0; g < params.groups; ++g)
-        if (params.tiles[g] > 0) machine.reference_.run(plain, params.records[g].facts.problem);
+        if (const kernels::GemmParams problem = product_of(params, g); problem.m > 0 && problem.n > 0) machine.reference_.run(plain, problem);
     } else if (type.grouped)
       machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
     else

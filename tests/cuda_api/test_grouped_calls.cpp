@@ -8,6 +8,7 @@
 namespace ggemm::tests {
 namespace {
 
+constexpr const char* mapped_tile = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s8_c1x1_r1";
 constexpr const char* small_tile = "simt_f32_f32_f32_tt_64x64x16_w2x2_s2_r2";
 using Floats = std::vector<float>;
 
@@ -17,18 +18,18 @@ std::vector<std::string> launched() {
   return names;
 }
 
-// Ones of i8, ragged along m: two groups of 20 and 100 rows, n = 96, k = 64, whose products are 64 everywhere.
+// Ones of i8, ragged along m: two groups of 20 and 100 rows, n = 96, k = 64, whose products are 64 everywhere. gap: between the groups' parts of B; if it is no whole line, one map cannot tell both.
 struct Ones {
-  static constexpr std::int64_t rows = 120, n = 96, k = 64;
-  std::vector<std::int8_t> a = std::vector<std::int8_t>(rows * k, 1), b = std::vector<std::int8_t>(2 * n * k, 1);
+  static constexpr std::int64_t rows = 120, n = 96, k = 64, no_line = 16;
+  std::vector<std::int8_t> a = std::vector<std::int8_t>(rows * k, 1), b;
   std::vector<std::int32_t> d = std::vector<std::int32_t>(rows * n, -7), ends{20, 120};
   ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
-  explicit Ones(const char* config) {
+  explicit Ones(const char* config, std::int64_t gap = 0) : b(static_cast<std::size_t>(2 * n * k + gap), 1) {
     desc.groups = 2, desc.form = GGEMM_GROUPS_RAGGED_M, desc.ends = ggemm_i32_at(ends.data(), 4);
     desc.m = ggemm_const(rows), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
     desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
-    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k), desc.b.group_stride = n * k;
+    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k), desc.b.group_stride = n * k + gap;
     desc.config = config;
     args.a = a.data(), args.b = b.data(), args.d = d.data();
   }
@@ -49,33 +50,111 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
   const TempFolder folder;
   {
     const ContextPointer context = make_context(cuda_options(folder.path()));
-    for (const int most : {0, 6, 1}) {
-      const bool limited = most > 0;
-      INFO("at most " << most);
-      Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_m64_swap_r2");
-      p.desc.max_ctas = most;
+    for (const std::int64_t gap : {std::int64_t(0), Ones::no_line})
+      for (const int most : {0, 6, 1}) {
+        const bool limited = most > 0, uniform = gap == 0;
+        INFO("at most " << most << ", gap " << gap);
+        Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_m64_swap_r2", gap);
+        p.desc.max_ctas = most;
+        const std::size_t before = launched().size();
+        p.run(context);
+        const auto launches = driver().all_launches();
+        REQUIRE(launches.size() == before + (uniform ? 2 : 3));
+        const auto *first = &launches[before], *large = uniform ? first : first + 1, *others = large + 1;
+        if (!uniform) CHECK((std::string(first->kernel) == "ggemm_prepare" && first->overlaps == 0));
+        CHECK(std::string(large->kernel).starts_with(std::string("ggemm_sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_") + (limited ? "c1x1_" : "c2x1_")));
+        CHECK(std::string(others->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_"));
+        CHECK((large->overlaps == !uniform && others->overlaps == !limited));
+        if (limited) CHECK((large->grid[0] <= unsigned(most) && others->grid[0] <= unsigned(most)));
+        const auto& of_large = *static_cast<const kernels::GroupedTensorParams*>(large->parameters[0]);
+        const auto& of_others = *static_cast<const kernels::GroupedTensorParams*>(others->parameters[0]);
+        CHECK((of_large.taken == nullptr && of_others.taken != nullptr && of_large.beside == 0 && of_others.beside == !limited));
+        CHECK((of_large.records == of_others.records && (of_large.records == nullptr) == uniform && of_large.raster == 8 && of_others.raster == 2));
+        // Each group is one kernel's, and what they count by is 0 before.
+        if (uniform) {
+          CHECK((of_large.uniform.above == 64 && of_large.uniform.most == INT64_MAX && of_others.uniform.above == 0 && of_others.uniform.most == 64));
+          CHECK((of_large.cleared == of_others.taken && of_others.cleared == nullptr));
+        } else {
+          CHECK((of_large.tiles[0] == 0 && of_large.tiles[1] > 0 && of_others.tiles[0] > 0 && of_others.tiles[1] == 0));
+          CHECK((of_large.cleared == nullptr && of_others.cleared == nullptr));
+        }
+      }
+    // A kernel of one size of tiles tells the next launch nothing of another.
+    for (const std::int64_t gap : {std::int64_t(0), Ones::no_line}) {
+      Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_r2", gap);
+      p.run(context);
+      const auto last = driver().all_launches().back();
+      const auto& params = *static_cast<const kernels::GroupedTensorParams*>(last.parameters[0]);
+      CHECK((params.taken == nullptr && params.cleared == nullptr && params.beside == 0 && last.overlaps == (gap != 0)));
+    }
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Groups of which maps of all of them tell the operands are one launch; others have theirs prepared by another") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    const auto params_of = [&](auto&& change, const char* forced = mapped_tile) {
+      Ones p(forced, 2 * Ones::no_line);  // which leaves room for changes
+      p.desc.b.group_stride = Ones::n * Ones::k;
+      change(p);
       const std::size_t before = launched().size();
       p.run(context);
       const auto launches = driver().all_launches();
-      REQUIRE(launches.size() == before + 3);
-      const auto *prepare = &launches[before], *large = prepare + 1, *others = prepare + 2;
-      CHECK(std::string(prepare->kernel) == "ggemm_prepare");
-      CHECK(std::string(large->kernel).starts_with(std::string("ggemm_sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_") + (limited ? "c1x1_" : "c2x1_")));
-      CHECK(std::string(others->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_"));
-      CHECK((prepare->overlaps == 0 && large->overlaps == 1 && others->overlaps == !limited));
-      if (limited) CHECK((large->grid[0] <= unsigned(most) && others->grid[0] <= unsigned(most)));
-      const auto& of_large = *static_cast<const kernels::GroupedTensorParams*>(large->parameters[0]);
-      const auto& of_others = *static_cast<const kernels::GroupedTensorParams*>(others->parameters[0]);
-      CHECK((of_large.tiles[0] == 0 && of_large.tiles[1] > 0 && of_others.tiles[0] > 0 && of_others.tiles[1] == 0));
-      CHECK((of_large.taken == nullptr && of_others.taken != nullptr && of_large.beside == 0 && of_others.beside == !limited));
-      CHECK((of_large.records == of_others.records && of_large.raster == 8 && of_others.raster == 2));
+      const kernels::GroupedTensorParams params = *static_cast<const kernels::GroupedTensorParams*>(launches.back().parameters[0]);
+      CHECK(launches.size() == before + (params.records ? 2 : 1));
+      return params;
+    };
+    const auto uniform = [&](auto&& change, const char* forced = mapped_tile) { return params_of(change, forced).records == nullptr; };
+    const auto none = [](Ones&) {};
+
+    // What the kernel is told of them.
+    const kernels::GroupedTensorParams p = params_of(none);
+    REQUIRE(p.records == nullptr);
+    const kernels::UniformGroups& u = p.uniform;
+    CHECK((u.lines_a.of_group == 0 && u.lines_a.of_start == 1 && u.lines_b.of_group == 96 && u.lines_b.of_start == 0 && u.lines_d.of_group == 0 && u.lines_d.of_start == 1));
+    CHECK((u.other_tiles == 2 && u.steps == 1 && u.reach == 3 && u.swap == 0 && u.above == 0 && u.most == INT64_MAX));
+    const kernels::GroupedTensorParams swapped = params_of(none, "sm90_i8_i8_i32_tn_32x64x128_w1x4_s8_c1x1_swap_r1");
+    REQUIRE(swapped.records == nullptr);
+    CHECK((swapped.uniform.swap == 1 && swapped.uniform.lines_a.of_group == 96 && swapped.uniform.lines_b.of_start == 1 && swapped.uniform.other_tiles == 2));
+
+    // One B for all; room for as many rows in each group; the same without counts; a stride that is whole lines.
+    CHECK(uniform([](Ones& x) { x.desc.b.group_stride = 0; }));
+    const auto rooms = [](Ones& x) {
+      x.desc.form = GGEMM_GROUPS_MASKED, x.desc.ends = ggemm_const(0), x.desc.m = ggemm_const(60);
+      x.desc.counts = ggemm_i32_at(x.ends.data(), 4), x.ends = {60, 60};
+    };
+    CHECK(uniform(rooms));
+    CHECK(uniform([&](Ones& x) { rooms(x), x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0); }));
+
+    // A distance that is no whole lines, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
+    CHECK(!uniform([](Ones& x) { x.desc.b.group_stride += Ones::no_line; }));
+    CHECK(!uniform([](Ones& x) { x.args.b = x.b.data() + 1; }));
+    void* parts[2];
+    CHECK(!uniform([&](Ones& x) {
+      x.desc.b.pointers = 1, x.desc.b.group_stride = 0;
+      parts[0] = parts[1] = x.b.data(), x.args.b = parts;
+    }));
+    const std::int32_t stride = Ones::k;
+    CHECK(!uniform([&](Ones& x) { rooms(x), x.desc.a.row_stride = ggemm_i32_at(&stride, 0), x.desc.a.group_stride = 60 * Ones::k; }));
+    const std::int32_t depth = Ones::k;
+    CHECK(!uniform([&](Ones& x) { rooms(x), x.desc.k = ggemm_i32_at(&depth, 0), x.desc.a.group_stride = 60 * Ones::k, x.desc.a.row_stride = ggemm_const(Ones::k); }));
+    // Lines along k, which go on in the next group's: no tile of k, of 64, may reach there.
+    for (const std::int64_t k : {64, 96}) {
+      const std::vector<std::uint16_t> zeros(static_cast<std::size_t>(Ones::rows * 96 + 2 * Ones::n * 96), 0);
+      std::vector<std::uint16_t> d(Ones::rows * Ones::n);
+      Ones x("sm90_f16_f16_f32_tt_64x64x64_w4x1_s8_c1x1_r1");
+      x.desc.a.dtype = x.desc.b.dtype = x.desc.d.dtype = GGEMM_F16;
+      x.desc.k = ggemm_const(k), x.desc.b.row_stride = ggemm_const(Ones::n), x.desc.b.col_stride = ggemm_const(1), x.desc.b.group_stride = Ones::n * k;
+      x.args.a = zeros.data(), x.args.b = zeros.data(), x.args.d = d.data();
+      const std::size_t before = launched().size();
+      REQUIRE(ggemm_grouped_gemm(context.get(), &x.desc, &x.args, nullptr) == GGEMM_OK);
+      driver().wait();
+      CHECK(launched().size() == before + (k == 64 ? 1 : 2));
     }
-    // A kernel of one size of tiles tells the next launch nothing of another.
-    Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_r2");
-    p.run(context);
-    const auto last = driver().all_launches().back();
-    const auto& params = *static_cast<const kernels::GroupedTensorParams*>(last.parameters[0]);
-    CHECK((params.taken == nullptr && params.beside == 0 && last.overlaps == 1));
   }
   machine.check_clean();
 }
@@ -86,7 +165,7 @@ TEST_CASE("Operands of groups that the device noted are copied in a launch betwe
   const TempFolder folder;
   {
     const ContextPointer context = make_context(cuda_options(folder.path()));
-    Ones p("sm90_i8_i8_i32_tn_64x64x128_w4x1_s8_c1x1_r2");
+    Ones p("sm90_i8_i8_i32_tn_64x64x128_w4x1_s8_c1x1_r2", Ones::no_line);
     p.desc.max_ctas = 6;
     constexpr std::uint64_t bytes = 1 << 20;
     const auto run = [&](void* stream) {

@@ -271,10 +271,11 @@ void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
 
 namespace {
 
-Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size> sizes, Rng& rng) {
+Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size> sizes, bool uniform, Rng& rng) {
   Case c;
   c.type = type;
   c.aligned = drawing.aligned;
+  c.uniform = uniform && drawing.aligned && drawing.forms && type.grouped;
   // Aligned operands can end at an unmapped page only if their lengths are aligned too.
   const bool whole = drawing.aligned && rng.chance(0.5);
   for (Size& s : sizes) {
@@ -300,6 +301,9 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
 
 std::uint64_t stream_of(const Drawing& d) { return mix(d.seed, static_cast<std::uint64_t>(d.mode) * 2 + (d.grouped ? 1 : 0)); }
 
+// By numbers of its own, so that other cases are what they are without it.
+bool draws_uniform(const Drawing& d, std::uint64_t number) { return Rng(mix(mix(stream_of(d), 3), number)).chance(0.6); }
+
 }  // namespace
 
 Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t number) {
@@ -307,12 +311,12 @@ Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t numbe
   // Most are small, a few as large as they may be.
   const double least = std::min(14.0, std::log2(drawing.work)), work = std::exp2(least + (std::log2(drawing.work) - least) * own.unit());
   const std::vector<Size> sizes = drawing.grouped ? draw_group_sizes(own, drawing, work) : std::vector<Size>{draw_size(own, drawing, work)};
-  return finish_case(drawing, type, sizes, own);
+  return finish_case(drawing, type, sizes, draws_uniform(drawing, number), own);
 }
 
 Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number) {
   Rng own(mix(mix(stream_of(drawing), 2), number));
-  return finish_case(drawing, type, sizes, own);
+  return finish_case(drawing, type, sizes, draws_uniform(drawing, number), own);
 }
 
 }  // namespace ggemm::tests

@@ -107,6 +107,7 @@ struct Case {
   std::uint64_t data_seed = 0;
   Placement placement = Placement::free;
   bool aligned = false;
+  bool uniform = false;  // grouped: all but m, and where the groups' parts of operands begin, is constant
   UseOfC use_of_c = UseOfC::none;
   bool alpha_given = false, beta_given = false, scalars_on_device = false;
   double alpha = 1, beta = 0;
@@ -170,6 +171,7 @@ Size draw_size(Rng& rng, const Drawing& drawing, double work);
 struct Strides {
   bool repeats = false;  // 0 is allowed
   bool aligned = false;
+  bool constant = false;  // for all groups
 };
 // Strides of a rows x cols matrix; its offset is left 0. layout as in CaseType, given.
 View draw_view(Rng& rng, std::int64_t rows, std::int64_t cols, std::size_t element, int layout, Strides strides);

@@ -66,7 +66,7 @@ class FormDrawer {
   FormDrawer(Case& c, Rng& rng) : c_(c), rng_(rng), starts_(starts(c)) {}
 
   GivenMatrix matrix(View Group::*member, ggemm_dtype dtype, int layout, bool repeats, const Shape& shape) {
-    const Strides strides{repeats, c_.aligned};
+    const Strides strides{repeats, c_.aligned, c_.uniform};
     element_ = size_of(dtype);
     if (shape.ragged_rows || shape.ragged_cols) return one(member, some_layout(rng_, layout), strides, shape);
     std::vector<View*> views;
@@ -74,7 +74,7 @@ class FormDrawer {
     GivenMatrix given = draw_matrix(rng_, views, element_, layout, strides);
     for (Group& g : c_.groups)
       if (shape.scales && no_product(g)) (g.*member).rows = (g.*member).cols = 0;
-    if (rng_.chance(0.35))
+    if (rng_.chance(0.35) && !c_.uniform)
       anywhere(views, given);
     else
       at_distance(views, given, repeats, shape);
@@ -108,7 +108,7 @@ class FormDrawer {
       for (std::size_t i = 0; i < c_.groups.size(); ++i) c_.groups[i].bias = gap + starts_[i];
       return given;
     }
-    given.pointers = rng_.chance(0.35);
+    given.pointers = rng_.chance(0.35) && !c_.uniform;
     int64_t longest = 0;
     for (const Group& g : c_.groups) longest = std::max(longest, length(g));
     const bool constant = std::all_of(c_.groups.begin(), c_.groups.end(), [&](const Group& g) { return length(g) == longest; }) &&
@@ -165,6 +165,8 @@ class FormDrawer {
       distance = high - low + (c_.aligned ? 0 : rng_.between(0, 9));
       if (c_.aligned || rng_.chance(0.4)) distance = (distance + vector - 1) / vector * vector;
       if (!c_.aligned && rng_.chance(0.15)) distance = -distance;
+      // Whole lines.
+      if (c_.uniform && known) distance = packed + std::max(magnitude(views[0]->row_stride), magnitude(views[0]->col_stride)) * rng_.between(0, 2);
       if (repeats && rng_.chance(0.1)) distance = 0;
       if (distance == 0 && !repeats) distance = 1;  // of groups that are all empty
     }
@@ -191,9 +193,9 @@ void draw_form(Case& c, Rng& rng) {
     return std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& g) { return g.*size == c.groups[0].*size && g.*size >= 0; });
   };
   const bool indexed = c.type.gather || c.type.scatter;
-  c.checked = rng.chance(0.25);
+  c.checked = rng.chance(0.25) && !c.uniform;
   for (Group& g : c.groups) {
-    if (indexed) g.n = std::max<int64_t>(0, c.groups[0].n), g.k = std::max<int64_t>(0, c.groups[0].k);
+    if (indexed || c.uniform) g.n = std::max<int64_t>(0, c.groups[0].n), g.k = std::max<int64_t>(0, c.groups[0].k);
     if (c.checked) g.m = std::max<int64_t>(0, g.m), g.n = std::max<int64_t>(0, g.n), g.k = std::max<int64_t>(0, g.k);
   }
   std::vector<ggemm_grouped_form> fits = {GGEMM_GROUPS_BATCH, GGEMM_GROUPS_MASKED};
@@ -204,8 +206,8 @@ void draw_form(Case& c, Rng& rng) {
   for (const Group& g : c.groups)
     m = std::max(m, static_cast<double>(g.m)), n = std::max(n, static_cast<double>(g.n)), k = std::max(k, static_cast<double>(g.k));
   const bool too_large = static_cast<double>(c.groups.size()) * std::max({m * n, m * k, n * k}) > most_elements;
-  if (!indexed && (rng.chance(0.3) || too_large)) return;
-  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : fits[rng.below(fits.size())];
+  if (!indexed && ((rng.chance(0.3) && !c.uniform) || too_large)) return;
+  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
   c.beyond = !c.checked && rng.chance(0.2);
   const int64_t slack = rng.chance(0.5) ? 0 : rng.between(1, 17);
   int64_t Group::*const size = c.form == GGEMM_GROUPS_RAGGED_K ? &Group::k : &Group::m;
@@ -219,8 +221,8 @@ void draw_form(Case& c, Rng& rng) {
   // Sources of what is no constant of the form.
   const bool fixed_m = c.form == GGEMM_GROUPS_RAGGED_K, fixed_n = ragged(c), fixed_k = c.form == GGEMM_GROUPS_RAGGED_M;
   c.given_m = fixed_m ? Given{} : c.form == GGEMM_GROUPS_RAGGED_M ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::m);
-  c.given_n = fixed_n ? Given{} : draw_size_source(rng, c.groups, &Group::n);
-  c.given_k = fixed_k ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
+  c.given_n = fixed_n || c.uniform ? Given{} : draw_size_source(rng, c.groups, &Group::n);
+  c.given_k = fixed_k || c.uniform ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
 }
 
 void draw_formed(Case& c, Rng& rng) {

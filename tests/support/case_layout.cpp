@@ -35,13 +35,14 @@ int some_layout(Rng& rng, int layout) { return layout != CaseType::any_layout ? 
 GivenMatrix draw_matrix(Rng& rng, std::vector<View*>& views, std::size_t element, int layout, Strides strides) {
   GivenMatrix given;
   layout = some_layout(rng, layout);
+  if (layout == 2 && strides.constant) layout = 0;
   if (layout == 2) {
     given.row_stride = from_memory(rng);
     given.col_stride = from_memory(rng);
     for (View* v : views) *v = draw_view(rng, v->rows, v->cols, element, static_cast<int>(rng.between(0, 2)), strides);
     return given;
   }
-  const double u = rng.unit();
+  const double u = strides.constant ? rng.unit() / 2 : rng.unit();
   const int64_t vector = static_cast<int64_t>(16 / element);
   const bool misaligned = strides.aligned && std::any_of(views.begin(), views.end(), [&](const View* v) { return v->cols % vector != 0; });
   if (layout == 0 && u < 0.35 && !misaligned) {

@@ -64,7 +64,7 @@ GivenMatrix draw_numbers(Case& c, View Group::* member, Rng& rng) {
     v = {1, 1, 1, 1, 0};
     if (no_product(g)) v.rows = v.cols = 0;
   }
-  given.pointers = rng.chance(0.3);
+  given.pointers = rng.chance(0.3) && !c.uniform;
   if (given.pointers) {
     place_views(rng, views_of(c, member), size_of_scale, c);
     return given;

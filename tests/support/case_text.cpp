@@ -76,7 +76,7 @@ std::string Case::text() const {
                                                   : "column:",
                 type.bias == GGEMM_BIAS_NONE ? "" : name_of(type.bias_type()), activations[type.activation], type.p0, type.p1,
                 value_names[static_cast<int>(values)], low, high, spread_a, spread_b, placements[static_cast<int>(placement)],
-                aligned ? ", aligned" : "", through_plan ? ", through a plan" : "");
+                uniform ? ", aligned, uniform" : aligned ? ", aligned" : "", through_plan ? ", through a plan" : "");
   out += line;
   if (type.compute == GGEMM_COMPUTE_FP8_FAST) out += ", fp8 fast";
   if (type.scale_a) out += std::string(", A scaled by ") + scales[type.scale_a];
