@@ -407,7 +407,7 @@ typedef enum ggemm_grouped_form {
    *  D_g = act(beta C_g + bias_g). To accumulate, let C be D and beta 1. */
   GGEMM_GROUPS_RAGGED_K = 2,
   /** Room for `m` rows in each group, of which as many count as `counts` says: A_g [m,k], C_g and D_g [m,n]. `m` is a constant; a count above it counts as it. Rows of A
-   *  and C behind the count are not used, of D not written. */
+   *  and C behind the count are not used, though A's may be read, and of D not written. */
   GGEMM_GROUPS_MASKED = 3,
   /** Every matrix at `group_stride` from the one before. Sizes may be a group's own; then the distances must be given. */
   GGEMM_GROUPS_BATCH = 4,

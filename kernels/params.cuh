@@ -190,7 +190,7 @@ struct alignas(16) GroupFacts {
   i32 reach;
   TensorStore store;
   i64 start;
-  i64 reserved;  // 0: the whole is copied by 16 bytes
+  i64 reserved;  // 0: the whole is 32 words, one for each lane of a warp
 };
 struct alignas(128) GroupRecord {
   TensorMap maps[3];  // of A, B and D, where it reaches them

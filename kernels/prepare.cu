@@ -51,10 +51,10 @@ GG_DEVICE bool find_room(const GroupCopies& all, i64 number, Lines& lines, int s
   return true;
 }
 
-// In 32 bits where they hold a size, as they nearly always do: a division in 64 is long.
+// In 32 bits below 2^31, which a Divisor is for and sizes nearly always are: a division in 64 is long.
 GG_DEVICE i64 tiles_of(i64 size, const Divisor& tile) {
   const i64 up = size + tile.by - 1;
-  return up >> 32 ? up / tile.by : divided(static_cast<u32>(up), tile);
+  return up >> 31 ? up / tile.by : divided(static_cast<u32>(up), tile);
 }
 
 // Warp 0, 1 and 2 of a CTA has A, B and D of 32 groups, of the product as the kernel sees it, and warp 3 the rest.

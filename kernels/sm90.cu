@@ -170,7 +170,7 @@ struct Grouped {
     }
     board.init();
   }
-  // For the groups' records. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
+  // For the groups' records; uniform groups have none. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
   // it is waited for at the end: who waits for this one waits for both.
   GG_DEVICE void begin() const {
     if (p.beside) return ptx::launch_beside();

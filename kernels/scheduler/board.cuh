@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of a grouped product in a kernel whose warps have roles: warp 0 finds the CTA's next tile and notes it in shared memory, where all read it. There is a
+// The tiles of a grouped product in a kernel whose warps have roles: warp 0 finds the CTA's next tile and notes its place in shared memory, warp 1 the facts of its group, and all read them there. There is a
 // note more than tiles in work, so that it is a tile ahead of those who compute.
 #pragma once
 #include "pipeline/ring.cuh"

@@ -40,12 +40,13 @@ kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kern
   return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, kernels::pitch(lines, size_of(dtype)), box);
 }
 
-// All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that.
+// All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that, or if something
+// lies between them that is nobody's, and must not be read.
 std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& source, kernels::Lines first, std::int64_t groups, int size, kernels::GroupLines& at) {
   const std::int64_t of_group = groups > 1 ? source.group_bytes : 0;
   if (source.pointers || first.lines <= 0 || first.stride <= 0 || of_group < 0) return {};
   const std::int64_t pitch = first.stride * size;
-  if (of_group % pitch || source.start_bytes % pitch) return {};
+  if (of_group % pitch || of_group / pitch > first.lines || source.start_bytes % pitch) return {};
   std::int64_t behind;
   if (__builtin_mul_overflow(of_group / pitch, groups - 1, &behind) || __builtin_add_overflow(first.lines, behind, &first.lines)) return {};
   // A single line, too, has the stride that says where others begin.
@@ -135,12 +136,13 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   if (!index_a && !map(out.a, source_a, kernels::lines_of(all.a, all.m, all.k, layout.mn_a()), type.a, layout.box_a(), layout.mn_a(), out.lines_a)) return false;
   if (!index_b && !map(out.b, source_b, kernels::lines_of(all.b, all.k, all.n, !layout.mn_b()), type.b, layout.box_b(), layout.mn_b(), out.lines_b)) return false;
   kernels::TensorStore store = kernels::TensorStore::threads;
-  if (layout.boxes() && !p.rows.d_index.kind)
+  // Where lines of D go along m they end with the group, which only the device knows.
+  const bool known_lines = layout.mn_d() == swap || p.m.kind == 0;
+  if (layout.boxes() && known_lines && !p.rows.d_index.kind)
     if (const auto d = lines_of_groups(p.d, kernels::lines_of(all.d, all.m, type.gate ? all.n / 2 : all.n, layout.mn_d()), p.groups, size_of(type.d), out.lines_d))
       if (d->length * size_of(type.d) % 16 == 0) store = kernels::TensorStore::inner_boxes, out.d = map_of(device, type.d, false, *d, layout.box_d());
   out.rows = p.m;
-  const std::int64_t other = swap ? kernels::ceil_div(p.n.value, c.tile_m) : kernels::ceil_div(p.n.value, c.tile_n);
-  out.other_tiles = static_cast<kernels::i32>(other), out.steps = static_cast<kernels::i32>(kernels::ceil_div(p.k.value, c.tile_k));
+  out.other_tiles = static_cast<kernels::i32>(kernels::ceil_div(p.n.value, swap ? c.tile_m : c.tile_n)), out.steps = static_cast<kernels::i32>(kernels::ceil_div(p.k.value, c.tile_k));
   out.reach = (index_a ? 0 : 1) | (index_b ? 0 : 2), out.swap = swap;
   const auto words = [&](std::int64_t group, std::int64_t start) {
     kernels::GroupFacts facts{};

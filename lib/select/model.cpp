@@ -221,7 +221,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double few_rows = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1, skewed = few_rows * (grouped && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
   const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
-  const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps
+  const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps; uniform groups, which the class does not tell, have none
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
   return 0.4 + prepared + summed + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;

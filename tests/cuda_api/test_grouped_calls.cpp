@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped forms, rows by index and checked mode on a CUDA device: what is launched, with what.
 #include <algorithm>
+#include <bit>
 
 #include "api/ragged.hpp"
 #include "machine.hpp"
@@ -105,7 +106,7 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
       p.run(context);
       const auto launches = driver().all_launches();
       const kernels::GroupedTensorParams params = *static_cast<const kernels::GroupedTensorParams*>(launches.back().parameters[0]);
-      CHECK(launches.size() == before + (params.records ? 2 : 1));
+      CHECK(launches.size() == before + (params.records ? 2 : 1) + (p.desc.checked ? 1 : 0));
       return params;
     };
     const auto uniform = [&](auto&& change, const char* forced = mapped_tile) { return params_of(change, forced).records == nullptr; };
@@ -130,8 +131,19 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
     CHECK(uniform(rooms));
     CHECK(uniform([&](Ones& x) { rooms(x), x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0); }));
 
-    // A distance that is no whole lines, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
+    // How D is stored: by boxes, but where its lines end with a group, which the host does not know.
+    const auto store_of = [](const kernels::GroupedTensorParams& of) { return std::bit_cast<kernels::GroupFacts>(of.uniform.base).store; };
+    const auto down = [&](Ones& x) { rooms(x), x.desc.m = ggemm_const(60), x.desc.d.row_stride = ggemm_const(1), x.desc.d.col_stride = ggemm_const(60); };
+    CHECK(store_of(p) == kernels::TensorStore::inner_boxes);
+    CHECK(store_of(params_of(rooms)) == kernels::TensorStore::inner_boxes);
+    CHECK(store_of(params_of(down)) == kernels::TensorStore::threads);
+    CHECK(store_of(params_of([&](Ones& x) { down(x), x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0); })) == kernels::TensorStore::inner_boxes);
+
+    // A distance that is no whole lines, or leaves room for somebody else's, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
     CHECK(!uniform([](Ones& x) { x.desc.b.group_stride += Ones::no_line; }));
+    CHECK(!uniform([](Ones& x) { x.b.resize(x.b.size() + Ones::k, 1), x.args.b = x.b.data(), x.desc.b.group_stride += Ones::k; }));
+    std::int32_t status[4];
+    CHECK(!uniform([&](Ones& x) { x.desc.checked = 1, x.args.status = status; }));
     CHECK(!uniform([](Ones& x) { x.args.b = x.b.data() + 1; }));
     void* parts[2];
     CHECK(!uniform([&](Ones& x) {

@@ -165,8 +165,8 @@ class FormDrawer {
       distance = high - low + (c_.aligned ? 0 : rng_.between(0, 9));
       if (c_.aligned || rng_.chance(0.4)) distance = (distance + vector - 1) / vector * vector;
       if (!c_.aligned && rng_.chance(0.15)) distance = -distance;
-      // Whole lines.
-      if (c_.uniform && known) distance = packed + std::max(magnitude(views[0]->row_stride), magnitude(views[0]->col_stride)) * rng_.between(0, 2);
+      // Whole lines, mostly with nothing between the groups.
+      if (c_.uniform && known) distance = packed + (rng_.chance(0.8) ? 0 : std::max(magnitude(views[0]->row_stride), magnitude(views[0]->col_stride)) * rng_.between(1, 2));
       if (repeats && rng_.chance(0.1)) distance = 0;
       if (distance == 0 && !repeats) distance = 1;  // of groups that are all empty
     }
@@ -207,7 +207,7 @@ void draw_form(Case& c, Rng& rng) {
     m = std::max(m, static_cast<double>(g.m)), n = std::max(n, static_cast<double>(g.n)), k = std::max(k, static_cast<double>(g.k));
   const bool too_large = static_cast<double>(c.groups.size()) * std::max({m * n, m * k, n * k}) > most_elements;
   if (!indexed && ((rng.chance(0.3) && !c.uniform) || too_large)) return;
-  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
+  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED, same(&Group::m) ? GGEMM_GROUPS_BATCH : GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
   c.beyond = !c.checked && rng.chance(0.2);
   const int64_t slack = rng.chance(0.5) ? 0 : rng.between(1, 17);
   int64_t Group::*const size = c.form == GGEMM_GROUPS_RAGGED_K ? &Group::k : &Group::m;

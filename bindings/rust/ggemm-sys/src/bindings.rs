@@ -719,7 +719,7 @@ pub const GGEMM_GROUPS_RAGGED_M: ggemm_grouped_form = 1;
  D\_g = act(beta C\_g + bias\_g). To accumulate, let C be D and beta 1.*/
 pub const GGEMM_GROUPS_RAGGED_K: ggemm_grouped_form = 2;
 /** Room for `m` rows in each group, of which as many count as `counts` says: A\_g \[m,k\], C\_g and D\_g \[m,n\]. `m` is a constant; a count above it counts as it. Rows of A
- and C behind the count are not used, of D not written.*/
+ and C behind the count are not used, though A's may be read, and of D not written.*/
 pub const GGEMM_GROUPS_MASKED: ggemm_grouped_form = 3;
 /// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
 pub const GGEMM_GROUPS_BATCH: ggemm_grouped_form = 4;
