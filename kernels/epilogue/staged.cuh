@@ -65,7 +65,8 @@ class StagedEpilogue {
 
  private:
   // Only maps of groups go on behind a group's part of D.
-  GG_DEVICE static bool inner(TensorStore store) { return T::GROUPED && store == TensorStore::inner_boxes; }
+  static constexpr bool INNER = BOXES && T::GROUPED;
+  GG_DEVICE static bool inner(TensorStore store) { return INNER && store == TensorStore::inner_boxes; }
 
   // What a warpgroup has of D: rows and columns from (row, column) on.
   struct Part {
@@ -105,10 +106,12 @@ class StagedEpilogue {
       if (const Step step(part, number, true); step.any()) fill<false>(part, step, sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
     ptx::fence_async();
     ptx::barrier_sync<128>(1 + part.group);
-    if (inner(store)) {
+    if constexpr (INNER) {
+      if (inner(store)) {
 #pragma unroll
-      for (int number = 0; number < BLOCKS * STEPS; ++number)
-        if (const Step step(part, number, true); step.any() && !step.inside()) put_vectors(step, part, staging + number * store_slot_bytes);
+        for (int number = 0; number < BLOCKS * STEPS; ++number)
+          if (const Step step(part, number, true); step.any() && !step.inside()) put_vectors(step, part, staging + number * store_slot_bytes);
+      }
     }
     if (part.thread < 32 && ptx::elect_one()) {
 #pragma unroll
@@ -141,8 +144,9 @@ class StagedEpilogue {
       if (tensor) ptx::fence_async();
       ptx::barrier_sync<128>(1 + group);
       if constexpr (T::SCATTER) scatter(part, step, at);
-      else if (BY_TENSOR && !tensor) put_vectors(step, part, at);
-      else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
+      else if constexpr (INNER && BY_TENSOR) {
+        if (!tensor) put_vectors(step, part, at);
+      } else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread < 32 && ptx::elect_one()) {
         if (!T::SCATTER && tensor) store_boxes(map, step.row, step.column, at);

@@ -77,16 +77,12 @@ class KeptMaps {
   std::map<const void*, TensorMap> maps_;
 };
 
-bool on_stack(const void* address) {
-  return (reinterpret_cast<uintptr_t>(address) ^ reinterpret_cast<uintptr_t>(__builtin_frame_address(0))) < stack_bytes;
-}
-
 }  // namespace
 
 TensorMap Emulation::map_at(const void* address, const char* what) {
   if (reinterpret_cast<uintptr_t>(address) % 64 != 0) fail(misaligned_address, "%s: the tensor map at %p is no multiple of 64", what, address);
   TensorMap map;
-  if (on_stack(address)) {  // a parameter of the kernel
+  if (stacks_.hold(address)) {  // a parameter of the kernel, of which each thread has a copy; the address may be another thread's
     map = *static_cast<const TensorMap*>(address);
   } else {
     auto& seen = running_->cta->maps;

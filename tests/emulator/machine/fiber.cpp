@@ -117,5 +117,6 @@ Stacks::~Stacks() {
 }
 
 char* Stacks::begin(std::size_t index) const { return data_ + index * stack_bytes; }
+bool Stacks::hold(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(data_) < count_ * stack_bytes; }
 
 }  // namespace emulator

@@ -17,6 +17,7 @@ class Stacks {
   ~Stacks();
   Stacks(const Stacks&) = delete;
   char* begin(std::size_t index) const;
+  bool hold(const void* address) const;
 
  private:
   char* data_ = nullptr;
