@@ -152,7 +152,7 @@ ggemm_add_emulated_mutant("operands of all groups begin where the first one's do
 ggemm_add_emulated_mutant("a group's facts are not those of its first row" ${listed} params.cuh "static_cast<u64>(start) * groups.of_start[word]" "0" ${uniform})
 ggemm_add_emulated_mutant("facts are noted before the place is known" ${listed} scheduler/board.cuh "ptx::barrier_wait(placed(at.slot), at.phase)" "(void)0" ${uniform})
 ggemm_add_emulated_mutant("a box is stored behind a group's end" ${listed} epilogue/staged.cuh "step.any() && (!inner(store) || step.inside())) store_boxes" "step.any()) store_boxes" ${uniform} --seed 5 --per-kernel 32)
-ggemm_add_emulated_mutant("steps are stored behind a group's end" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r1 epilogue/staged.cuh "BY_TENSOR ? !inner(store) || step.inside()" "BY_TENSOR ? true" --kind grouped --sizes 40x512x64,130x512x64 --seed 5)
+ggemm_add_emulated_mutant("steps are stored behind a group's end" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r1 epilogue/staged.cuh "BY_TENSOR ? !inner(store) || step.inside()" "BY_TENSOR ? true" --kind grouped --sizes 40x512x64,130x512x64 --seed 16 --per-kernel 40)
 ggemm_add_emulated_mutant("what two launches count by is not cleared" ${large} sm90.cu "*p.cleared = 0" "(void)0" --kind grouped --sizes 40x128x128,200x128x128,30x128x128 --per-kernel 6 --repeat 3)
 set(terms sm90_f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1)
 ggemm_add_emulated_mutant("low terms are given back while products read them" ${terms} mainloop/wgmma.cuh "ptx::wgmma_wait<2>()" "")
