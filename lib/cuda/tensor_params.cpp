@@ -44,7 +44,8 @@ kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kern
 // lies between them that is nobody's, and must not be read.
 std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& source, kernels::Lines first, std::int64_t groups, int size, kernels::GroupLines& at) {
   const std::int64_t of_group = groups > 1 ? source.group_bytes : 0;
-  if (source.pointers || first.lines <= 0 || first.stride <= 0 || of_group < 0) return {};
+  constexpr std::int64_t most_stride = std::int64_t(1) << 40;  // that a map could tell
+  if (source.pointers || first.lines <= 0 || first.stride <= 0 || first.stride >= most_stride || of_group < 0) return {};
   const std::int64_t pitch = first.stride * size;
   if (of_group % pitch || of_group / pitch > first.lines || source.start_bytes % pitch) return {};
   std::int64_t behind;

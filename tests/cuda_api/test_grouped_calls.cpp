@@ -139,9 +139,10 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
     CHECK(store_of(params_of(down)) == kernels::TensorStore::threads);
     CHECK(store_of(params_of([&](Ones& x) { down(x), x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0); })) == kernels::TensorStore::inner_boxes);
 
-    // A distance that is no whole lines, or leaves room for somebody else's, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
+    // A distance that is no whole lines, or leaves room for somebody else's, a single line whose stride is beyond all maps, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
     CHECK(!uniform([](Ones& x) { x.desc.b.group_stride += Ones::no_line; }));
     CHECK(!uniform([](Ones& x) { x.b.resize(x.b.size() + Ones::k, 1), x.args.b = x.b.data(), x.desc.b.group_stride += Ones::k; }));
+    CHECK(!uniform([](Ones& x) { x.desc.n = ggemm_const(1), x.desc.b.group_stride = 0, x.desc.b.col_stride = ggemm_const(INT64_MAX - 1); }));
     std::int32_t status[4];
     CHECK(!uniform([&](Ones& x) { x.desc.checked = 1, x.args.status = status; }));
     CHECK(!uniform([](Ones& x) { x.args.b = x.b.data() + 1; }));
