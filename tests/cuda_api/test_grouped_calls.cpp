@@ -142,7 +142,7 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
     // A distance that is no whole lines, or leaves room for somebody else's, a single line whose stride is beyond all maps, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
     CHECK(!uniform([](Ones& x) { x.desc.b.group_stride += Ones::no_line; }));
     CHECK(!uniform([](Ones& x) { x.b.resize(x.b.size() + Ones::k, 1), x.args.b = x.b.data(), x.desc.b.group_stride += Ones::k; }));
-    CHECK(!uniform([](Ones& x) { x.desc.n = ggemm_const(1), x.desc.b.group_stride = 0, x.desc.b.col_stride = ggemm_const(INT64_MAX - 1); }));
+    CHECK(!uniform([](Ones& x) { x.desc.n = ggemm_const(1), x.d.resize(Ones::rows), x.desc.b.group_stride = 0, x.desc.b.col_stride = ggemm_const(INT64_MAX - 1); }));
     std::int32_t status[4];
     CHECK(!uniform([&](Ones& x) { x.desc.checked = 1, x.args.status = status; }));
     CHECK(!uniform([](Ones& x) { x.args.b = x.b.data() + 1; }));
