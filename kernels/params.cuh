@@ -206,7 +206,7 @@ struct MappedLines {
 struct GroupLines {
   i32 of_group, of_start;
 };
-GG_HD i32 first_line(const GroupLines& lines, i32 group, i64 start) { return group * lines.of_group + static_cast<i32>(start) * lines.of_start; }
+GG_HD i32 first_line(const GroupLines& lines, i32 group, i32 start) { return group * lines.of_group + start * lines.of_start; }
 
 // Groups that differ in m, and in where their parts of operands begin, alone: the host knows the rest, and nothing has to be prepared. Sizes as the kernel sees them, which may compute the
 // transposed product.
@@ -215,17 +215,25 @@ struct UniformGroups {
   TensorMap a, b, d;  // of all groups' parts
   GroupLines lines_a, lines_b, lines_d;
   Source rows;           // of each group: its m, or, where swapped, its n
-  i64 above, most;       // this kernel's are groups of more rows than `above`, and no more than `most`
+  i32 above, most;       // this kernel's are groups of more rows than `above`, and no more than `most`
   i32 other_tiles;       // of n, or, where swapped, of m
   i32 steps;             // of k
-  i32 reach;             // as in GroupFacts
   i32 swap;
   u64 base[words], of_group[words], of_start[words];  // group_word
 };
-GG_HD i64 group_rows(const UniformGroups& groups, i64 group) { return max_of(read_source(groups.rows, group), 0); }
-GG_HD i64 group_start(const UniformGroups& groups, i64 group) { return groups.rows.mode == source_ends ? read_end(groups.rows, group - 1) : 0; }
+// A group's first row in the order of all groups, and how many it has: fewer than 2^31 in all.
+struct GroupSpan {
+  i32 start, rows;
+};
+GG_HD GroupSpan group_span(const UniformGroups& groups, i32 group) {
+  const Source& rows = groups.rows;
+  if (rows.kind == 0) return {0, static_cast<i32>(rows.value)};
+  const auto number = [&rows](i32 g) { return static_cast<i32>(min_of(max_of(read_number(rows, g), 0), rows.value)); };
+  const i32 start = rows.mode == source_ends && group > 0 ? number(group - 1) : 0, end = number(group);
+  return {start, end > start ? end - start : 0};
+}
 // A word of the facts of a group, of which the first row is number `start`.
-GG_HD u64 group_word(const UniformGroups& groups, int word, i64 group, i64 start, i64 rows) {
+GG_HD u64 group_word(const UniformGroups& groups, int word, i32 group, i32 start, i32 rows) {
   if (word == (groups.swap ? 1 : 0)) return static_cast<u64>(rows);  // n, or m
   return groups.base[word] + static_cast<u64>(group) * groups.of_group[word] + static_cast<u64>(start) * groups.of_start[word];
 }
@@ -236,6 +244,8 @@ struct GroupedTensorParams {
   const i32* tiles;
   i32 groups, raster;
   GroupRows rows;  // as in GroupedParams
+  void* sums;      // this and the next: as in SliceParams, where tiles that are left over are cut; nullptr: none is
+  u32* arrivals;
   u32* taken;      // nullptr: clusters take tiles by turns; else the one that is free takes the next, and counts it here. For clusters of one
   u32* cleared;    // is set to 0 before the next launch may begin, if not nullptr
   i32 beside;      // 1: the launch ahead is of the same call, and computes other groups

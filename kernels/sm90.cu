@@ -19,7 +19,7 @@ constexpr int PRODUCER_THREADS = 128;
 constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
 using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN, Mainloop::RING_BYTES, CONSUMERS>;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Mainloop::BLOCKS * Mainloop::WN <= 128 && !Mainloop::PROMOTED);
-constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
+constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : (Mainloop::PROMOTED ? 72 : 88) + (T::SLICED ? 16 : 0), CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES;
@@ -75,7 +75,9 @@ struct Consumer {
         ptx::launch_next();
         return Slices::leave(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group);
       } else if constexpr (T::SLICED) {
-        const TilePiece among = tile_piece(slices->deal, steps, piece, blockIdx.x / Mainloop::CLUSTER);
+        const DepthDeal deal = slices->deal;
+        if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
+        const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Mainloop::CLUSTER);
         if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return;
       }
       if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
@@ -150,10 +152,10 @@ struct Plain {
   }
 };
 
-// One product a group. The producers' first warp finds the tiles; all warps read them.
+// One product a group. A warp of the producers' finds the tiles; all warps read them.
 struct Grouped {
   using Params = GroupedTensorParams;
-  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N>;
+  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED>;
   static constexpr i32 INDEXED = (Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0);
   const Params& p;
   Board board;
@@ -163,8 +165,10 @@ struct Grouped {
     if (threadIdx.x == 31 && !p.records) {
       if (!(INDEXED & 1)) ptx::tensor_prefetch(p.uniform.a);
       if (!(INDEXED & 2)) ptx::tensor_prefetch(p.uniform.b);
+      ptx::tensor_prefetch(p.uniform.d);
     }
-    if (threadIdx.x == 0 && blockIdx.x == 0 && p.cleared) {
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 0 && p.cleared) {
       *p.cleared = 0;
       __threadfence();
     }
@@ -183,28 +187,35 @@ struct Grouped {
 
   GG_DEVICE void produce(const Cta& cta) const {
     Mainloop::Cursor at;
+    // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
+    const int finder = p.taken ? 0 : 2;
+    if (static_cast<int>(threadIdx.x) / 32 == finder) board.begin(p);
     for (typename Board::Cursor next;; ++next) {
       const int warp = ptx::renewed(static_cast<int>(threadIdx.x)) / 32;
-      // Of uniform groups warp 0 asks for operands as soon as it knows the place of a tile.
+      // Of uniform groups warp 0 asks for operands as soon as the place of a tile is known.
       const bool at_once = !p.records && INDEXED == 0;
+      if (warp == finder) board.place(p, next);
       if (warp == 1) board.complete(p, next);
-      const TileNote& note = warp == 0 ? board.place(p, next) : board.read(next);
+      const TileNote& note = warp == 0 && at_once ? board.read_place(next) : board.read(next);
       if (note.group < 0) return;
-      if (warp == 0 && !at_once) board.read(next);
       const i32 reach = (at_once ? 3 : note.facts.reach) & ~INDEXED;
       if (note.other && threadIdx.x == 0) {
         if (reach & 1) ptx::tensor_map_acquire(*note.a.map);
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
       }
-      if (reach != 3) Mainloop::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
-      else if (threadIdx.x == 0) Mainloop::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, 0, note.depth, note.depth);
-      else at.skip(note.depth);
+      if (reach == 3) {
+        if (threadIdx.x == 0) Mainloop::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth);
+        else at.skip(note.depth);
+      } else {
+        Mainloop::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
+      }
       board.release(next);
     }
   }
 
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
+    if constexpr (T::SLICED) consumer.slices = &board.slices(), consumer.steps = static_cast<u32>(p.uniform.steps);
     i32 other = 0;  // whether maps are others than of this team's last tile
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
@@ -217,7 +228,8 @@ struct Grouped {
       const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
       if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
-      consumer.run(cta, note.facts.problem, note.d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, 0, note.depth);
+      if constexpr (T::SLICED) consumer.piece = note.tile;
+      consumer.run(cta, note.facts.problem, note.d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, T::SLICED ? note.first : 0, note.depth);
       board.release(next);
     }
     consumer.finish();

@@ -247,7 +247,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
   if (choice.config.family != core::Family::sm90) return request.sum_bytes;
-  return request.key.type.grouped ? request.sum_bytes + cuda::prepare_bytes(request.sizes.groups) : tensor_workspace_bytes(choice, request);
+  return request.key.type.grouped ? group_workspace_bytes(choice, request) : tensor_workspace_bytes(choice, request);
 }
 
 void Engine::prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress) {

@@ -115,6 +115,7 @@ class Engine {
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;
   std::size_t tensor_workspace_bytes(const Choice& choice, const Request& request) const;
+  std::size_t group_workspace_bytes(const Choice& choice, const Request& request) const;
   std::shared_ptr<const cuda::Kernel> load_product(const core::ProblemType& type, const core::Config& config, bool may_load);
   // The kernel of a binary, from memory, disk or NVRTC.
   std::shared_ptr<const cuda::Kernel> load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load);

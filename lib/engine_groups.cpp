@@ -6,6 +6,7 @@
 
 #include "cuda/tensor_params.hpp"
 #include "engine.hpp"
+#include "select/space.hpp"
 #include "scheduler/group_params.cuh"
 
 namespace ggemm {
@@ -30,6 +31,13 @@ std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
   return bytes || read(choice.note->met) ? alignment + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
 }
 
+// Of tiles that are left over, each of the launch's clusters has one piece at most.
+std::size_t piece_bytes(const Choice& choice, std::int64_t max_ctas) {
+  if (choice.config.slices != core::tail_slices) return 0;
+  const std::int64_t clusters = choice.kernel->ctas(static_cast<unsigned>(max_ctas)) / static_cast<unsigned>(choice.kernel->cluster);
+  return aligned(static_cast<std::size_t>(clusters * select::piece_bytes(choice.config)));
+}
+
 // The rest of what was leased: a list of copies, and room for them.
 kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Lease& lease, std::size_t used, std::size_t wished, std::int64_t groups) {
   kernels::GroupCopies out{};
@@ -49,6 +57,8 @@ kernels::GroupCopies copies_in(const Choice& choice, const cuda::Workspace::Leas
 
 // Of workspace, for one call.
 struct Engine::GroupMemory {
+  void* pieces;
+  kernels::u32* arrivals;
   void* records;
   kernels::GroupCopies copies;
 };
@@ -62,6 +72,10 @@ kernels::GroupNote* Engine::note_for(const Request& request) {
   return workspace_.note(*device_, core::ProblemKeyHash{}(kind));
 }
 
+std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& request) const {
+  return request.sum_bytes + piece_bytes(choice, request.key.max_ctas) + cuda::prepare_bytes(request.sizes.groups);
+}
+
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);
   run(*choose_for_call(request, stream), request.key.type, params, stream);
@@ -72,12 +86,13 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
   const std::size_t sum_bytes = core::sum_bytes(type, params.m.value, params.n.value), record_bytes = choice.prepare ? cuda::prepare_bytes(params.groups) : 0;
-  const std::size_t bytes = sum_bytes + record_bytes, wished = bytes + copy_bytes(choice, params.groups);
+  const std::size_t pieces = piece_bytes(choice, params.max_ctas), bytes = sum_bytes + pieces + record_bytes, wished = bytes + copy_bytes(choice, params.groups);
   cuda::Workspace::Lease lease;
   if (params.groups > 0 && bytes > 0) lease = workspace_.get(*device_, stream, bytes, wished);
   check_groups(choice, type, params, stream);
   if (params.groups == 0) return;
-  const GroupMemory memory{static_cast<char*>(lease.data) + sum_bytes, copies_in(choice, lease, bytes, wished, params.groups)};
+  char* const behind_sums = static_cast<char*>(lease.data) + sum_bytes;
+  const GroupMemory memory{behind_sums, lease.arrivals, behind_sums + pieces, copies_in(choice, lease, bytes, wished, params.groups)};
   if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, memory, stream);
   // The groups in their order, and then, in another launch, each row of D.
   const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
@@ -111,13 +126,14 @@ void Engine::run_groups(const Choice& choice, const core::ProblemType& type, con
     return device_->launch(*choice.kernel, most, stream, arguments);
   }
   kernels::GroupedTensorParams params{}, large{};
-  const std::int64_t above = choice.large ? choice.config.large_above : INT64_MAX;
+  const kernels::i32 above = choice.large ? choice.config.large_above : INT32_MAX;
   params.groups = large.groups = static_cast<kernels::i32>(given.groups), params.rows = large.rows = given.rows;
   params.raster = given.raster, large.raster = choice.large_config.raster;
   const bool uniform = cuda::uniform_groups(*device_, type, choice.config, given, params.uniform) && (!choice.large || cuda::uniform_groups(*device_, type, choice.large_config, given, large.uniform));
+  if (choice.config.slices) params.sums = memory.pieces, params.arrivals = memory.arrivals;
   kernels::u32* const taken = cuda::taken_of(memory.records, given.groups);
   if (uniform) {
-    params.uniform.above = 0, params.uniform.most = large.uniform.above = above, large.uniform.most = INT64_MAX;
+    params.uniform.above = 0, params.uniform.most = large.uniform.above = above, large.uniform.most = INT32_MAX;
     large.cleared = taken;
   } else {
     prepare_groups(choice, type, given, memory, params, large, stream);

@@ -33,7 +33,7 @@ struct Upright {
   std::int64_t warpgroups() const { return select::cluster(config) * (config.warps_m * config.warps_n / 4); }
   // What the sums of so many pieces of tiles take of workspace.
   std::int64_t piece_bytes(std::int64_t pieces) const {
-    return aligned(pieces * select::cluster(config) * (config.tile_m * config.tile_n) * std::int64_t(sizeof(float)));
+    return aligned(pieces * select::piece_bytes(config));
   }
 };
 

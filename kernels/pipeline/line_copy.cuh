@@ -87,7 +87,7 @@ class LineCopy {
     return offsets;
   }
 
-  GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
+  GG_DEVICE static int thread() { return ptx::renewed(static_cast<int>(threadIdx.x)); }
   // Lines, and bytes of each, of a tile so deep.
   GG_DEVICE static i32 lines(i32 depth) { return !K_OUTER ? operand().left : operand().left > 0 ? depth : 0; }
   GG_DEVICE static i32 bytes(i32 depth) { return (K_OUTER ? operand().left : depth) * SIZE; }

@@ -63,6 +63,9 @@ GG_DEVICE const T* renewed(const T* x) {
 // The compiler moves no access to memory across it; the hardware may.
 GG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 
+// Brings what lies there into L2. PTX ISA, "prefetch".
+GG_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
 // Counts an arrival: adds 1, or goes back to 0 from `last`, and gives what was there before. What this thread has seen written before (by itself, or by others before a barrier)
 // is seen by those who arrive later. Release and acquire at GPU scope. Any thread. PTX ISA, "atom" (inc).
 GG_DEVICE u32 count_arrival(u32* counter, u32 last) {

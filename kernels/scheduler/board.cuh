@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of a grouped product in a kernel whose warps have roles: warp 0 finds the CTA's next tile and notes its place in shared memory, warp 1 the facts of its group, and all read them there. There is a
-// note more than tiles in work, so that it is a tile ahead of those who compute.
+// The tiles of a grouped product in a kernel whose warps have roles: one warp finds the CTA's next tile and notes its place in shared memory, another the facts of its group, and all read them there. There is a
+// note more than tiles in work, so that they are a tile ahead of those who compute.
 #pragma once
 #include "pipeline/ring.cuh"
 #include "ptx/async.cuh"
@@ -12,19 +12,28 @@ namespace ggemm::kernels {
 struct TileNote {
   GroupFacts facts;
   MappedLines a, b, d;
-  i64 start, rows;  // of uniform groups: the number of the group's first row, and how many there are
+  i32 start, rows;  // of uniform groups: the number of the group's first row, and how many there are
   i32 group;        // below 0: there are no more tiles
   i32 row, column;  // the CTA's tile
   i32 turned;       // 1: it is one of a cluster that has turned
   i32 other;        // 1: of another group than the note before, with maps of its own
-  i32 depth;        // its tiles of k
+  i32 first, depth;  // of k: so many tiles from this one on
+  u32 tile;         // where tiles may be cut along k: the cluster tile's number among those of all groups
 };
 
-// TEAMS: of consumers, which take turns: so many tiles are in work at once. READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN x BK: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles.
-template <int TEAMS, int READERS, int BM, int BN, int BK, int CM, int CN>
+// TEAMS: of consumers, which take turns: so many tiles are in work at once. READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN x BK: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles. SWAP: the product is
+// the transposed one, and groups differ in n. CUT: or pieces of them along k (tile/depth.cuh), of uniform groups.
+template <int TEAMS, int READERS, int BM, int BN, int BK, int CM, int CN, bool SWAP, bool CUT>
 class TileBoard {
   static constexpr int NOTES = 1 + TEAMS;
-  struct Shared {
+  static constexpr i32 none = 0x7fffffff;  // behind all tiles
+  struct Whole {};
+  struct Pieces {
+    PieceCursor pieces;
+    SliceParams slices;
+  };
+  // Without room for pieces where there are none: with what gathering takes it is a KiB, as select::static_shared_bytes counts.
+  struct Shared : If<CUT, Pieces, Whole> {
     TileNote notes[NOTES];
     i32 next;  // tile to be found
     SharedCursor cursor;
@@ -36,14 +45,10 @@ class TileBoard {
   using Cursor = typename Ring<NOTES>::Cursor;
 
   GG_DEVICE TileBoard() : ring_(ptx::shared_address(shared().barriers)) {}
-  // Warp 0, before a barrier of all.
+  // Thread 0, before a barrier of all.
   GG_DEVICE void init() const {
-    if (threadIdx.x == 0) {
-      ring_.init(64, 32 * READERS);
-      for (u32 i = 0; i < NOTES; ++i) ptx::barrier_init(placed(i), 32);
-      shared().notes[NOTES - 1].group = -1, shared().next = static_cast<i32>(blockIdx.x / (CM * CN));
-    }
-    shared().cursor.start();
+    ring_.init(64, 32 * READERS);
+    for (u32 i = 0; i < NOTES; ++i) ptx::barrier_init(placed(i), 32);
   }
 
   // A warp that reads: the next note, until it is released.
@@ -51,22 +56,56 @@ class TileBoard {
     ring_.wait_full(at);
     return shared().notes[at.slot];
   }
+  // The same as soon as the tile's place is known: all but the facts.
+  GG_DEVICE const TileNote& read_place(Cursor at) const {
+    ptx::barrier_wait(placed(at.slot), at.phase);
+    return shared().notes[at.slot];
+  }
   GG_DEVICE void release(Cursor at) const { ptx::barrier_arrive(ring_.empty(at.slot)); }
 
-  // Warp 0: finds the tile for the next note, of which it may read all but the facts from then on.
-  GG_DEVICE const TileNote& place(const GroupedTensorParams& p, Cursor at) const {
+  // The warp that finds the tiles, before the first. It also brings near what says how many rows groups have.
+  GG_DEVICE void begin(const GroupedTensorParams& p) const {
+    if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1, shared().next = static_cast<i32>(cluster());
+    shared().cursor.start();
+    constexpr i32 apart = 16;  // groups, whose numbers are 128 bytes at most if they follow one another
+    const Source& rows = p.uniform.rows;
+    const i32 group = DeviceWarp::lane() * apart;
+    if (!p.records && rows.kind && group < p.groups) ptx::prefetch(static_cast<const char*>(rows.data) + group * rows.byte_stride);
+  }
+  // Who has read a note: where pieces meet.
+  GG_DEVICE const SliceParams& slices() const { return shared().slices; }
+
+  // The same warp: finds the tile for the next note.
+  GG_DEVICE void place(const GroupedTensorParams& p, Cursor at) const {
     __syncwarp();
     const int lane = DeviceWarp::lane();
-    const bool takes = CM * CN == 1 && p.taken;
+    const bool takes = CM * CN == 1 && !CUT && p.taken;
     i32 before = 0;
     if (takes && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken));  // the answer comes while the tile is found
-    const GroupTile found = shared().cursor.find(shared().next, p.groups, [&p](i32 g) { return p.records ? p.tiles[g] : uniform_tiles(p.uniform, g); });
+    const auto tiles_of = [&p](i32 g) { return p.records ? p.tiles[g] : uniform_tiles(p.uniform, g); };
+    DepthPart depth{0, 0};
+    i32 next;
+    GroupTile found;
+    if constexpr (CUT) {
+      // At first only the groups are counted, from the first one that has tiles on.
+#pragma unroll 1
+      for (bool dealt = shared().cursor.base >= 0;; dealt = true) {
+        if (dealt) depth = next_piece(p, next);
+        else next = 0;
+        found = shared().cursor.find(next, p.groups, tiles_of);
+        if (dealt) break;
+        deal(p);
+      }
+    } else {
+      next = shared().next;
+      found = shared().cursor.find(next, p.groups, tiles_of);
+    }
     ring_.wait_empty(at);
     TileNote& note = shared().notes[at.slot];
     __syncwarp();
     if (lane == 0) {
       const bool any = found.group < p.groups;
-      shared().next = (takes ? before : shared().next) + static_cast<i32>(gridDim.x / (CM * CN));
+      if constexpr (!CUT) shared().next = (takes ? before : next) + static_cast<i32>(clusters());
       note.group = any ? found.group : -1, note.other = p.records && note.group != shared().notes[(at.slot + NOTES - 1) % NOTES].group;
       if (any) {
         Grid grid;
@@ -76,21 +115,23 @@ class TileBoard {
           note.a = {&record.maps[0], 0}, note.b = {&record.maps[1], 0}, note.d = {&record.maps[2], 0};
         } else {
           const UniformGroups& u = p.uniform;
-          const i64 start = group_start(u, found.group);
-          grid = uniform_grid(u, found.group);
-          note.rows = group_rows(u, found.group), note.start = start;
+          const auto [start, rows] = group_span(u, found.group);
+          grid = uniform_grid(u, rows);
+          note.rows = rows, note.start = start;
           note.a = {&u.a, first_line(u.lines_a, found.group, start)}, note.b = {&u.b, first_line(u.lines_b, found.group, start)}, note.d = {&u.d, first_line(u.lines_d, found.group, start)};
         }
         const ClusterTile place = cluster_tile(static_cast<u32>(found.tile), grid.down, grid.across, p.raster, CM, CN, blockIdx.x % (CM * CN));
-        note.row = static_cast<i32>(place.at.row), note.column = static_cast<i32>(place.at.col), note.turned = place.turned, note.depth = grid.steps;
+        note.row = static_cast<i32>(place.at.row), note.column = static_cast<i32>(place.at.col), note.turned = place.turned;
+        if constexpr (!CUT) depth = {0, grid.steps};
+        if (p.records) depth.tiles = grid.steps;
+        note.first = depth.first, note.depth = depth.tiles, note.tile = static_cast<u32>(next);
       }
     }
     __syncwarp();
     ptx::barrier_arrive(placed(at.slot));
     ptx::barrier_arrive(ring_.full(at.slot));
-    return note;
   }
-  // Warp 1: adds the facts of the tile's group.
+  // Another: adds the facts of the tile's group.
   GG_DEVICE void complete(const GroupedTensorParams& p, Cursor at) const {
     ptx::barrier_wait(placed(at.slot), at.phase);
     TileNote& note = shared().notes[at.slot];
@@ -102,20 +143,51 @@ class TileBoard {
   }
 
  private:
+  GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN); }
+  GG_DEVICE static u32 clusters() { return gridDim.x / (CM * CN); }
+  // How tiles are cut, once the cursor has found the first one. The whole warp.
+  GG_DEVICE static void deal(const GroupedTensorParams& p) {
+    constexpr i32 most_groups = 256;  // that are worth counting: of more, tiles are so many that few of them are left over
+    __syncwarp();
+    const SharedCursor& cursor = shared().cursor;
+    DepthDeal deal = nothing_cut;
+    if (!p.records && p.arrivals && p.groups <= most_groups) {
+      i32 tiles = 0;
+#pragma unroll 4
+      for (i32 g = cursor.base + 32 + DeviceWarp::lane(); g < p.groups; g += 32) tiles += uniform_tiles(p.uniform, g);
+      tiles = cursor.tiles_before + cursor.tiles_in + DeviceWarp::at(DeviceWarp::inclusive_sum(tiles), 31);
+      deal = deal_left_over(static_cast<u32>(tiles), static_cast<u32>(p.uniform.steps), clusters());
+    }
+    if (DeviceWarp::lane() == 0) shared().slices = {p.sums, p.arrivals, deal}, shared().pieces = PieceCursor(cluster(), clusters());
+    __syncwarp();
+  }
+  // The number of the next tile that is this cluster's in whole or in part, and which part. The whole warp.
+  GG_DEVICE static DepthPart next_piece(const GroupedTensorParams& p, i32& tile) {
+    const DepthDeal deal = shared().slices.deal;
+    if (deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
+    const u32 steps = static_cast<u32>(p.uniform.steps);
+    PieceCursor pieces = shared().pieces;
+    __syncwarp();
+    const bool any = pieces.next(deal, steps, cluster(), clusters());
+    if (DeviceWarp::lane() == 0) shared().pieces = pieces;
+    tile = any ? static_cast<i32>(pieces.tile()) : none;
+    return pieces.depth(deal, steps, cluster());
+  }
   // Of a group's product.
   struct Grid {
     u32 down, across;  // tiles
     i32 steps;         // of k
   };
   GG_DEVICE static Grid grid_of(const GemmParams& p) { return {static_cast<u32>(ceil_div(p.m, BM)), static_cast<u32>(ceil_div(p.n, BN)), static_cast<i32>(ceil_div(p.k, BK))}; }
-  GG_DEVICE static Grid uniform_grid(const UniformGroups& u, i32 group) {
-    const u32 other = static_cast<u32>(u.other_tiles), own = static_cast<u32>(ceil_div(group_rows(u, group), u.swap ? BN : BM));
-    return u.swap ? Grid{other, own, u.steps} : Grid{own, other, u.steps};
+  GG_DEVICE static Grid uniform_grid(const UniformGroups& u, i32 rows) {
+    constexpr u32 ROWS = SWAP ? BN : BM;
+    const u32 other = static_cast<u32>(u.other_tiles), own = (static_cast<u32>(rows) + ROWS - 1) / ROWS;
+    return SWAP ? Grid{other, own, u.steps} : Grid{own, other, u.steps};
   }
   GG_DEVICE static i32 uniform_tiles(const UniformGroups& u, i32 group) {
-    const i64 rows = group_rows(u, group);
+    const i32 rows = group_span(u, group).rows;
     if (rows <= u.above || rows > u.most) return 0;
-    const Grid grid = uniform_grid(u, group);
+    const Grid grid = uniform_grid(u, rows);
     return static_cast<i32>(cluster_tiles(grid.down, grid.across, CM, CN));
   }
   GG_DEVICE static u32 placed(u32 slot) { return ptx::shared_address(shared().placed) + 8 * slot; }

@@ -41,7 +41,7 @@ class PersistentScheduler {
   GG_DEVICE PersistentScheduler(const TileWalk& walk, const DepthDeal& deal) : walk_(walk), deal_(deal), tiles_(walk.tiles), steps_(walk.steps), pieces_(cluster(), clusters()) {}
   GG_DEVICE bool next() {
     // Of what is not cut, all tiles are whole.
-    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_, 0, 1};
+    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_, 0, 1, 0};
     return pieces_.next(deal, steps_, cluster(), clusters());
   }
   // The CTA's tile.

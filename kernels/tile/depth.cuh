@@ -20,10 +20,26 @@ GG_HD DepthPart depth_part(i32 tiles, i32 parts, i32 part) {
 // (sharers + 1) * cut, and above what any other cluster's number comes to so.
 struct DepthDeal {
   u32 whole, cut, sharers;  // sharers: 1 or more
-  u32 pieces = 0;           // sharers / cut where that is a whole number, and so how many pieces each tile has, which spares clusters most divisions; else, or if unknown, 0
+  u32 pieces;               // sharers / cut where that is a whole number, and so how many pieces each tile has, which spares clusters most divisions; else, or if unknown, 0
 };
 GG_HD DepthDeal depth_deal(u32 whole, u32 cut, u32 sharers) { return {whole, cut, sharers, cut && sharers % cut == 0 ? sharers / cut : 0}; }
 constexpr u32 most_sharers = 0xffff;
+
+// Where nothing is cut, however many tiles there are.
+constexpr DepthDeal nothing_cut = {0x7fffffff, 0, 1, 1};
+// Of tiles that the launch itself counts, of groups with few rows, which are read from memory once: those left over are cut into as many pieces each, where enough clusters have none of them
+// and k is long enough. It ends no sooner than memory brings the tiles, to half of the clusters as fast as to all.
+GG_HD DepthDeal deal_left_over(u32 tiles, u32 all_steps, u32 clusters) {
+  constexpr u32 most_pieces = 8, least_steps = 4;  // of a tile; of a piece
+  constexpr u32 meeting = 12;                      // steps that may be multiplied while pieces meet
+  const u32 rest = tiles % clusters, steps = all_steps < most_sharers ? all_steps : most_sharers;
+  if (rest == 0 || 2 * rest > clusters || clusters > most_sharers) return nothing_cut;
+  u32 pieces = clusters / rest;
+  if (pieces > most_pieces) pieces = most_pieces;
+  if (pieces > steps / least_steps) pieces = steps / least_steps;
+  if (pieces * meeting > (pieces - 1) * steps || clusters * meeting > (clusters - 2 * rest) * steps) return nothing_cut;
+  return {tiles - rest, rest, rest * pieces, pieces};
+}
 
 // A place in the steps of the tiles that are cut.
 struct DepthPoint {
@@ -42,6 +58,7 @@ GG_HD DepthPoint share_begin(const DepthDeal& deal, u32 steps, u32 sharer) {
 // The pieces of one cluster, one after the other. What it is asked it works out anew each time: keeping it would cost the mainloop registers.
 class PieceCursor {
  public:
+  PieceCursor() = default;  // of no cluster
   GG_HD PieceCursor(u32 cluster, u32 clusters) : tile_(static_cast<i32>(cluster) - static_cast<i32>(clusters)) {}
   // cluster, clusters: as before.
   GG_HD bool next(const DepthDeal& deal, u32 steps, u32 cluster, u32 clusters) {

@@ -113,7 +113,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   const bool constant = p.n.kind == 0 && p.k.kind == 0 && told(p.a) && told(p.b) && told(p.c) && told(p.d) && told(p.scale_a) && told(p.scale_b) && !(p.bias.data && p.bias.pointers);
   const bool bounded = p.m.kind == 0 || p.m.mode != kernels::source_itself, ragged = p.m.mode == kernels::source_ends;
   // Blocks of rows do not begin where a group's first row does.
-  if (!constant || !bounded || p.status || p.k.mode == kernels::source_ends || p.k.value <= 0 || p.n.value <= 0 || p.m.value <= 0 || (ragged && described.scale_a == kernels::scale_block_128x128)) return false;
+  if (!constant || !bounded || p.status || p.k.mode == kernels::source_ends || p.k.value <= 0 || p.n.value <= 0 || p.m.value <= 0 || p.m.value > INT32_MAX || (ragged && described.scale_a == kernels::scale_block_128x128)) return false;
   const bool swap = named.swap;
   const core::ProblemType type = core::kernel_type(described, named);
   const core::Config c = swap ? core::transposed(named) : named;
@@ -144,10 +144,10 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
       if (d->length * size_of(type.d) % 16 == 0) store = kernels::TensorStore::inner_boxes, out.d = map_of(device, type.d, false, *d, layout.box_d());
   out.rows = p.m;
   out.other_tiles = static_cast<kernels::i32>(kernels::ceil_div(p.n.value, swap ? c.tile_m : c.tile_n)), out.steps = static_cast<kernels::i32>(kernels::ceil_div(p.k.value, c.tile_k));
-  out.reach = (index_a ? 0 : 1) | (index_b ? 0 : 2), out.swap = swap;
+  out.swap = swap;
   const auto words = [&](std::int64_t group, std::int64_t start) {
     kernels::GroupFacts facts{};
-    facts.problem = product(group, start, 0), facts.reach = out.reach, facts.store = store, facts.start = start;
+    facts.problem = product(group, start, 0), facts.reach = (index_a ? 0 : 1) | (index_b ? 0 : 2), facts.store = store, facts.start = start;
     return std::bit_cast<std::array<u64, kernels::UniformGroups::words>>(facts);
   };
   const auto base = words(0, 0), group = words(1, 0), start = words(0, 1);

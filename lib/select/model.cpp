@@ -155,6 +155,17 @@ Tail best_tail(const TensorCosts& costs, std::int64_t tiles, std::int64_t steps,
   return best;
 }
 
+// What it spares a grouped product that tiles left over are cut, less what it costs: where routing is even that is nothing, for memory is busy all the same. But where one group has nearly all rows
+// its tiles are few. It is counted as if that were so once in four times.
+double spared_of_one(const TensorCosts& costs, const Config& c, double rows, double columns, double steps, double clusters) {
+  constexpr double one_in = 4, counting = 1100;  // clocks
+  const double tiles = ceil_div(rows, c.tile_m) * ceil_div(columns, c.tile_n);
+  if (tiles > INT32_MAX || steps > INT32_MAX) return -counting;
+  const kernels::DepthDeal deal = kernels::deal_left_over(static_cast<kernels::u32>(tiles), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters));
+  const double spared = deal.cut ? steps * (1 - 1.0 / deal.pieces) * costs.step - meet(costs, deal.pieces) : 0;
+  return std::max(spared, 0.0) / one_in - counting;
+}
+
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
@@ -196,6 +207,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const auto all_tiles = [&] {
     const double tile = steps * costs.step;
+    if (c.slices == core::tail_slices && type.grouped) return rounds * (tile + costs.store) - spared_of_one(costs, named, groups * m, n, steps, clusters);
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
       constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));

@@ -91,6 +91,10 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 192, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 2, 1, 0, 1, core::tail_slices},
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 1, core::tail_slices},
+    {Family::sm90, 64, 128, 128, 1, 8, 8, 1, 1, 1, 1, core::tail_slices},
+    {Family::sm90, 32, 128, 128, 1, 8, 8, 1, 1, 1, 1, core::tail_slices},
+    {Family::sm90, 16, 128, 128, 1, 8, 8, 1, 1, 1, 1, core::tail_slices},
+    {Family::sm90, 8, 128, 128, 1, 8, 8, 1, 1, 1, 1, core::tail_slices},
     // Large tiles, one CTA a multiprocessor.
     {Family::sm80, 128, 256, 128, 2, 4, 3},
     {Family::sm80, 256, 128, 128, 4, 2, 3},
@@ -300,7 +304,9 @@ constexpr Rule sm90_rules[] = {
        return c.cluster_k == 1 || ((c.cluster_k == 2 || c.cluster_k == 4 || c.cluster_k == 8) && !q.type.grouped);
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
-    {[](const Query& q) { return q.config.slices == 0 || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
+    {[](const Query& q) { return q.config.slices <= core::tail_slices || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
+    {[](const Query& q) { return q.config.slices == 0 || !q.type.grouped || (q.config.large_above == 0 && !(q.type.grouped & core::gathered_rows)); },
+     "tiles of groups that are left over are cut where one kernel has all groups, and their rows are in order"},
     {[](const Query& q) { return q.config.large_above == 0 || q.type.grouped; }, "larger groups have tiles of their own in a grouped product"},
     {[](const Query& q) { return q.config.large_above == 0 || cluster(q.config) == 1; }, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
@@ -364,8 +370,8 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
 
 std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
   const ProblemType type = core::compiled(given, config.family);
-  const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0;  // a third one
-  return notes + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
+  const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0, pieces = type.grouped && config.slices ? 1024 : 0;  // a third one; where pieces meet
+  return notes + pieces + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.grouped & core::gathered_rows ? 8 * config.tile_m : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
 }
 
 int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
@@ -405,6 +411,8 @@ std::vector<Config> table(const ProblemType& type) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (row.family == Family::sm90 && row.tile_n > 128 && row.tile_n % 64 != 0 && (type.grouped || type.gate)) continue;
+    // Of groups, tiles of few rows alone are cut; of one product, which the host deals, tiles of many.
+    if (row.family == Family::sm90 && row.slices == core::tail_slices && (row.swap != 0) != (type.grouped != 0)) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);

@@ -160,6 +160,14 @@ std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) co
 std::vector<Size> KernelPool::tiles_left_over(const KernelClass& kernel, int ctas, Rng& rng) const {
   const Size& tile = kernel.tile;
   const bool all = ctas >= multiprocessors_;  // operands of so many tiles take long to make
+  if (kernel.type.grouped) {
+    // Groups that differ in m alone, whose tiles together are a few, or a few more than whole waves.
+    const int groups = static_cast<int>(rng.between(1, 4)), columns = static_cast<int>(rng.between(1, std::max(1, std::min(ctas, 40) / (2 * groups))));
+    const int64_t n = tile.n * columns - rng.between(0, tile.n - 1), k = rng.between(20 * tile.k, 60 * tile.k);
+    std::vector<Size> out;
+    for (int g = 0; g < groups; ++g) out.push_back({rng.chance(0.2) ? 0 : rng.between(1, 2 * tile.m), n, k});
+    return out;
+  }
   const int64_t rows = all ? 3 : rng.between(1, 3), columns = std::max<int64_t>(1, rng.between(1, 5 * ctas / 2) / rows);
   return {{tile.m * rows - rng.between(0, tile.m - 1), tile.n * columns - rng.between(0, tile.n - 1), rng.between(35 * tile.k, (all ? 45 : 90) * tile.k)}};
 }
@@ -229,6 +237,7 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
     const bool many = number == 1 && multiprocessors_ > 0 && options_.work >= work_of_many * static_cast<double>(multiprocessors_);
     const bool tail = number % 3 == 2 && kernel.config.find("_kt") != std::string::npos;
     const int ctas = tail ? static_cast<int>(std::min<int64_t>(multiprocessors_, rng.pick({3, 5, 8, 11, 16, 24, 24, 1 << 30}))) : 0;
+    if (tail && kernel.type.grouped) drawing.aligned = true;
     const std::vector<Size> sizes = !options_.sizes.empty() ? options_.sizes : many ? many_tiles(kernel, rng) : tail ? tiles_left_over(kernel, ctas, rng) : std::vector<Size>{};
     Case input = sizes.empty() ? tests::draw_case(drawing, kernel.type, 0) : draw_sized_case(drawing, kernel.type, sizes, 0);
     auto name = legal_name(input, kernel.config);

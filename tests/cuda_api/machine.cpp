@@ -32,10 +32,11 @@ bool by_tensor_maps(const std::string& kernel) { return kernel.starts_with("ggem
 kernels::GemmParams product_of(const kernels::GroupedTensorParams& params, std::int64_t g) {
   if (params.records) return params.tiles[g] > 0 ? params.records[g].facts.problem : kernels::GemmParams{};
   const kernels::UniformGroups& groups = params.uniform;
-  const std::int64_t rows = kernels::group_rows(groups, g), start = kernels::group_start(groups, g);
+  const kernels::i32 group = static_cast<kernels::i32>(g);
+  const auto [start, rows] = kernels::group_span(groups, group);
   if (rows <= groups.above || rows > groups.most) return {};
   std::array<kernels::u64, kernels::UniformGroups::words> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, static_cast<int>(i), g, start, rows);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, static_cast<int>(i), group, start, rows);
   return std::bit_cast<kernels::GroupFacts>(words).problem;
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
         CHECK((of_large.records == of_others.records && (of_large.records == nullptr) == uniform && of_large.raster == 8 && of_others.raster == 2));
         // Each group is one kernel's, and what they count by is 0 before.
         if (uniform) {
-          CHECK((of_large.uniform.above == 64 && of_large.uniform.most == INT64_MAX && of_others.uniform.above == 0 && of_others.uniform.most == 64));
+          CHECK((of_large.uniform.above == 64 && of_large.uniform.most == INT32_MAX && of_others.uniform.above == 0 && of_others.uniform.most == 64));
           CHECK((of_large.cleared == of_others.taken && of_others.cleared == nullptr));
         } else {
           CHECK((of_large.tiles[0] == 0 && of_large.tiles[1] > 0 && of_others.tiles[0] > 0 && of_others.tiles[1] == 0));
@@ -117,10 +117,18 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
     REQUIRE(p.records == nullptr);
     const kernels::UniformGroups& u = p.uniform;
     CHECK((u.lines_a.of_group == 0 && u.lines_a.of_start == 1 && u.lines_b.of_group == 96 && u.lines_b.of_start == 0 && u.lines_d.of_group == 0 && u.lines_d.of_start == 1));
-    CHECK((u.other_tiles == 2 && u.steps == 1 && u.reach == 3 && u.swap == 0 && u.above == 0 && u.most == INT64_MAX));
+    CHECK((u.other_tiles == 2 && u.steps == 1 && u.swap == 0 && u.above == 0 && u.most == INT32_MAX && std::bit_cast<kernels::GroupFacts>(u.base).reach == 3));
     const kernels::GroupedTensorParams swapped = params_of(none, "sm90_i8_i8_i32_tn_32x64x128_w1x4_s8_c1x1_swap_r1");
     REQUIRE(swapped.records == nullptr);
     CHECK((swapped.uniform.swap == 1 && swapped.uniform.lines_a.of_group == 96 && swapped.uniform.lines_b.of_start == 1 && swapped.uniform.other_tiles == 2));
+
+    // Where tiles that are left over are cut, the pieces of every CTA meet in workspace, in front of the records.
+    const kernels::GroupedTensorParams cut = params_of(none, "sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_kt_swap_r1");
+    CHECK((cut.records == nullptr && cut.sums && cut.arrivals && p.sums == nullptr && p.arrivals == nullptr));
+    const kernels::GroupedTensorParams apart = params_of([](Ones& x) { x.desc.b.group_stride += Ones::no_line; }, "sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_kt_swap_r1");
+    const auto address = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
+    CHECK((apart.records && address(apart.sums) + 132 * 32 * 128 * sizeof(float) == address(apart.records) && address(apart.arrivals) < address(apart.sums)));
+    CHECK(address(params_of([](Ones& x) { x.desc.b.group_stride += Ones::no_line, x.desc.max_ctas = 6; }, "sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_kt_swap_r1").records) == address(apart.sums) + 6 * 32 * 128 * sizeof(float));
 
     // One B for all; room for as many rows in each group; the same without counts; a stride that is whole lines.
     CHECK(uniform([](Ones& x) { x.desc.b.group_stride = 0; }));

@@ -152,7 +152,7 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
         const InClusters product(m, n, steps, cm);
         const auto& [grid, walk, tiles] = product;
         for (const u32 cut : {0u, tiles / 2, tiles}) {
-          const DepthDeal deal{tiles - cut, cut, cut ? clusters : 1};
+          const DepthDeal deal{tiles - cut, cut, cut ? clusters : 1, 0};
           gridDim.x = clusters * cm * ck;
           for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
             const u32 cluster = blockIdx.x / (cm * ck);
@@ -265,7 +265,7 @@ TEST_CASE("depth: of every deal each tile's every step is in one piece, pieces a
           for (u32 steps = 0; steps <= 13; ++steps) {
             if (cut && sharers > cut * steps) continue;
             // Whether it is known that all tiles have as many pieces or not.
-            const int wrong = faults_of({whole, cut, sharers}, steps, clusters) + faults_of(depth_deal(whole, cut, sharers), steps, clusters);
+            const int wrong = faults_of({whole, cut, sharers, 0}, steps, clusters) + faults_of(depth_deal(whole, cut, sharers), steps, clusters);
             if (wrong) FAIL_CHECK(wrong << " faults: whole " << whole << ", cut " << cut << ", sharers " << sharers << ", clusters " << clusters << ", steps " << steps);
             ++deals;
           }
@@ -273,7 +273,33 @@ TEST_CASE("depth: of every deal each tile's every step is in one piece, pieces a
   // Slices of all tiles: more sharers than tiles, all of them clusters.
   for (u32 tiles = 1; tiles <= 12; ++tiles)
     for (u32 slices = 2; slices <= 17; ++slices)
-      for (u32 steps = slices; steps <= 40; steps += 3) CHECK(faults_of({0, tiles, tiles * slices}, steps, tiles * slices) + faults_of(depth_deal(0, tiles, tiles * slices), steps, tiles * slices) == 0);
+      for (u32 steps = slices; steps <= 40; steps += 3) CHECK(faults_of({0, tiles, tiles * slices, 0}, steps, tiles * slices) + faults_of(depth_deal(0, tiles, tiles * slices), steps, tiles * slices) == 0);
+}
+
+TEST_CASE("depth: what a launch that counts its tiles has left over is cut where that ends it sooner, and nothing else is") {
+  int wrong = 0, uncut = 0, cut = 0;
+  for (u32 clusters = 1; clusters <= 40; ++clusters)
+    for (u32 tiles = 0; tiles <= 3 * clusters; ++tiles)
+      for (u32 steps = 1; steps <= 120; steps += steps < 40 ? 1 : 7) {
+        const DepthDeal deal = deal_left_over(tiles, steps, clusters);
+        if (deal.cut == 0) {
+          wrong += deal.whole < tiles;
+          ++uncut;
+          continue;
+        }
+        ++cut;
+        const u32 longest = (steps + deal.pieces - 1) / deal.pieces;
+        wrong += deal.whole + deal.cut != tiles || deal.whole % clusters || 2 * deal.cut > clusters || deal.sharers > clusters || longest + 11 > steps || deal.pieces > 8 || steps / deal.pieces < 4;
+        wrong += faults_of(deal, steps, clusters) + (piece_slots(deal) > clusters);
+      }
+  CHECK(wrong == 0);
+  CHECK((uncut > 10000 && cut > 10000));
+  // One tile; a few; a round of all and some more.
+  CHECK((deal_left_over(1, 112, 132).pieces == 8 && deal_left_over(1, 24, 132).pieces == 6 && deal_left_over(32, 112, 132).pieces == 4 && deal_left_over(132 + 32, 112, 132).whole == 132));
+  // A k that is short; nearly half of the device's, which memory keeps busy.
+  CHECK((deal_left_over(16, 12, 132).cut == 0 && deal_left_over(60, 56, 132).cut == 0 && deal_left_over(67, 112, 132).cut == 0));
+  // A k beyond all numbers is cut as any other.
+  CHECK((deal_left_over(1, 0x7fffffff, 132).pieces == 8 && deal_left_over(60, 0x7fffffff, 132).pieces == 2));
 }
 
 TEST_CASE("depth: shares of large deals begin where exact arithmetic has them, and their tiles' pieces are the sharers between") {
@@ -284,7 +310,7 @@ TEST_CASE("depth: shares of large deals begin where exact arithmetic has them, a
     const u32 cut = 1 + below(i % 2 ? 4096 : 300), sharers = 1 + below(std::min<u64>(most_sharers, 0xffffffffu / cut - 2)), steps = 1 + below(u64(1) << (1 + below(31)));
     if (u64(cut) * steps < sharers) continue;
     const u32 whole = below(1000);
-    const DepthDeal deal = i % 3 ? depth_deal(whole, cut, sharers) : DepthDeal{whole, cut, sharers};
+    const DepthDeal deal = i % 3 ? depth_deal(whole, cut, sharers) : DepthDeal{whole, cut, sharers, 0};
     const auto begin = [&](u32 sharer) { return static_cast<u64>(static_cast<unsigned __int128>(sharer) * cut * steps / sharers); };
     const u32 sharer = below(sharers);
     const DepthPoint point = share_begin(deal, steps, sharer), end = share_begin(deal, steps, sharer + 1);

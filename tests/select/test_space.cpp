@@ -38,6 +38,8 @@ std::vector<Broken> broken() {
   grouped.grouped = grouped_f64.grouped = 1;
   core::ProblemType gathered = type_of(GGEMM_F16, "nt");
   gathered.grouped = core::grouped_call | core::gathered_rows;
+  core::ProblemType by_index = f16;
+  by_index.grouped = gathered.grouped;
   core::ProblemType limited = f16;
   limited.limited = 1;
   wide.d = GGEMM_F64;
@@ -144,12 +146,13 @@ std::vector<Broken> broken() {
       {"CTAs along k of groups", grouped, along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), h, "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
       {"257 slices of k", f16, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1), 257), h, "k may be cut into 256 slices, in a plain product"},
       {"slices of a group's k", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "k may be cut into 256 slices, in a plain product"},
-      {"tiles of a group that are left over", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), core::tail_slices), h, "k may be cut into 256 slices, in a plain product"},
+      {"tiles left over, of groups that two kernels share", grouped, sliced(large(cluster(tile(sm90, 64, 128, 64, 4, 1, 6), 1, 1)), core::tail_slices), h, "tiles of groups that are left over are cut where one kernel has all groups, and their rows are in order"},
       {"larger groups of a plain product", f16, large(cluster(tile(sm90, 64, 128, 64, 4, 1, 8), 1, 1)), h, "larger groups have tiles of their own in a grouped product"},
       {"larger groups beside clusters", grouped, large(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1)), h, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
       {"tiles left over, of CTAs with one each", f16, sliced(along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), core::tail_slices), h, "where CTAs share a tile along k it is not cut besides"},
       {"slices of a k that CTAs share", f16, sliced(along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), 4), h, "where CTAs share a tile along k it is not cut besides"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
+      {"tiles left over, of rows by index", by_index, sliced(cluster(tile(sm90, 64, 128, 64, 4, 1, 6), 1, 1), core::tail_slices), h, "tiles of groups that are left over are cut where one kernel has all groups, and their rows are in order"},
       {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
       {"rows by index along m on Hopper", gathered, cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "rows of A by index, if of 16 bits, must be contiguous along k"},
       {"slices of k, and a limit of CTAs", limited, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
@@ -272,9 +275,9 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     // Of tf32 with B alone contiguous along n all of Hopper's are swapped, those of which are left out that could not be.
     const bool swapped = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == core::Major::k && type.major_b == core::Major::mn;
     const std::size_t rows_of_f32 = select::table(type_of(GGEMM_F32)).size();
-    // Groups and pairs have none of 176 and 224 columns.
+    // Groups and pairs have none of 176 and 224 columns; of groups tiles of few rows are cut, in four sizes, of other products those of many, in six.
     const bool whole_steps = type.grouped || type.gate;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 2 : 0) == rows_of_f32 + (f64 ? 3 : 0));
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 2 : 0) + (type.grouped ? 2 : 0) == rows_of_f32 + (f64 ? 3 : 0));
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {

@@ -42,6 +42,7 @@ GG_DEVICE u32 count_arrival(u32* counter, u32 last) {
   *counter = before >= last ? 0 : before + 1;
   return before;
 }
+GG_DEVICE void prefetch(const void*) {}
 GG_DEVICE u32 take_next(u32* counter) {
   emulator::machine().check_global(counter, 4, "atom.add");
   return (*counter)++;
