@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -237,6 +238,11 @@ std::vector<Task> sample_tasks(const std::vector<const Arch*>& chosen, std::size
 
 // ------------------------------------------------------------------------------------------------------------------- compiling
 
+// most_shared: bytes of static shared memory that the library counts with.
+struct Listed : jit::Request {
+  std::int64_t most_shared = INT64_MAX;
+};
+
 struct Result {
   std::string complaint;  // "" if all is well
   std::string log;
@@ -265,7 +271,7 @@ std::string warnings(const std::string& log) {
   return out;
 }
 
-Result compile(const jit::Jit& jit, const jit::Request& request, bool twice) {
+Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
   Result out;
   try {
     const jit::Cubin cubin = jit.get(request);
@@ -277,6 +283,7 @@ Result compile(const jit::Jit& jit, const jit::Request& request, bool twice) {
     add(warnings(cubin.log));
     add(jit::ptxas_complaint(cubin.log));
     if (cubin.log.find("bytes spill stores") == std::string::npos) add("the log says nothing of spills:\n" + cubin.log);
+    if (const int shared = number_before(cubin.log, " bytes smem"); shared > request.most_shared) add(std::to_string(shared) + " bytes of static shared memory, where " + std::to_string(request.most_shared) + " are counted");
     if (twice && jit.get(request).bytes != cubin.bytes) add("a second compile gives other bits");
   } catch (const core::Error& error) {
     out.complaint = error.text();
@@ -292,7 +299,7 @@ struct Totals {
 // Runs the tasks on all threads and prints each failure, progress at most every half minute.
 class Work {
  public:
-  Work(const jit::Jit& jit, const std::vector<jit::Request>& tasks, bool print_logs) : jit_(jit), tasks_(tasks), print_logs_(print_logs) {}
+  Work(const jit::Jit& jit, const std::vector<Listed>& tasks, bool print_logs) : jit_(jit), tasks_(tasks), print_logs_(print_logs) {}
 
   void run(int threads) {
     std::vector<std::jthread> pool;
@@ -320,7 +327,7 @@ class Work {
 
   void work() {
     for (std::size_t i; (i = next_++) < tasks_.size();) {
-      const jit::Request& request = tasks_[i];
+      const Listed& request = tasks_[i];
       const bool twice = i % repeat_every == 0;
       repeated_ += twice;
       const Result result = compile(jit_, request, twice);
@@ -363,7 +370,7 @@ class Work {
   }
 
   const jit::Jit& jit_;
-  const std::vector<jit::Request>& tasks_;
+  const std::vector<Listed>& tasks_;
   const bool print_logs_;
   std::size_t withheld_ = 0;
   std::atomic<std::size_t> next_ = 0;
@@ -427,28 +434,28 @@ Arguments read_arguments(int count, char** values) {
   return out;
 }
 
-std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
+std::vector<Listed> chosen_tasks(const Arguments& arguments) {
   // Those that no configuration names.
-  std::vector<jit::Request> all;
+  std::vector<Listed> all;
   for (const Arch* arch : arguments.archs) {
-    all.push_back(jit::render_check(arch->name));
-    all.push_back(jit::render_flush(arch->name));
-    all.push_back(jit::render_sum(GGEMM_F32, GGEMM_BF16, arch->name));
+    all.push_back({jit::render_check(arch->name)});
+    all.push_back({jit::render_flush(arch->name)});
+    all.push_back({jit::render_sum(GGEMM_F32, GGEMM_BF16, arch->name)});
     if (arch->capability == 90) {
-      all.push_back(jit::render_prepare(arch->name));
-      for (const int size : {1, 2, 4}) all.push_back(jit::render_repack_groups(size, arch->name));
+      all.push_back({jit::render_prepare(arch->name)});
+      for (const int size : {1, 2, 4}) all.push_back({jit::render_repack_groups(size, arch->name)});
     }
-    for (const int size : {1, 2, 4}) all.push_back(jit::render_repack(size, arch->name));
-    all.push_back(jit::render_split(arch->name));
+    for (const int size : {1, 2, 4}) all.push_back({jit::render_repack(size, arch->name)});
+    all.push_back({jit::render_split(arch->name)});
   }
   const bool some = arguments.kernel.empty() && !arguments.all;
   for (const Task& task : !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample)) {
-    all.push_back(task.request());
-    if (task.config.slices > core::tail_slices) all.push_back(jit::render_sum_pieces(task.type, task.config, task.arch->name));
+    all.push_back({task.request(), select::static_shared_bytes(task.type, task.config)});
+    if (task.config.slices > core::tail_slices) all.push_back({jit::render_sum_pieces(task.type, task.config, task.arch->name)});
   }
   if (arguments.kernel.empty()) return all;
-  std::vector<jit::Request> exact, containing;
-  for (const jit::Request& task : all) {
+  std::vector<Listed> exact, containing;
+  for (const Listed& task : all) {
     if (task.name == arguments.kernel) exact.push_back(task);
     if (task.name.find(arguments.kernel) != std::string::npos) containing.push_back(task);
   }
@@ -460,7 +467,7 @@ std::vector<jit::Request> chosen_tasks(const Arguments& arguments) {
 
 int main(int count, char** values) {
   const Arguments arguments = read_arguments(count, values);
-  const std::vector<jit::Request> tasks = chosen_tasks(arguments);
+  const std::vector<Listed> tasks = chosen_tasks(arguments);
   if (arguments.list) {
     for (const jit::Request& task : tasks) std::printf("%s %s\n", task.arch.c_str(), task.name.c_str());
     return 0;
