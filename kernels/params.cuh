@@ -221,7 +221,7 @@ struct UniformGroups {
   i32 swap;
   u64 base[words], of_group[words], of_start[words];  // group_word
 };
-// A group's first row in the order of all groups, and how many it has: fewer than 2^31 in all.
+// A group's first row in the order of all groups (of rooms and batches, which are apart by the group's number, 0), and how many it has: fewer than 2^31 in all.
 struct GroupSpan {
   i32 start, rows;
 };
@@ -240,6 +240,7 @@ GG_HD u64 group_word(const UniformGroups& groups, int word, i32 group, i32 start
 
 // Those kernels' parameters. tiles: of each group, in cluster tiles.
 struct GroupedTensorParams {
+  static constexpr u32 none_left = 0x80000000;  // in `taken`: all tiles have been
   const GroupRecord* records;  // nullptr: the groups are uniform
   const i32* tiles;
   i32 groups, raster;
@@ -247,7 +248,7 @@ struct GroupedTensorParams {
   void* sums;      // this and the next: as in SliceParams, where tiles that are left over are cut; nullptr: none is
   u32* arrivals;
   u32* taken;      // nullptr: clusters take tiles by turns; else the one that is free takes the next, and counts it here. For clusters of one
-  u32* cleared;    // is set to 0 before the next launch may begin, if not nullptr
+  u32* cleared;    // `taken` of the next launch: is set to 0 before that may begin, and to none_left if it has no tiles; or nullptr
   i32 beside;      // 1: the launch ahead is of the same call, and computes other groups
   u32 reserved;
   UniformGroups uniform;

@@ -79,6 +79,12 @@ GG_DEVICE u32 take_next(u32* counter) {
   asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
   return before;
 }
+// Sets bits, and gives what was there before. It orders nothing. Any thread. PTX ISA, "atom" (or).
+GG_DEVICE u32 set_bits(u32* word, u32 bits) {
+  u32 before;
+  asm volatile("atom.relaxed.gpu.global.or.b32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(bits) : "memory");
+  return before;
+}
 // Adds so many, and gives what was there before. It orders nothing. Any thread. PTX ISA, "atom" (add).
 GG_DEVICE u64 take_bytes(u64* counter, u64 bytes) {
   u64 before;

@@ -27,7 +27,9 @@ template <int TEAMS, int READERS, int BM, int BN, int BK, int CM, int CN, bool S
 class TileBoard {
   static constexpr int NOTES = 1 + TEAMS;
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
-  struct Whole {};
+  struct Whole {
+    i32 next;  // tile to be found
+  };
   struct Pieces {
     PieceCursor pieces;
     SliceParams slices;
@@ -35,7 +37,6 @@ class TileBoard {
   // Without room for pieces where there are none: with what gathering takes it is a KiB, as select::static_shared_bytes counts.
   struct Shared : If<CUT, Pieces, Whole> {
     TileNote notes[NOTES];
-    i32 next;  // tile to be found
     SharedCursor cursor;
     alignas(8) char barriers[Ring<NOTES>::BYTES];
     alignas(8) char placed[8 * NOTES];  // barriers: the place of a note's tile is known, its facts not yet
@@ -65,12 +66,14 @@ class TileBoard {
 
   // The warp that finds the tiles, before the first. It also brings near what says how many rows groups have.
   GG_DEVICE void begin(const GroupedTensorParams& p) const {
-    if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1, shared().next = static_cast<i32>(cluster());
+    if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1;
     shared().cursor.start();
     constexpr i32 apart = 16;  // groups, whose numbers are 128 bytes at most if they follow one another
     const Source& rows = p.uniform.rows;
     const i32 group = DeviceWarp::lane() * apart;
     if (!p.records && rows.kind && group < p.groups) ptx::prefetch(static_cast<const char*>(rows.data) + group * rows.byte_stride);
+    if constexpr (!CUT)
+      if (DeviceWarp::lane() == 0) shared().next = static_cast<i32>(takes(p) ? ptx::take_next(p.taken) : cluster());
   }
   // Who has read a note: where pieces meet.
   GG_DEVICE const SliceParams& slices() const { return shared().slices; }
@@ -79,9 +82,8 @@ class TileBoard {
   GG_DEVICE void place(const GroupedTensorParams& p, Cursor at) const {
     __syncwarp();
     const int lane = DeviceWarp::lane();
-    const bool takes = CM * CN == 1 && !CUT && p.taken;
     i32 before = 0;
-    if (takes && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken));  // the answer comes while the tile is found
+    if (takes(p) && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken));  // the answer comes while the tile is found
     const auto tiles_of = [&p](i32 g) { return p.records ? p.tiles[g] : uniform_tiles(p.uniform, g); };
     DepthPart depth{0, 0};
     i32 next;
@@ -98,14 +100,16 @@ class TileBoard {
       }
     } else {
       next = shared().next;
-      found = shared().cursor.find(next, p.groups, tiles_of);
+      // (Below 0: none_left.) A CTA that had to wait for room may come when all is done.
+      found = {p.groups, 0};
+      if (next >= 0) found = shared().cursor.find(next, p.groups, tiles_of);
     }
     ring_.wait_empty(at);
     TileNote& note = shared().notes[at.slot];
     __syncwarp();
     if (lane == 0) {
       const bool any = found.group < p.groups;
-      if constexpr (!CUT) shared().next = (takes ? before : next) + static_cast<i32>(clusters());
+      if constexpr (!CUT) shared().next = takes(p) ? before : next + static_cast<i32>(clusters());
       note.group = any ? found.group : -1, note.other = p.records && note.group != shared().notes[(at.slot + NOTES - 1) % NOTES].group;
       if (any) {
         Grid grid;
@@ -130,6 +134,7 @@ class TileBoard {
     __syncwarp();
     ptx::barrier_arrive(placed(at.slot));
     ptx::barrier_arrive(ring_.full(at.slot));
+    if (found.group >= p.groups) tell_others(p);
   }
   // Another: adds the facts of the tile's group.
   GG_DEVICE void complete(const GroupedTensorParams& p, Cursor at) const {
@@ -143,15 +148,29 @@ class TileBoard {
   }
 
  private:
+  using Params = GroupedTensorParams;
+  GG_DEVICE static bool takes(const Params& p) { return CM * CN == 1 && !CUT && p.taken; }
+  // There are no more tiles, nor need CTAs that begin late look for any; or, if all groups are this launch's, those of the next one. The whole warp.
+  GG_DEVICE static void tell_others(const Params& p) {
+    if (takes(p)) {
+      if (DeviceWarp::lane() == 0) ptx::set_bits(p.taken, Params::none_left);
+    } else if (p.cleared) {
+      i32 others = 0;
+      for (i32 g = DeviceWarp::lane(); g < p.groups; g += 32) {
+        const i32 rows = group_span(p.uniform, g).rows;
+        others |= rows > 0 && rows <= p.uniform.above;
+      }
+      if (!__any_sync(0xffffffffu, others) && DeviceWarp::lane() == 0) ptx::set_bits(p.cleared, Params::none_left);
+    }
+  }
   GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN); }
   GG_DEVICE static u32 clusters() { return gridDim.x / (CM * CN); }
   // How tiles are cut, once the cursor has found the first one. The whole warp.
   GG_DEVICE static void deal(const GroupedTensorParams& p) {
-    constexpr i32 most_groups = 256;  // that are worth counting: of more, tiles are so many that few of them are left over
     __syncwarp();
     const SharedCursor& cursor = shared().cursor;
     DepthDeal deal = nothing_cut;
-    if (!p.records && p.arrivals && p.groups <= most_groups) {
+    if (!p.records && p.arrivals && p.groups <= most_counted_groups) {
       i32 tiles = 0;
 #pragma unroll 4
       for (i32 g = cursor.base + 32 + DeviceWarp::lane(); g < p.groups; g += 32) tiles += uniform_tiles(p.uniform, g);

@@ -125,6 +125,49 @@ void replay_with_changes(int ordinal, const Kind& kind, int mode) {
   }
 }
 
+// Groups that differ in m alone, with other rows, of which there are as many in all at most.
+Case with_rows(Case c, const std::vector<std::int64_t>& rows) {
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Group& g = c.groups[i];
+    g.m = rows[i], g.first = start;
+    set_shapes(c.type, g);
+    g.a.offset = c.given_a.base + start * g.a.row_stride;
+    g.c.offset = c.given_c.base + start * g.c.row_stride;
+    g.d.offset = c.given_d.base + start * g.d.row_stride;
+    start += rows[i];
+  }
+  return c;
+}
+
+// The ends alone change: how many tiles there are, whose k is cut, which kernel has which groups, and that some have none.
+void replay_with_other_ends(int ordinal, const Kind& kind) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  const Case first = uniform_case(kind.type, {{240, 256, 2816}, {0, 256, 2816}, {60, 256, 2816}}, GGEMM_GROUPS_RAGGED_M);
+  for (const auto& [family, config] : families(context.get(), first, "_m64")) {
+    loaded.load(first);
+    loaded.call().force(config);
+    for (int call = 0; call < 3; ++call) loaded.run(context.get());
+    loaded.verify();
+    Graph graph(loaded.stream(), 0, [&] { loaded.run(context.get()); });
+    const Addresses before = loaded.addresses();
+    int round = 0;
+    for (const std::vector<std::int64_t>& rows : std::vector<std::vector<std::int64_t>>{{1, 0, 0}, {0, 33, 7}, {0, 0, 0}, {100, 90, 110}, {0, 0, 300}, {5, 70, 7}}) {
+      loaded.load(with_rows(first, rows));
+      expect(loaded.addresses() == before, "something moved: a fault of this test");
+      graph.replay();
+      loaded.memory().wait();
+      try {
+        loaded.verify();
+      } catch (const std::exception& e) {
+        wrong(config + ", replay " + std::to_string(round) + ": " + e.what());
+      }
+      ++round;
+    }
+  }
+}
+
 // On a stream that no call was made on before: what the plan reserved is enough, whatever its kernel needs.
 void plans_are_captured(int ordinal, const Kind& kind) {
   Loaded loaded(ordinal);
@@ -228,6 +271,8 @@ std::vector<Check> capture_checks(int ordinal) {
       out.push_back({"an unprepared kernel is refused during capture: " + kind.name + ", " + modes[(mode + 1) % 3],
                      [=] { unprepared_is_refused(ordinal, kind, (mode + 1) % 3); }});
     }
+  for (const Kind& kind : kinds(true))
+    if (kind.type.a == GGEMM_BF16 || kind.type.a == GGEMM_E4M3) out.push_back({"replay with other ends: " + kind.name, [=] { replay_with_other_ends(ordinal, kind); }});
   for (const Kind& kind : kinds(false))
     if (kind.type.compute == GGEMM_COMPUTE_F32_ACCURATE) out.push_back({"large operands are forgotten: " + kind.name, [=] { unusual_data_are_forgotten(ordinal, kind); }});
   out.push_back({"an empty product is captured as nothing", [=] { empty_products_are_captured(ordinal); }});

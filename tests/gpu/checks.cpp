@@ -110,4 +110,18 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
   return out;
 }
 
+Case uniform_case(const CaseType& type, const std::vector<Size>& sizes, std::optional<ggemm_grouped_form> form) {
+  Drawing drawing;
+  drawing.mode = Mode::real;
+  drawing.grouped = drawing.aligned = drawing.forms = true;
+  for (drawing.seed = 1; drawing.seed < 1000; ++drawing.seed) {
+    Case c = draw_sized_case(drawing, type, sizes, 0);
+    if (!c.uniform || c.form == GGEMM_GROUPS_POINTERS || c.use_of_c == UseOfC::same_as_d || (form && c.form != *form)) continue;
+    if (c.values == Values::special) c.values = Values::normal;
+    c.through_plan = false, c.max_ctas = 0;
+    return c;
+  }
+  wrong("no groups that differ in m alone");
+}
+
 }  // namespace ggemm::tests

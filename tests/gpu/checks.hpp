@@ -71,6 +71,9 @@ std::vector<Kind> kinds(bool grouped);
 // `besides`: and the first whose name contains this.
 std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides = "");
 
+// Of groups that differ in m alone, in that form if one is given.
+Case uniform_case(const CaseType& type, const std::vector<Size>& sizes, std::optional<ggemm_grouped_form> form = {});
+
 struct Check {
   std::string name;
   std::function<void()> run;  // throws if something is wrong

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many threads and streams on one context, and what the library must leave alone in the caller's thread.
 #include <cstdio>
-#include <stdexcept>
 #include <thread>
 
 #include "checks.hpp"
@@ -18,23 +17,7 @@ std::uint64_t hash_of(const Bytes& bytes) {  // FNV-1a
   return h;
 }
 
-// Of groups that differ in m alone, and so few tiles of them that k is cut.
-Case few_tiles(const CaseType& type, std::int64_t k) {
-  Drawing drawing;
-  drawing.mode = Mode::real;
-  drawing.grouped = drawing.aligned = drawing.forms = true;
-  for (drawing.seed = 1; drawing.seed < 1000; ++drawing.seed) {
-    Case c = draw_sized_case(drawing, type, {{200, 384, k}, {0, 384, k}, {33, 384, k}}, 0);
-    if (!c.uniform || c.use_of_c == UseOfC::same_as_d) continue;
-    if (c.values == Values::special) c.values = Values::normal;
-    c.through_plan = false, c.max_ctas = 0;
-    return c;
-  }
-  throw std::runtime_error("no groups that differ in m alone");
-}
-
 Case stressed(const CaseType& type, std::int64_t k = 517) {
-  if (type.grouped && k != 517) return few_tiles(type, k);
   Drawing drawing;
   drawing.seed = 5;
   drawing.mode = Mode::real;
@@ -53,7 +36,8 @@ Case stressed(const CaseType& type, std::int64_t k = 517) {
 void one_hash(int ordinal, const Kind& kind, int threads, int streams, int repeats) {
   GpuContext context(ordinal);
   for (const auto& [family, config] : families(context.get(), stressed(kind.type))) {
-    const Case c = config.find("_kt") == std::string::npos ? stressed(kind.type) : stressed(kind.type, 9000);  // else nothing is cut
+    const bool cuts = config.find("_kt") != std::string::npos;  // nothing of a small product
+    const Case c = !cuts ? stressed(kind.type) : kind.type.grouped ? uniform_case(kind.type, {{40, 384, 2816}, {0, 384, 2816}, {20, 384, 2816}}) : stressed(kind.type, 9000);
     const int compiled = context.compiled();
     std::mutex mutex;
     std::vector<std::string> faults;

@@ -47,6 +47,12 @@ GG_DEVICE u32 take_next(u32* counter) {
   emulator::machine().check_global(counter, 4, "atom.add");
   return (*counter)++;
 }
+GG_DEVICE u32 set_bits(u32* word, u32 bits) {
+  emulator::machine().check_global(word, 4, "atom.or");
+  const u32 before = *word;
+  *word |= bits;
+  return before;
+}
 GG_DEVICE u64 take_bytes(u64* counter, u64 bytes) {
   emulator::machine().check_global(counter, 8, "atom.add");
   const u64 before = *counter;
