@@ -110,7 +110,8 @@ std::shared_ptr<const cuda::Kernel> Engine::load_product(const core::ProblemType
   return load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
 }
 
-Choice Engine::load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load) {
+Choice Engine::load(const Request& request, const core::Config& config, const char* origin, bool may_load) {
+  const core::ProblemType& type = request.key.type;
   Choice choice;
   choice.config = config, choice.origin = origin;
   if (config.family == core::Family::host) return choice;
@@ -126,7 +127,7 @@ Choice Engine::load(const core::ProblemType& type, const core::Config& config, c
       log_.write(GGEMM_LOG_INFO, "operands of groups are not copied: %s", error.what());  // but gathered
     }
     if (!config.large_above) return choice;
-    choice.large_config = *select::large_tiles(type, facts());
+    choice.large_config = *select::large_tiles(type, request.sizes, facts_for(request));
     choice.large = load_product(type, choice.large_config, may_load);
     return choice;
   }
@@ -146,7 +147,7 @@ void Engine::refuse_spills(const Choice& choice) {
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
   const auto chosen = [&](const core::Config& config, const char* origin) {
-    Choice choice = load(type, config, origin, may_load);
+    Choice choice = load(request, config, origin, may_load);
     if (choice.prepare && may_load) choice.note = note_for(request);
     return std::make_shared<const Choice>(std::move(choice));
   };

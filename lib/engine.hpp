@@ -37,6 +37,8 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
   std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
   std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
+  // Of the kernel, that the device holds at once.
+  std::int64_t clusters(std::int64_t max_ctas) const { return kernel->ctas(static_cast<unsigned>(max_ctas)) / static_cast<unsigned>(kernel->cluster); }
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
@@ -104,7 +106,7 @@ class Engine {
   // runs only when it is forced by name.
   static void refuse_spills(const Choice& choice);
   // A configuration with all the kernels that it needs.
-  Choice load(const core::ProblemType& type, const core::Config& config, const char* origin, bool may_load);
+  Choice load(const Request& request, const core::Config& config, const char* origin, bool may_load);
 
  private:
   struct GroupMemory;

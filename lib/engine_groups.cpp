@@ -32,10 +32,8 @@ std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
 }
 
 // Of tiles that are left over, each of the launch's clusters has one piece at most.
-std::size_t piece_bytes(const Choice& choice, std::int64_t max_ctas) {
-  if (choice.config.slices != core::tail_slices) return 0;
-  const std::int64_t clusters = choice.kernel->ctas(static_cast<unsigned>(max_ctas)) / static_cast<unsigned>(choice.kernel->cluster);
-  return aligned(static_cast<std::size_t>(clusters * select::piece_bytes(choice.config)));
+std::size_t left_over_bytes(const Choice& choice, std::int64_t max_ctas) {
+  return choice.config.slices == core::tail_slices ? aligned(static_cast<std::size_t>(choice.clusters(max_ctas) * select::piece_bytes(choice.config))) : 0;
 }
 
 // The rest of what was leased: a list of copies, and room for them.
@@ -73,7 +71,7 @@ kernels::GroupNote* Engine::note_for(const Request& request) {
 }
 
 std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& request) const {
-  return request.sum_bytes + piece_bytes(choice, request.key.max_ctas) + cuda::prepare_bytes(request.sizes.groups);
+  return request.sum_bytes + left_over_bytes(choice, request.key.max_ctas) + cuda::prepare_bytes(request.sizes.groups);
 }
 
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
@@ -86,7 +84,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (host_) return host_->run(type, params);
   params.raster = choice.config.raster;
   const std::size_t sum_bytes = core::sum_bytes(type, params.m.value, params.n.value), record_bytes = choice.prepare ? cuda::prepare_bytes(params.groups) : 0;
-  const std::size_t pieces = piece_bytes(choice, params.max_ctas), bytes = sum_bytes + pieces + record_bytes, wished = bytes + copy_bytes(choice, params.groups);
+  const std::size_t pieces = left_over_bytes(choice, params.max_ctas), bytes = sum_bytes + pieces + record_bytes, wished = bytes + copy_bytes(choice, params.groups);
   cuda::Workspace::Lease lease;
   if (params.groups > 0 && bytes > 0) lease = workspace_.get(*device_, stream, bytes, wished);
   check_groups(choice, type, params, stream);

@@ -50,8 +50,6 @@ kernels::DepthDeal deal_of(const core::Config& named, const core::ProblemType& t
   return deal.cut * upright.warpgroups() > std::int64_t(cuda::Workspace::most_arrivals) || deal.sharers > kernels::most_sharers ? none : deal;
 }
 
-std::int64_t clusters_of(const Choice& choice, std::int64_t max_ctas) { return choice.kernel->ctas(static_cast<unsigned>(max_ctas)) / static_cast<unsigned>(choice.kernel->cluster); }
-
 // The copy of an operand in workspace: lines of elements, or of the terms of elements.
 struct Copy {
   bool wanted;
@@ -103,7 +101,7 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   const auto& [groups, m, n, k] = request.sizes;
   const Upright upright(choice, request.key.type, m, n);
   // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
-  const std::int64_t clusters = clusters_of(choice, request.key.max_ctas);
+  const std::int64_t clusters = choice.clusters(request.key.max_ctas);
   std::int64_t bytes = 0;
   if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
   else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
@@ -119,7 +117,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const std::int64_t slices = c.slices > core::tail_slices ? slices_of(upright, given.k) : 1;
   if (upright.tiles > most_ctas / choice.kernel->cluster / slices)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 tiles of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
-  const std::int64_t resident = clusters_of(choice, given.max_ctas);
+  const std::int64_t resident = choice.clusters(given.max_ctas);
   const kernels::DepthDeal deal = deal_of(choice.config, type, upright, given.k, resident);
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));
   const std::array<Copy, 2> copies = copies_of(type, choice.config, given.m, given.n, given.k);

@@ -14,11 +14,11 @@ namespace {
 
 class EngineRunner final : public select::Runner {
  public:
-  EngineRunner(Engine& engine, const core::ProblemType& type, kernels::GroupNote* note, ScratchProblem& scratch) : engine_(engine), type_(type), note_(note), scratch_(scratch) {}
+  EngineRunner(Engine& engine, const Request& request, kernels::GroupNote* note, ScratchProblem& scratch) : engine_(engine), request_(request), note_(note), scratch_(scratch) {}
   void load(const core::Config& config) override { Engine::refuse_spills(choice(config)); }
   std::string verify(const core::Config& config) override {
     // Operands of groups that are copied first are so from the third call on (engine_groups.cpp).
-    for (; config.family == core::Family::sm90 && type_.grouped && warm_ < 2; ++warm_)
+    for (; config.family == core::Family::sm90 && request_.key.type.grouped && warm_ < 2; ++warm_)
       if (std::string wrong = scratch_.verify(choice(config)); !wrong.empty()) return wrong;
     return scratch_.verify(choice(config));
   }
@@ -26,13 +26,13 @@ class EngineRunner final : public select::Runner {
 
  private:
   Choice choice(const core::Config& config) {
-    Choice choice = engine_.load(type_, config, "tuning", true);
+    Choice choice = engine_.load(request_, config, "tuning", true);
     choice.note = note_;
     return choice;
   }
 
   Engine& engine_;
-  core::ProblemType type_;
+  const Request& request_;
   kernels::GroupNote* note_;
   ScratchProblem& scratch_;
   int warm_ = 0;
@@ -81,7 +81,7 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
     std::vector<std::jthread> compilers;
     const auto compile = [&](std::stop_token stop) {
       for (std::size_t i; !stop.stop_requested() && (i = next++) < candidates.size();) try {
-          load(type, candidates[i], "tuning", true);
+          load(request, candidates[i], "tuning", true);
         } catch (...) {
           // The tuner meets the same error when it comes to this candidate.
         }
@@ -90,7 +90,7 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
       for (int i = 0; i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
     const std::shared_ptr<const cuda::Kernel> flush = device_ ? load(jit::render_flush(facts().arch), kernels::flush_threads, 0, 1, true) : nullptr;
     ScratchProblem scratch(*this, flush, plain, grouped, tuning.sample);
-    EngineRunner runner(*this, type, device_ && grouped ? note_for(request) : nullptr, scratch);
+    EngineRunner runner(*this, request, device_ && grouped ? note_for(request) : nullptr, scratch);
     report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

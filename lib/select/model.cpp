@@ -83,7 +83,7 @@ Brought brought(double m, double n, double k, double size, double tiles_m, doubl
 }
 
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
-TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned = 0, const Brought& rates = {}) {
+TensorCosts tensor_costs(const ProblemType& type, const Config& c, bool even = false, double turned = 0, const Brought& rates = {}) {
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
@@ -92,7 +92,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
   const double rows = bm / (c.warps_m / 4), waits = !promotes || kernels::promoted_from_two_sets(static_cast<int>(rows / 64 * columns / 2)) ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   // What wgmmas read of shared memory, and the copy engine writes there. Of those with 128 or 256 columns it is as if A came for nothing.
-  const double read = wgmmas * (std::fmod(columns, 128) == 0 ? columns : 64 + columns) * 32, shared = type.grouped || terms || size != 2 ? 0 : (read + (bm + bn) * bk * size) / shared_bytes_a_clock;
+  const double read = wgmmas * (std::fmod(columns, 128) == 0 ? columns : 64 + columns) * 32, shared = even || terms || size != 2 ? 0 : (read + (bm + bn) * bk * size) / shared_bytes_a_clock;
   const double copies = terms ? kernels::term_count : 1, travels_a = copies * bm / c.cluster_n * bk * size, travels_b = copies * bn * (turned + (1 - turned) / c.cluster_m) * bk * size;
   constexpr double latency_clocks = 130;  // a slot's way when nothing else is on it
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so, and most where they give back a slot of terms before the step is done.
@@ -110,7 +110,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, double turned
 
 // What groups of many rows cost tiles of few, where the mean has so many rows, and all groups together, that some have many more.
 constexpr double skew = 1.06;
-bool skewed_groups(double groups, double m) { return m >= 8 && groups * m >= 256; }
+bool skewed_groups(double groups, double m) { return m >= 32 && groups * m >= 256; }
 
 // Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
 constexpr double meet_clocks = 3500, meet_bytes = 40;
@@ -155,17 +155,6 @@ Tail best_tail(const TensorCosts& costs, std::int64_t tiles, std::int64_t steps,
   return best;
 }
 
-// What it spares a grouped product that tiles left over are cut, less what it costs: where routing is even that is nothing, for memory is busy all the same. But where one group has nearly all rows
-// its tiles are few. It is counted as if that were so once in four times.
-double spared_of_one(const TensorCosts& costs, const Config& c, double rows, double columns, double steps, double clusters) {
-  constexpr double one_in = 4, counting = 1100;  // clocks
-  const double tiles = ceil_div(rows, c.tile_m) * ceil_div(columns, c.tile_n);
-  if (tiles > INT32_MAX || steps > INT32_MAX) return -counting;
-  const kernels::DepthDeal deal = kernels::deal_left_over(static_cast<kernels::u32>(tiles), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters));
-  const double spared = deal.cut ? steps * (1 - 1.0 / deal.pieces) * costs.step - meet(costs, deal.pieces) : 0;
-  return std::max(spared, 0.0) / one_in - counting;
-}
-
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
@@ -174,23 +163,16 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
   return std::min(by_shared, by_registers);
 }
 
-double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
-  constexpr double one_launch_more = 1.5;
-  if (named.large_above) {
-    // Where a mean group is large nearly all are.
-    Config alone = m > 1.5 * named.large_above ? *large_tiles(type, facts) : named;
-    alone.large_above = 0;
-    const double shared = skewed_groups(groups, m) ? skew : 1;  // larger groups cost what they do in larger tiles
-    return estimate_sm90(type, alone, groups, m, n, k, facts) / (alone.tile_m <= 64 ? shared : 1) + one_launch_more;
-  }
+// even: of groups, whose sizes differ about the mean; else it is one product, which may be of a kernel for groups.
+double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
   const Config c = named.swap ? core::transposed(named) : named;
   const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, type.grouped && !named.swap), tiles_along(across, c.tile_n, type.grouped && named.swap), type.grouped);
+  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && !named.swap), tiles_along(across, c.tile_n, even && named.swap), even);
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const bool halves = !type.grouped && !terms && size == 2;
-  const TensorCosts costs = tensor_costs(type, c, all.turned, halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{});
+  const bool halves = !even && !terms && size == 2;
+  const TensorCosts costs = tensor_costs(type, c, even, all.turned, halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{});
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
@@ -199,7 +181,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   constexpr double exchange_bytes = 31;
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   // How many tiles groups have is a guess, and what is left over at the end with it.
-  const double rounds = type.grouped ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
+  const double rounds = even ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   const bool sliced = c.slices > core::tail_slices;
   // Launch, barriers, first boxes, last store; and that CTAs wait for each other before the first.
   const double start_clocks = sliced ? 7050 : cluster(c) > 1 || !halves ? 8800 : 8400;
@@ -207,7 +189,11 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const auto all_tiles = [&] {
     const double tile = steps * costs.step;
-    if (c.slices == core::tail_slices && type.grouped) return rounds * (tile + costs.store) - spared_of_one(costs, named, groups * m, n, steps, clusters);
+    if (c.slices == core::tail_slices && type.grouped) {
+      constexpr double counting = 2500;
+      const kernels::DepthDeal deal = even || tiles > INT32_MAX || steps > INT32_MAX ? kernels::nothing_cut : kernels::deal_left_over(static_cast<kernels::u32>(tiles), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters));
+      return counting + (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
+    }
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
       constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
@@ -225,18 +211,18 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
   const std::uint8_t copied = core::repacked_operands(type, named) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
-  const bool grouped = type.grouped;
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = groups * ((copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0));
   const double copies = elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
-  const double few_rows = grouped && named.tile_m < 32 ? 1 + 0.04 * std::log2(32.0 / named.tile_m) : 1, skewed = few_rows * (grouped && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
-  const double multiplied = skewed * clocks / powered_mhz, moved = skewed * bytes / 4.5e6 + 0.25;
+  const double few_rows = even && named.tile_m < 16 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
+  // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
+  const double in_vain = even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n < 128 ? 0.08 : 0) : 1;
+  const double multiplied = skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
-  const double prepared = grouped ? 9.5 : 0;  // a launch before, that writes the groups' maps; uniform groups, which the class does not tell, have none
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
-  return 0.4 + prepared + summed + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
+  return 0.4 + summed + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
 }
 
 // Tiles of rows that make a wave's footprint on A and B smallest.
@@ -265,19 +251,14 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
   double least = 0;
   for (const double slices : {2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, std::clamp(room, 2.0, 256.0)}) {
     config.slices = static_cast<std::uint16_t>(slices);
-    const double time = estimate_sm90(type, config, 1, static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts);
+    const double time = estimate_sm90(type, config, 1, static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts, false);
     if (slices == 2 || time < least) best = config.slices, least = time;
   }
   return best;
 }
 
-}  // namespace
-
-double estimate(const ProblemType& type, const Config& c, const Sizes& given, const core::DeviceFacts& facts) {
-  if (c.family == Family::host) return 0;
-  const Sizes s = known(given);
-  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
-  if (c.family == Family::sm90) return estimate_sm90(type, c, groups, m, n, k, facts);
+// Families whose CTAs are not persistent, or take tiles by their number.
+double estimate_others(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
@@ -307,6 +288,53 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+}
+
+double estimate_groups(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
+  return c.family == Family::sm90 ? estimate_sm90(type, c, groups, m, n, k, facts, even) : estimate_others(type, c, groups, m, n, k, facts);
+}
+
+}  // namespace
+
+std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, const core::DeviceFacts& facts) {
+  constexpr std::uint16_t raster = 8;  // their sizes are not known
+  const Sizes s = known(given);
+  std::optional<Config> best;
+  double least = 0;
+  for (const Config& c : table(type)) {
+    if (!for_large_groups(type, c, facts)) continue;
+    // Measured beside what is estimated (docs/performance.md, "Larger tiles by size").
+    const double cold = 0.03 * (c.tile_n - 128) + (cluster(c) > 1 ? 1 : 0);
+    const double time = cold + estimate_sm90(type, c, 1, static_cast<double>(s.groups) * static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts, false);
+    if (!best || time < least) best = c, least = time;
+  }
+  if (best) best->raster = raster;
+  return best;
+}
+
+double estimate(const ProblemType& type, const Config& c, const Sizes& given, const core::DeviceFacts& facts) {
+  if (c.family == Family::host) return 0;
+  const Sizes s = known(given);
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups), all = groups * m;
+  if (!type.grouped) return estimate_groups(type, c, groups, m, n, k, facts, false);
+  // How rows are spread over the groups is not known: they are counted as if one group had all of them once in four times.
+  constexpr double one_in = 4;
+  const auto mean = [](double even, double one) { return even * std::pow(one / even, 1 / one_in); };
+  constexpr double prepared = 9.5;  // a launch before, that writes the groups' maps; uniform groups, which the class does not tell, have none
+  if (!c.large_above) {
+    Config one = c;
+    if (c.slices && s.groups > kernels::most_counted_groups) one.slices = 0;
+    return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_groups(type, c, groups, m, n, k, facts, true), estimate_groups(type, one, 1, all, n, k, facts, false));
+  }
+  // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.
+  constexpr double one_launch_more = 6;
+  const Config large = *large_tiles(type, given, facts);
+  Config few = c;
+  few.large_above = 0;
+  // Where a mean group is large nearly all are.
+  const bool large_mean = m > 1.5 * c.large_above;
+  const double shared = skewed_groups(groups, m) && !large_mean ? skew : 1;  // larger groups cost what they do in larger tiles
+  return prepared + one_launch_more + mean(estimate_sm90(type, large_mean ? large : few, groups, m, n, k, facts, true) / shared, estimate_sm90(type, all > c.large_above ? large : few, 1, all, n, k, facts, false));
 }
 
 // (By what L2 brings of any operands: the estimate may know of narrow ones, and deal otherwise.)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model: what a configuration should take, from the device's facts alone.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct Sizes {
 
 // Estimated microseconds.
 double estimate(const core::ProblemType& type, const core::Config& config, const Sizes& sizes, const core::DeviceFacts& facts);
+
+// What computes the larger groups of a configuration that leaves them to another one (Config::large_above): what would be best if one group had all rows. Nothing if there is none.
+std::optional<core::Config> large_tiles(const core::ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts);
 
 struct Candidate {
   core::Config config;  // with its raster group

@@ -305,8 +305,8 @@ constexpr Rule sm90_rules[] = {
      },
      "1, 2, 4 or 8 CTAs may share a tile along k, in a plain product"},
     {[](const Query& q) { return q.config.slices <= core::tail_slices || (q.config.slices <= most_slices && !q.type.grouped); }, "k may be cut into 256 slices, in a plain product"},
-    {[](const Query& q) { return q.config.slices == 0 || !q.type.grouped || (q.config.large_above == 0 && !(q.type.grouped & core::gathered_rows)); },
-     "tiles of groups that are left over are cut where one kernel has all groups, and their rows are in order"},
+    {[](const Query& q) { return q.config.slices == 0 || !q.type.grouped || (q.config.large_above == 0 && !(q.type.grouped & (core::gathered_rows | core::checked_groups))); },
+     "tiles of groups that are left over are cut where one kernel has all groups, their rows are in order, and nothing checks them before"},
     {[](const Query& q) { return q.config.large_above == 0 || q.type.grouped; }, "larger groups have tiles of their own in a grouped product"},
     {[](const Query& q) { return q.config.large_above == 0 || cluster(q.config) == 1; }, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
@@ -334,7 +334,12 @@ constexpr Rule sm90_rules[] = {
        return !q.type.gate || columns / kernels::finishers(columns, q.config.cluster_k) % 16 == 0;
      },
      "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
-    {[](const Query& q) { return q.config.large_above == 0 || large_tiles(q.type, q.facts).has_value(); }, "there are no larger tiles for larger groups"},
+    {[](const Query& q) {
+       if (q.config.large_above == 0) return true;
+       const std::vector<Config> all = table(q.type);
+       return std::any_of(all.begin(), all.end(), [&](const Config& c) { return for_large_groups(q.type, c, q.facts); });
+     },
+     "there are no larger tiles for larger groups"},
 };
 
 template <std::size_t N>
@@ -422,14 +427,8 @@ std::vector<Config> table(const ProblemType& type) {
   return out;
 }
 
-std::optional<Config> large_tiles(const ProblemType& type, const core::DeviceFacts& facts) {
-  constexpr std::uint16_t raster = 8;  // their sizes are not known
-  for (Config c : table(type))
-    if (c.family == Family::sm90 && c.tile_m == 128 && !c.swap && !c.teams && !c.large_above && (!type.limited || cluster(c) == 1) && !illegal(type, c, facts)) {
-      c.raster = raster;
-      return c;
-    }
-  return std::nullopt;
+bool for_large_groups(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
+  return c.family == Family::sm90 && c.tile_m == 128 && c.tile_n >= 128 && !c.swap && !c.teams && !c.slices && !c.large_above && (!type.limited || cluster(c) == 1) && !illegal(type, c, facts);
 }
 
 }  // namespace ggemm::select

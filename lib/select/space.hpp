@@ -26,8 +26,8 @@ inline std::int64_t piece_bytes(const core::Config& config) { return std::int64_
 // The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
 std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
-// What computes the larger groups of a configuration that leaves them to another one (Config::large_above): the first of the table's that may, and without clusters where CTAs are limited, to however few. Nothing if there is none.
-std::optional<core::Config> large_tiles(const core::ProblemType& type, const core::DeviceFacts& facts);
+// Whether it may compute the larger groups of a configuration that leaves them to another one (Config::large_above): without clusters where CTAs are limited, to however few.
+bool for_large_groups(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
 // Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut for all tiles. Tiles along k are given in the operand's elements.
 std::vector<core::Config> table(const core::ProblemType& type);

@@ -57,6 +57,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
         INFO("at most " << most << ", gap " << gap);
         Ones p("sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_m64_swap_r2", gap);
         p.desc.max_ctas = most;
+        p.desc.expected_m = 4000, p.desc.expected_n = 4000, p.desc.expected_k = 4000;
         const std::size_t before = launched().size();
         p.run(context);
         const auto launches = driver().all_launches();

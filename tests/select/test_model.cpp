@@ -148,6 +148,34 @@ TEST_CASE("model: groups that may differ much in size have larger tiles for the 
   CHECK(chosen(4, 64, 128, 64).large_above == 0);
 }
 
+TEST_CASE("model: what larger groups have is what would be best if one had all rows, and takes clusters of one CTA where CTAs are limited") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call;
+  const auto large = [&](const Sizes& sizes) { return *select::large_tiles(type, sizes, device(90)); };
+  CHECK(large({32, 16, 4096, 7168}).tile_n == 128);  // 128 tiles of 128x128: 50 us, 82 by 128x256
+  CHECK(large({32, 1024, 4096, 7168}).tile_n == 256);
+  CHECK(select::cluster(large({32, 1024, 4096, 7168})) == 2);
+  type.limited = true;
+  CHECK(select::cluster(large({32, 1024, 4096, 7168})) == 1);
+  for (const std::int64_t m : {1, 7, 60, 1000}) {
+    const Config config = large({9, m, 500, 900});
+    CHECK((config.tile_m == 128 && !config.swap && !config.teams && !config.slices && !config.large_above && !select::illegal(type, config, device(90))));
+  }
+}
+
+TEST_CASE("model: few tiles of groups are cut along k where one group with all rows would leave most of the device idle, and groups are few enough to be counted") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call;
+  const auto chosen = [&](const Sizes& sizes) { return best(select::rank(type, sizes, device(90))); };
+  CHECK(chosen({32, 1, 4096, 7168}).slices == core::tail_slices);
+  CHECK(chosen({8, 1, 4096, 14336}).slices == core::tail_slices);
+  CHECK(chosen({32, 1, 7168, 2048}).slices == 0);
+  for (const std::int64_t groups : {255, 256, 257, 300, 384})
+    for (const std::int64_t n : {128, 256, 512}) CHECK((groups <= 256 || chosen({groups, 1, n, 7168}).slices == 0));
+  type.grouped |= core::checked_groups;
+  CHECK(chosen({32, 1, 4096, 7168}).slices == 0);
+}
+
 TEST_CASE("model: twice the work takes twice the time where the device is full, and a group's work counts as often as there are groups") {
   const core::ProblemType type = type_of(GGEMM_BF16);
   const core::DeviceFacts facts = device(90);
