@@ -303,7 +303,7 @@ std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, c
   double least = 0;
   for (const Config& c : table(type)) {
     if (!for_large_groups(type, c, facts)) continue;
-    // Measured beside what is estimated (docs/performance.md, "Larger tiles by size").
+    // Measured beside what is estimated (docs/performance.md, "One group with all rows").
     const double cold = 0.03 * (c.tile_n - 128) + (cluster(c) > 1 ? 1 : 0);
     const double time = cold + estimate_sm90(type, c, 1, static_cast<double>(s.groups) * static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts, false);
     if (!best || time < least) best = c, least = time;
