@@ -573,7 +573,7 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written, and in
  *  checked mode the status word.
  *  Stream: as ggemm_gemm.
- *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, and with "kt" (ggemm_config) up to 5 MB, which ggemm_prepare and plans
+ *  Capture: allowed, as in ggemm_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, and with "kt" (ggemm_config) up to 5 MB for those that are listed, which ggemm_prepare and plans
  *  reserve.
  *  Operands off the fast path (see ggemm_grouped_matrix) are copied to such memory too, once calls of the kind (types, layouts, sizes within an octave or so) have found out
  *  how much that takes: the first two. What finds no room there is gathered, which is slower and gives the same bits, as are rows of A by index and operands that all groups
@@ -625,8 +625,8 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  they do: "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1"; and into how many slices k is cut for as many clusters, where it is:
  *  "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_k33_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
  *  "sm90_bf16_bf16_f32_tn_128x192x64_w8x1_s4_c2x1_kt_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
- *  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max_ctas` allows; of groups also on how many tiles all of them together have, so on the rows
- *  of the others, and on that they differ in m alone (others are not cut). Where two teams of warps take turns at tiles,
+ *  it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max_ctas` allows. Groups are cut only if they differ in m
+ *  alone, are 256 at most and are not checked; how then depends on the rows of all of them. Where two teams of warps take turns at tiles,
  *  one storing while the other multiplies, they are the third of the warps' numbers: "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8". Where groups of more than 64 rows
  *  have a kernel of larger tiles of their own, which the library chooses by the sizes expected: "sm90_bf16_bf16_f32_tn_64x128x64_w1x8_s8_c1x1_m64_swap_r8". */
 typedef struct ggemm_config {

@@ -1112,8 +1112,8 @@ const _: () = {
  they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1"; and into how many slices k is cut for as many clusters, where it is:
  "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
  "sm90\_bf16\_bf16\_f32\_tn\_128x192x64\_w8x1\_s4\_c2x1\_kt\_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
- it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows; of groups also on how many tiles all of them together have, so on the rows
- of the others, and on that they differ in m alone (others are not cut). Where two teams of warps take turns at tiles,
+ it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows. Groups are cut only if they differ in m
+ alone, are 256 at most and are not checked; how then depends on the rows of all of them. Where two teams of warps take turns at tiles,
  one storing while the other multiplies, they are the third of the warps' numbers: "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8". Where groups of more than 64 rows
  have a kernel of larger tiles of their own, which the library chooses by the sizes expected: "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".*/
 #[repr(C)]
@@ -1779,7 +1779,7 @@ extern "C" {
 
  Stream: as ggemm\_gemm.
 
- Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, and with "kt" (ggemm\_config) up to 5 MB, which ggemm\_prepare and plans
+ Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, and with "kt" (ggemm\_config) up to 5 MB for those that are listed, which ggemm\_prepare and plans
  reserve.
  Operands off the fast path (see ggemm\_grouped\_matrix) are copied to such memory too, once calls of the kind (types, layouts, sizes within an octave or so) have found out
  how much that takes: the first two. What finds no room there is gathered, which is slower and gives the same bits, as are rows of A by index and operands that all groups
