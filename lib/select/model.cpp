@@ -290,7 +290,7 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
-double estimate_groups(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
+double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
   return c.family == Family::sm90 ? estimate_sm90(type, c, groups, m, n, k, facts, even) : estimate_others(type, c, groups, m, n, k, facts);
 }
 
@@ -316,7 +316,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups), all = groups * m;
-  if (!type.grouped) return estimate_groups(type, c, groups, m, n, k, facts, false);
+  if (!type.grouped) return estimate_by_family(type, c, groups, m, n, k, facts, false);
   // How rows are spread over the groups is not known: they are counted as if one group had all of them once in four times.
   constexpr double one_in = 4;
   const auto mean = [](double even, double one) { return even * std::pow(one / even, 1 / one_in); };
@@ -324,7 +324,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (!c.large_above) {
     Config one = c;
     if (c.slices && s.groups > kernels::most_counted_groups) one.slices = 0;
-    return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_groups(type, c, groups, m, n, k, facts, true), estimate_groups(type, one, 1, all, n, k, facts, false));
+    return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, c, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
   }
   // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.
   constexpr double one_launch_more = 6;

@@ -26,7 +26,7 @@ inline std::int64_t piece_bytes(const core::Config& config) { return std::int64_
 // The first rule that the configuration breaks for this problem on this device, as a sentence; nothing if it is legal.
 std::optional<std::string> illegal(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
-// Whether it may compute the larger groups of a configuration that leaves them to another one (Config::large_above): without clusters where CTAs are limited, to however few.
+// Whether a configuration may compute the larger groups of a configuration that leaves them to another one (Config::large_above): without clusters where CTAs are limited, to however few.
 bool for_large_groups(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
 
 // Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut for all tiles. Tiles along k are given in the operand's elements.

@@ -89,6 +89,16 @@ void expect_launches(const Graph& graph, const std::string& what) {
   expect(graph.nodes() >= 1 && graph.nodes() <= most, what + ": the graph has " + std::to_string(graph.nodes()) + " nodes, not 1 to " + std::to_string(most) + " launches");
 }
 
+void replay_and_verify(Graph& graph, Loaded& loaded, const std::string& what) {
+  graph.replay();
+  loaded.memory().wait();
+  try {
+    loaded.verify();
+  } catch (const std::exception& e) {
+    wrong(what + ": " + e.what());
+  }
+}
+
 void replay_with_changes(int ordinal, const Kind& kind, int mode) {
   GpuContext context(ordinal);
   Loaded loaded(ordinal);
@@ -116,13 +126,7 @@ void replay_with_changes(int ordinal, const Kind& kind, int mode) {
       for (const int slot : {slot_m, slot_alpha, slot_a_pointers})
         expect(loaded.addresses()[static_cast<std::size_t>(slot)] == before[static_cast<std::size_t>(slot)],
                "the metadata moved: a fault of this test");
-      graph.replay();
-      loaded.memory().wait();
-      try {
-        loaded.verify();
-      } catch (const std::exception& e) {
-        wrong(config + ", replay " + std::to_string(round) + ": " + e.what());
-      }
+      replay_and_verify(graph, loaded, config + ", replay " + std::to_string(round));
     }
   }
 }
@@ -161,14 +165,7 @@ void replay_with_other_ends(int ordinal, const Kind& kind) {
     for (const std::vector<std::int64_t>& rows : std::vector<std::vector<std::int64_t>>{{1, 0, 0}, {0, 33, 7}, {0, 0, 0}, {100, 90, 110}, {0, 0, 300}, {5, 70, 7}}) {
       loaded.load(with_rows(first, rows));
       expect(loaded.addresses() == before, "something moved: a fault of this test");
-      graph.replay();
-      loaded.memory().wait();
-      try {
-        loaded.verify();
-      } catch (const std::exception& e) {
-        wrong(config + ", replay " + std::to_string(round) + ": " + e.what());
-      }
-      ++round;
+      replay_and_verify(graph, loaded, config + ", replay " + std::to_string(round++));
     }
   }
 }
