@@ -478,6 +478,7 @@ typedef struct ggemm_grouped_desc {
   ggemm_grouped_scale scale_a, scale_b;
   int32_t max_ctas;   /**< as in ggemm_gemm_desc */
   uint32_t reserved1; /**< 0 */
+  int64_t expected_largest_m; /**< beside expected_m: rows of the largest group; 0: not known. As expected_m all (groups are alike), or as all groups' rows (one has them all), or between */
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
 #define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }
@@ -486,7 +487,7 @@ typedef struct ggemm_grouped_desc {
   { sizeof(ggemm_grouped_desc), 0, GGEMM_GROUPS_POINTERS, GGEMM_COMPUTE_DEFAULT, GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), \
     GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_GROUPED_MATRIX_INIT_, GGEMM_EPILOGUE_INIT_, 0, 0, 0, NULL, NULL, \
     GGEMM_SOURCE_INIT_(0), GGEMM_SOURCE_INIT_(0), GGEMM_PACKED, 0, 0, GGEMM_SOURCE_INIT_(0), 0, GGEMM_SOURCE_INIT_(0), 0, 0, 0, \
-    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_, 0, 0 }
+    GGEMM_GROUPED_SCALE_INIT_, GGEMM_GROUPED_SCALE_INIT_, 0, 0, 0 }
 /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet. @since 0.1 */
 GGEMM_API ggemm_status ggemm_grouped_desc_init(ggemm_grouped_desc* desc, size_t struct_size);
 

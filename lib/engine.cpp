@@ -50,7 +50,7 @@ Request request_for(const core::GroupedProblem& p, const char* config, const cha
   Request r{core::problem_key(p), {}, config, tune_key};
   r.key.config = core::text_hash(config);
   r.key.tune_key = core::text_hash(tune_key);
-  r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k};
+  r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k, static_cast<int>(r.key.skew)};
   r.sum_bytes = core::sum_bytes(p.type, p.stored_m.value, p.n.value);
   return r;
 }
@@ -114,6 +114,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   const core::ProblemType& type = request.key.type;
   Choice choice;
   choice.config = config, choice.origin = origin;
+  if (request.config) choice.forced = request.config;
   if (config.family == core::Family::host) return choice;
   choice.kernel = load_product(type, config, may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
@@ -152,7 +153,14 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
     return std::make_shared<const Choice>(std::move(choice));
   };
   if (request.config) return chosen(forced_config(request, request.config), "forced");
-  if (const auto record = store_.find(select::record_key(request.key, request.tune_key, facts_for(request)))) {
+  const auto recorded = [&](core::ProblemKey key) { return store_.find(select::record_key(key, request.tune_key, facts_for(request))); };
+  auto record = recorded(request.key);
+  if (!record && request.key.skew) {
+    core::ProblemKey unknown = request.key;
+    unknown.skew = 0;
+    record = recorded(unknown);
+  }
+  if (record) {
     try {
       auto choice = chosen(forced_config(request, record->best.c_str()), record->shipped ? "shipped record" : "tuned");
       refuse_spills(*choice);  // the record may be of another NVRTC's kernel
@@ -220,8 +228,7 @@ void Engine::run_plan(const Choice& choice, const core::Problem& problem, const 
   met.type.unreachable = core::unreachable_operands(problem.type, params);
   if (choice.config.family != core::Family::sm90 || !(met.type.unreachable & ~problem.type.unreachable)) return run(choice, problem.type, params, stream);
   met.m = params.m, met.n = params.n, met.k = params.k;
-  const bool forced = choice.origin == std::string_view("forced");
-  call(request_for(met, forced ? core::config_name(problem.type, choice.config).c_str() : nullptr, nullptr), params, stream);
+  call(request_for(met, choice.forced.empty() ? nullptr : choice.forced.c_str(), nullptr), params, stream);
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const {

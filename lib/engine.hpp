@@ -28,6 +28,7 @@ namespace ggemm {
 struct Choice {
   core::Config config{};
   const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
+  std::string forced;                          // the name by which the caller asked for it
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   kernels::GroupNote* note = nullptr;           // of groups, where they may be copied: what kernels have met in calls of this kind

@@ -63,7 +63,7 @@ struct Engine::GroupMemory {
 
 // One for calls of a type whose groups are about as large, so that a call takes no memory for copies as large as another's.
 kernels::GroupNote* Engine::note_for(const Request& request) {
-  const auto& [groups, m, n, k] = request.sizes;
+  const auto& [groups, m, n, k, skew] = request.sizes;
   const auto octave = [](std::int64_t size) { return std::bit_width(static_cast<std::uint64_t>(size)); };
   core::ProblemKey kind{request.key.type};
   kind.groups = octave(groups) + octave(k) + octave(std::max(m, n));

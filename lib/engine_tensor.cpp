@@ -98,7 +98,7 @@ std::array<Copy, 2> copies_of(const core::ProblemType& type, const core::Config&
 }  // namespace
 
 std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& request) const {
-  const auto& [groups, m, n, k] = request.sizes;
+  const auto& [groups, m, n, k, skew] = request.sizes;
   const Upright upright(choice, request.key.type, m, n);
   // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
   const std::int64_t clusters = choice.clusters(request.key.max_ctas);

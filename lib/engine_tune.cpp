@@ -38,40 +38,12 @@ class EngineRunner final : public select::Runner {
   int warm_ = 0;
 };
 
-// Whether k could be cut for tiles that are left over, but that gains nothing: another candidate is as good without.
-bool idle_tail(const select::Ranking& ranking, const select::Candidate& candidate) {
-  core::Config whole = candidate.config;
-  whole.slices = 0;
-  return candidate.config.slices == core::tail_slices &&
-         std::any_of(ranking.legal.begin(), ranking.legal.end(), [&](const select::Candidate& other) { return other.config == whole && other.microseconds <= candidate.microseconds; });
-}
-
-// The ranked table, and of the best few also the neighbouring raster groups: they share a kernel.
-std::vector<core::Config> own_candidates(const select::Ranking& ranking) {
-  constexpr std::size_t most = 12, with_rasters = 3;
-  std::vector<core::Config> out;
-  std::size_t taken = 0;
-  for (const select::Candidate& candidate : ranking.legal) {
-    if (taken == most) break;
-    if (idle_tail(ranking, candidate)) continue;
-    core::Config config = candidate.config;
-    out.push_back(config);
-    if (++taken > with_rasters || config.raster == 0) continue;
-    const int raster = config.raster;
-    for (const int other : {raster / 2, raster * 2}) {
-      config.raster = static_cast<std::uint16_t>(other);
-      if (other >= 1 && other <= 32) out.push_back(config);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 TuneReport Engine::tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning) {
   const auto start = std::chrono::steady_clock::now();
   const core::ProblemType& type = request.key.type;
-  const std::vector<core::Config> candidates = tuning.candidates.empty() ? own_candidates(rank(request)) : tuning.candidates;
+  const std::vector<core::Config> candidates = tuning.candidates.empty() ? select::candidates(rank(request), request.sizes) : tuning.candidates;
   if (candidates.empty()) core::fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s", facts().name.c_str());
   // Of captures only those show that the default stream would break; tuning has no stream of the caller's to ask about.
   if (device_ && device_->capturing(nullptr)) core::fail(GGEMM_ERROR_NOT_PREPARED, "tuning allocates and synchronises, which is not allowed while a stream is captured");

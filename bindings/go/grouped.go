@@ -91,6 +91,8 @@ type Grouped struct {
 
 	// Mean sizes of a group, for the choice of configuration; 0: not known. They never change a result beyond rounding.
 	ExpectedM, ExpectedN, ExpectedK int
+	// Rows of the largest group, beside ExpectedM; 0: not known. As many as ExpectedM where groups are alike, all groups' rows where one has them all.
+	ExpectedLargestM int
 }
 
 // BiasKind says along which side of D a bias lies.
@@ -164,7 +166,7 @@ func (c *Context) GroupedGemm(problem *Grouped, operands GroupOperands, options 
 func (g *Grouped) describe(s *call, host bool) (C.ggo_grouped, error) {
 	out := C.ggo_grouped{
 		groups:     C.int64_t(g.Groups),
-		expected_m: C.int64_t(g.ExpectedM), expected_n: C.int64_t(g.ExpectedN), expected_k: C.int64_t(g.ExpectedK),
+		expected_m: C.int64_t(g.ExpectedM), expected_n: C.int64_t(g.ExpectedN), expected_k: C.int64_t(g.ExpectedK), expected_largest_m: C.int64_t(g.ExpectedLargestM),
 	}
 	if s.hasC || s.product.epilogue.bias != C.GGEMM_BIAS_NONE || s.product.scale_a.kind != C.GGEMM_SCALE_NONE || s.product.scale_b.kind != C.GGEMM_SCALE_NONE {
 		return out, argumentError("C, bias and scales of a grouped problem belong into Grouped and its operands")

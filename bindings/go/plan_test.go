@@ -88,7 +88,7 @@ func problems() []ggemm.Problem {
 	of := ggemm.Of(ggemm.F32)
 	grouped := &ggemm.Grouped{
 		Groups: 4, M: ggemm.Int32s(make([]int32, 4), 1), N: ggemm.Const(8), K: ggemm.Const(8), A: f32, B: f32, D: f32,
-		ExpectedM: 8, ExpectedN: 8, ExpectedK: 8,
+		ExpectedM: 8, ExpectedN: 8, ExpectedK: 8, ExpectedLargestM: 16,
 	}
 	return []ggemm.Problem{
 		ggemm.Product(of.RowMajor(8, 8), of.RowMajor(8, 8), of.RowMajor(8, 8)),

@@ -127,7 +127,7 @@ static ggemm_grouped_desc grouped_desc(const ggo_grouped* given) {
   out.checked = given->checked, out.max_ctas = given->max_ctas;
   set_distance(&out.bias_pointers, &out.bias_group_stride, given->bias);
   out.epilogue = given->epilogue;
-  out.expected_m = given->expected_m, out.expected_n = given->expected_n, out.expected_k = given->expected_k;
+  out.expected_m = given->expected_m, out.expected_n = given->expected_n, out.expected_k = given->expected_k, out.expected_largest_m = given->expected_largest_m;
   out.config = given->config, out.tune_key = given->tune_key;
   return out;
 }

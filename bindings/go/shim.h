@@ -86,7 +86,7 @@ typedef struct ggo_grouped {
   uint32_t d_index_unique, checked;
   int32_t max_ctas;
   ggemm_epilogue_desc epilogue;
-  int64_t expected_m, expected_n, expected_k;
+  int64_t expected_m, expected_n, expected_k, expected_largest_m;
   const char *config, *tune_key;
   ggemm_compute compute;
   uint32_t reserved0;

@@ -31,12 +31,6 @@ kernels::Source check_source(const ggemm_source& source, const char* owner, cons
   return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), kernels::source_itself};
 }
 
-kernels::Source check_size_source(const ggemm_source& source, const char* field, int64_t groups) {
-  const kernels::Source checked = check_source(source, field, "", groups);
-  if (is_constant(checked)) check_size(checked.value, field);
-  return checked;
-}
-
 // The distance of groups that follow each other.
 int64_t packed_group_stride(const Place& place, const GroupedLayout& layout, const Stored& stored) {
   if (!is_constant(stored.rows) || !is_constant(stored.cols) || !is_constant(layout.row_stride) || !is_constant(layout.col_stride))
@@ -65,6 +59,12 @@ void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dty
 }
 
 }  // namespace
+
+kernels::Source checks::check_size_source(const ggemm_source& source, const char* field, int64_t groups) {
+  const kernels::Source checked = check_source(source, field, "", groups);
+  if (is_constant(checked)) check_size(checked.value, field);
+  return checked;
+}
 
 // Of C only where C is read.
 void checks::require_distance(const Place& place, const GroupedLayout& layout) {
@@ -283,6 +283,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   check_size(desc.expected_m, "expected_m");
   check_size(desc.expected_n, "expected_n");
   check_size(desc.expected_k, "expected_k");
+  check_size(desc.expected_largest_m, "expected_largest_m");
   p.form = desc.form;
   p.groups = desc.groups;
   // As the matrices are stored.
@@ -313,6 +314,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.expected_m = expected(desc.expected_m, p.m, p.groups);
   p.expected_n = expected(desc.expected_n, p.n, p.groups);
   p.expected_k = expected(desc.expected_k, p.k, p.groups);
+  p.expected_largest_m = is_constant(p.m) ? p.expected_m : desc.expected_largest_m;
   // A packed row stride is not a unit stride even when there is one column.
   const auto unit = [](const ggemm_source& s) { return s.kind == GGEMM_SOURCE_CONST && s.value == 1; };
   p.type.major_a = !is_constant(p.a.col_stride, 1) && unit(desc.a.row_stride) ? Major::mn : Major::k;
@@ -388,6 +390,11 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
       fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s), strides or group strides differ", dtype_name(type.c), dtype_name(type.d));
   }
   if (!reads_c) p.c.data = nullptr;
+  // Of groups' pointers that are not looked at the array is not read either: it may be anything.
+  for (kernels::SourceMatrix* operand : {&p.a, &p.b, &p.scale_a, &p.scale_b})
+    if (!product && operand->pointers) operand->data = nullptr;
+  if (!output && p.d.pointers) p.d.data = nullptr;
+  if (!output || !type.bias) p.bias.data = nullptr;
   bind_rows(problem, args, output, p);
   return p;
 }

@@ -18,19 +18,27 @@ constexpr std::int64_t bucket(std::int64_t size) {
   return (((size - 1) >> step) + 1) << step;
 }
 
+// What the largest group has above the mean, of all that the others could leave it: in quarters, from 1 (groups are alike) to 5 (it has all rows). 0: not known.
+constexpr std::int64_t skew_of(std::int64_t groups, std::int64_t mean, std::int64_t largest) {
+  if (mean <= 0 || largest <= 0) return 0;
+  const double others = (static_cast<double>(groups) - 1) * static_cast<double>(mean), above = static_cast<double>(largest) - static_cast<double>(mean);
+  return above <= 0 || others <= 0 ? 1 : 1 + static_cast<std::int64_t>(4 * (above < others ? above / others : 1) + 0.5);
+}
+
 // Plain data without padding, made at every call: hashed and compared as memory.
 struct ProblemKey {
   ProblemType type{};
   std::int64_t groups = 0, m = 0, n = 0, k = 0;  // m, and groups, as buckets; of a grouped problem the expected sizes
   std::uint64_t config = 0, tune_key = 0;        // hashes of the forced name and of the caller's own key; 0: none
   std::int64_t max_ctas = 0;                     // 0: no limit
+  std::int64_t skew = 0;                         // of groups, below
   bool operator==(const ProblemKey&) const = default;
 };
-static_assert(sizeof(ProblemKey) == 72 && sizeof(ProblemType) == 16);
+static_assert(sizeof(ProblemKey) == 80 && sizeof(ProblemType) == 16);
 
 struct ProblemKeyHash {
   std::size_t operator()(const ProblemKey& key) const {
-    std::uint64_t words[9], hash = 0x9e3779b97f4a7c15;
+    std::uint64_t words[10], hash = 0x9e3779b97f4a7c15;
     std::memcpy(words, &key, sizeof words);
     for (const std::uint64_t word : words) hash = std::rotl((hash ^ word) * 0xff51afd7ed558ccd, 31);
     return hash ^ hash >> 29;
@@ -46,6 +54,6 @@ inline std::uint64_t text_hash(const char* text) {
 }
 
 inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, bucket(m), n, k, 0, 0, p.max_ctas}; }
-inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas}; }
+inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas, skew_of(p.groups, p.expected_m, p.expected_largest_m)}; }
 
 }  // namespace ggemm::core

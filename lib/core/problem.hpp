@@ -86,6 +86,7 @@ struct GroupedProblem {
   kernels::Source a_index, d_index;  // with how many rows A and D have; kind 0: rows in order
   EpilogueScalars scalars;
   std::int64_t expected_m, expected_n, expected_k;  // 0: not known
+  std::int64_t expected_largest_m;                  // likewise; of groups that are alike as expected_m
   GroupedLayout scale_a, scale_b;
   std::int32_t max_ctas;  // 0: no limit
 };

@@ -24,6 +24,8 @@ constexpr Place place_scale_a{"scale_a", "rows", "columns", false}, place_scale_
 // A field's name comes in two parts, its owner's and its own, so that no text is made where nothing is wrong.
 void check_reserved(std::int64_t value, const char* owner, const char* field);
 void check_size(std::int64_t value, const char* field);
+// A size of each group.
+kernels::Source check_size_source(const ggemm_source& source, const char* field, std::int64_t groups);
 // The strides of a matrix of rows x cols.
 void check_strides(const Place& place, int dtype, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows, std::int64_t cols);
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, std::int64_t rows, std::int64_t cols);

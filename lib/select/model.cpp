@@ -225,12 +225,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   return 0.4 + summed + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
 }
 
-// Tiles of rows that make a wave's footprint on A and B smallest.
+// Tiles of rows that make a wave's footprint on A and B smallest. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
 std::uint16_t best_raster(const Config& named, const Sizes& s, double wave) {
   const Config c = named.swap ? core::transposed(named) : named;
   const bool clusters = c.family == Family::sm90;  // which are walked as one tile
   const double down = clusters ? c.tile_m * c.cluster_m : c.tile_m, across = clusters ? c.tile_n * c.cluster_n : c.tile_n;
-  const double rows = std::sqrt(wave / (clusters ? c.cluster_m * c.cluster_n : 1) * across / down), tiles = ceil_div(static_cast<double>(std::max<std::int64_t>(named.swap ? s.n : s.m, 1)), down);
+  const double rows = std::sqrt(wave / (clusters ? c.cluster_m * c.cluster_n : 1) * across / down), tiles = ceil_div(named.swap ? static_cast<double>(s.n) : static_cast<double>(s.groups) * static_cast<double>(s.m), down);
   int raster = 1;
   while (raster < 16 && raster * 1.4 < rows && raster < tiles) raster *= 2;
   return static_cast<std::uint16_t>(raster);
@@ -239,7 +239,7 @@ std::uint16_t best_raster(const Config& named, const Sizes& s, double wave) {
 Sizes known(const Sizes& s) {
   // A middling expert, where the caller gives no hint.
   const auto or_else = [](std::int64_t v, std::int64_t fallback) { return v > 0 ? v : fallback; };
-  return {std::max<std::int64_t>(s.groups, 1), or_else(s.m, 256), or_else(s.n, 1024), or_else(s.k, 1024)};
+  return {std::max<std::int64_t>(s.groups, 1), or_else(s.m, 256), or_else(s.n, 1024), or_else(s.k, 1024), s.skew};
 }
 
 // Into how many slices k is best cut: as many as there is room for, or fewer.
@@ -297,7 +297,6 @@ double estimate_by_family(const ProblemType& type, const Config& c, double group
 }  // namespace
 
 std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, const core::DeviceFacts& facts) {
-  constexpr std::uint16_t raster = 8;  // their sizes are not known
   const Sizes s = known(given);
   std::optional<Config> best;
   double least = 0;
@@ -308,18 +307,20 @@ std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, c
     const double time = cold + estimate_sm90(type, c, 1, static_cast<double>(s.groups) * static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts, false);
     if (!best || time < least) best = c, least = time;
   }
-  if (best) best->raster = raster;
+  if (best) best->raster = best_raster(*best, s, facts.multiprocessors * ctas_a_multiprocessor(type, *best, facts));
   return best;
 }
+
+bool mostly_large(const Config& config, const Sizes& sizes) { return config.large_above && 2 * known(sizes).m > 3 * std::int64_t(config.large_above); }
 
 double estimate(const ProblemType& type, const Config& c, const Sizes& given, const core::DeviceFacts& facts) {
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups), all = groups * m;
   if (!type.grouped) return estimate_by_family(type, c, groups, m, n, k, facts, false);
-  // How rows are spread over the groups is not known: they are counted as if one group had all of them once in four times.
-  constexpr double one_in = 4;
-  const auto mean = [](double even, double one) { return even * std::pow(one / even, 1 / one_in); };
+  // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times.
+  const double part = s.skew ? (s.skew - 1) / 4.0 : 0.25;
+  const auto mean = [part](double even, double one) { return even * std::pow(one / even, part); };
   constexpr double prepared = 9.5;  // a launch before, that writes the groups' maps; uniform groups, which the class does not tell, have none
   if (!c.large_above) {
     Config one = c;
@@ -331,8 +332,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const Config large = *large_tiles(type, given, facts);
   Config few = c;
   few.large_above = 0;
-  // Where a mean group is large nearly all are.
-  const bool large_mean = m > 1.5 * c.large_above;
+  const bool large_mean = mostly_large(c, s);
   const double shared = skewed_groups(groups, m) && !large_mean ? skew : 1;  // larger groups cost what they do in larger tiles
   return prepared + one_launch_more + mean(estimate_sm90(type, large_mean ? large : few, groups, m, n, k, facts, true) / shared, estimate_sm90(type, all > c.large_above ? large : few, 1, all, n, k, facts, false));
 }

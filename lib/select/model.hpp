@@ -10,9 +10,10 @@
 
 namespace ggemm::select {
 
-// The sizes that a choice is made for. Plain: groups is 1. Grouped: the mean group, 0 where it is not known.
+// The sizes that a choice is made for. Plain: groups is 1. Grouped: the mean group, 0 where it is not known; skew: core::ProblemKey's.
 struct Sizes {
   std::int64_t groups, m, n, k;
+  int skew = 0;
 };
 
 // Estimated microseconds.
@@ -20,6 +21,9 @@ double estimate(const core::ProblemType& type, const core::Config& config, const
 
 // What computes the larger groups of a configuration that leaves them to another one (Config::large_above): what would be best if one group had all rows. Nothing if there is none.
 std::optional<core::Config> large_tiles(const core::ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts);
+
+// Whether a mean group is one of the larger ones, so that nearly all are.
+bool mostly_large(const core::Config& config, const Sizes& sizes);
 
 struct Candidate {
   core::Config config;  // with its raster group

@@ -35,8 +35,9 @@ const char* form_of(const core::ProblemType& type) { return !type.grouped ? "pla
 
 std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts) {
   const core::ProblemType& t = key.type;
-  const std::string sizes = tune_key ? std::string("own key ") + tune_key
-                                     : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
+  std::string sizes = tune_key ? std::string("own key ") + tune_key
+                               : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
+  if (key.skew && !tune_key) sizes += core::text(" skew %lld", static_cast<long long>(key.skew));
   std::string epilogue;
   if (t.scale_a || t.scale_b) epilogue += core::text(" scales %s %s", core::scale_name(t.scale_a), core::scale_name(t.scale_b));
   if (t.gate) epilogue += core::text(" gate %s", core::gate_name(t.gate));

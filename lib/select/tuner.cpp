@@ -28,7 +28,46 @@ bool tried(TuneRow& row, Step step) {
   return row.rejected.empty();
 }
 
+// Whether k could be cut for tiles that are left over, but that gains nothing: another candidate is as good without.
+bool idle_tail(const Ranking& ranking, const Candidate& candidate) {
+  core::Config whole = candidate.config;
+  whole.slices = 0;
+  return candidate.config.slices == core::tail_slices &&
+         std::any_of(ranking.legal.begin(), ranking.legal.end(), [&](const Candidate& other) { return other.config == whole && other.microseconds <= candidate.microseconds; });
+}
+
 }  // namespace
+
+std::vector<core::Config> candidates(const Ranking& ranking, const Sizes& sizes) {
+  constexpr std::size_t most = 12, with_rasters = 3;
+  std::vector<core::Config> out;
+  std::size_t taken = 0;
+  for (const Candidate& candidate : ranking.legal) {
+    if (taken == most) break;
+    if (idle_tail(ranking, candidate) || mostly_large(candidate.config, sizes)) continue;
+    core::Config config = candidate.config;
+    out.push_back(config);
+    if (++taken > with_rasters || config.raster == 0) continue;
+    const int raster = config.raster;
+    for (const int other : {raster / 2, raster * 2}) {
+      config.raster = static_cast<std::uint16_t>(other);
+      if (other >= 1 && other <= 32) out.push_back(config);
+    }
+  }
+  return out;
+}
+
+std::vector<Sizes> sample_of(const Sizes& mean, std::int64_t largest_m) {
+  constexpr std::int64_t most = 256;
+  std::vector<Sizes> out(static_cast<std::size_t>(std::min(mean.groups, most)), Sizes{1, mean.m, mean.n, mean.k});
+  const auto others = static_cast<std::int64_t>(out.size()) - 1;
+  if (largest_m <= mean.m || others < 1) return out;
+  // It has its rows from the others.
+  const std::int64_t each = std::min((largest_m - mean.m) / others, mean.m);
+  for (Sizes& s : out) s.m -= each;
+  out[out.size() / 2].m = mean.m + each * others;
+  return out;
+}
 
 TuneOutcome tune(const std::vector<core::Config>& candidates, Runner& runner, double budget_seconds, const TuneProgress& progress) {
   constexpr double behind = 1.10, alike = 1.01;

@@ -6,8 +6,15 @@
 #include <vector>
 
 #include "core/config.hpp"
+#include "select/model.hpp"
 
 namespace ggemm::select {
+
+// Groups to measure a grouped problem on that tells no more than their mean, and what its largest has of m (0: groups are alike): 256 of them at most, as more that are alike say nothing new.
+std::vector<Sizes> sample_of(const Sizes& mean, std::int64_t largest_m);
+
+// What is worth measuring: the ranked table, but for what gains nothing over another candidate, and of the best few also the neighbouring raster groups, which share a kernel.
+std::vector<core::Config> candidates(const Ranking& ranking, const Sizes& sizes);
 
 class Runner {
  public:

@@ -147,6 +147,20 @@ TEST_CASE("key: a grouped problem's key has the expected sizes in buckets and is
   other = desc;
   other.groups = 38;
   CHECK(core::problem_key(core::check_problem(other)) == key);
+  // How rows are spread is not known, or as the hint says, coarsely; where all groups have as many it is known.
+  const std::int32_t sizes[33] = {};
+  const auto skew = [&](std::int64_t mean, std::int64_t largest) {
+    other = desc;
+    other.m = ggemm_source{sizes, 4, 0, GGEMM_SOURCE_I32, 0};
+    other.groups = 33, other.expected_m = mean, other.expected_largest_m = largest;
+    return core::problem_key(core::check_problem(other)).skew;
+  };
+  CHECK((skew(0, 100) == 0 && skew(100, 0) == 0));
+  CHECK((skew(100, 1) == 1 && skew(100, 100) == 1 && skew(100, 499) == 1));  // less than an eighth of 3200 more
+  CHECK((skew(100, 501) == 2 && skew(100, 1299) == 2 && skew(100, 1301) == 3 && skew(100, 2500) == 4));
+  CHECK((skew(100, 3000) == 5 && skew(100, 3300) == 5 && skew(100, 1 << 30) == 5 && skew(INT64_MAX, INT64_MAX) == 1));
+  other.m = ggemm_source{nullptr, 0, 100, GGEMM_SOURCE_CONST, 0}, other.expected_largest_m = 3300;
+  CHECK(core::problem_key(core::check_problem(other)).skew == 1);
   const core::Problem plain = core::check_problem(plain_desc(GGEMM_BF16, GGEMM_BF16, GGEMM_BF16, 104, 1024, 0));
   CHECK_FALSE(core::problem_key(plain, 104, 1024, 0).type == key.type);
 }

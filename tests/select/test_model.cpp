@@ -232,9 +232,9 @@ TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows
     for (const int capability : capabilities) {
       for (const Sizes& sizes : many_sizes()) {
         for (const select::Candidate& c : select::rank(type, sizes, device(capability)).legal) {
-          // Of tiles, or of clusters' tiles, down the product or the swapped one; 0: not known
+          // Of tiles, or of clusters' tiles, down the product (of groups: one with all rows) or the swapped one; 0: not known
           const Config upright = c.config.swap ? core::transposed(c.config) : c.config;
-          const std::int64_t down = c.config.swap ? sizes.n : sizes.m, height = upright.tile_m * std::max<std::int64_t>(1, upright.cluster_m);
+          const std::int64_t down = c.config.swap ? sizes.n : sizes.groups * sizes.m, height = upright.tile_m * std::max<std::int64_t>(1, upright.cluster_m);
           const std::int64_t rows = down > 0 ? (down + height - 1) / height : 0;
           const int raster = c.config.raster;
           const bool right = raster >= 1 && raster <= 16 && (raster & (raster - 1)) == 0 && (rows == 0 || raster < 2 * rows);
@@ -245,6 +245,38 @@ TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows
   }
   // a large square product has more than one row of tiles walked together
   CHECK(best(select::rank(type_of(GGEMM_BF16), {1, 8192, 8192, 8192}, device(90))).raster > 1);
+}
+
+TEST_CASE("model: where it is known how rows are spread over groups, that is what counts") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call;
+  const auto sizes = [](int skew) { return Sizes{32, 4, 4096, 7168, skew}; };
+  int wrong = 0, differ = 0;
+  for (const Config& config : select::table(type)) {
+    if (select::illegal(type, config, device(90))) continue;
+    double of[6];
+    for (int skew = 0; skew <= 5; ++skew) of[skew] = select::estimate(type, config, sizes(skew), device(90));
+    wrong += of[0] != of[2];  // not known: as if one group had all rows once in four times
+    for (int skew = 2; skew <= 5; ++skew) wrong += of[1] < of[5] ? of[skew] < of[skew - 1] : of[skew] > of[skew - 1];
+    differ += of[1] != of[5];
+  }
+  CHECK(wrong == 0);
+  CHECK(differ > 0);
+  // 128 tokens: four for each of 32 experts, or all for one.
+  CHECK(best(select::rank(type, sizes(1), device(90))).tile_m <= 32);
+  CHECK(best(select::rank(type, sizes(5), device(90))).tile_m >= 64);
+}
+
+TEST_CASE("model: groups are walked as one of them would be that has all rows") {
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_E4M3, GGEMM_F32}) {
+    core::ProblemType type = type_of(dtype);
+    type.grouped = core::grouped_call;
+    const select::Ranking groups = select::rank(type, {8, 256, 28672, 4096}, device(90)), one = select::rank(type, {1, 2048, 28672, 4096}, device(90));
+    std::size_t same = 0;
+    for (const select::Candidate& c : groups.legal) same += std::count_if(one.legal.begin(), one.legal.end(), [&](const select::Candidate& other) { return other.config == c.config; });
+    CHECK(same == groups.legal.size());
+    CHECK(best(groups).raster > 1);
+  }
 }
 
 TEST_CASE("model: k is cut into slices where D is small and k long, and nowhere else") {

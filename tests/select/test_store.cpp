@@ -248,6 +248,8 @@ TEST_CASE("store: a record's key tells devices, types and sizes apart") {
       {"layout of A", [](core::ProblemKey& k) { k.type.major_a = core::Major::mn; }},
       {"layout of B", [](core::ProblemKey& k) { k.type.major_b = core::Major::mn; }},
       {"form", [](core::ProblemKey& k) { k.type.grouped = 1; }},
+      {"skew", [](core::ProblemKey& k) { k.skew = 1; }},
+      {"another skew", [](core::ProblemKey& k) { k.skew = 5; }},
   };
   for (const auto& [title, change] : changes) {
     INFO(title);

@@ -4,8 +4,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <map>
+#include <set>
 #include <thread>
 
+#include "core/problem_support.hpp"
 #include "devices.hpp"
 #include "support/errors.hpp"
 
@@ -77,6 +79,49 @@ constexpr double plenty = 1e6;  // seconds
 select::TuneOutcome tune(FakeRunner& runner, int count, double budget = plenty, const select::TuneProgress& progress = {}) { return select::tune(candidates(count), runner, budget, progress); }
 
 }  // namespace
+
+TEST_CASE("tuner: what is measured are twelve kernels, of which none does what another does, and some with other raster groups") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  int tails = 0;
+  for (const bool grouped : {false, true}) {
+    type.grouped = grouped ? core::grouped_call : 0;
+    for (const select::Sizes& sizes : {select::Sizes{grouped ? 32 : 1, 1024, 4096, 7168}, select::Sizes{grouped ? 32 : 1, 64, 4096, 7168}, select::Sizes{1, 2048, 2112, 7168}}) {
+      const std::vector<core::Config> found = select::candidates(select::rank(type, sizes, device(90)), sizes);
+      std::set<std::string> kernels, names;
+      int larger = 0;
+      for (const core::Config& config : found) {
+        kernels.insert(core::kernel_name(type, config)), names.insert(core::config_name(type, config));
+        larger += config.large_above != 0, tails += config.slices == core::tail_slices;
+      }
+      CHECK(names.size() == found.size());
+      CHECK((kernels.size() <= 12 && kernels.size() >= 8 && found.size() > kernels.size()));
+      // Of groups that are nearly all large those are left out that have small tiles for the others.
+      CHECK((larger == 0) == (!grouped || sizes.m > 96));
+    }
+  }
+  CHECK(tails > 0);
+}
+
+TEST_CASE("tuner: a sample has the mean's rows, and the largest group what it is said to have of them") {
+  const auto sample = [](std::int64_t groups, std::int64_t m, std::int64_t largest) {
+    std::int64_t rows = 0, most = 0;
+    const std::vector<select::Sizes> out = select::sample_of({groups, m, 300, 400}, largest);
+    for (const select::Sizes& s : out) {
+      rows += s.m, most = std::max(most, s.m);
+      CHECK((s.groups == 1 && s.n == 300 && s.k == 400 && s.m >= 0));
+    }
+    CHECK(rows == m * static_cast<std::int64_t>(out.size()));
+    return std::pair(out.size(), most);
+  };
+  CHECK(sample(32, 100, 0) == std::pair<std::size_t, std::int64_t>(32, 100));
+  CHECK(sample(32, 100, 100) == std::pair<std::size_t, std::int64_t>(32, 100));
+  CHECK(sample(33, 100, 1700) == std::pair<std::size_t, std::int64_t>(33, 1700));
+  CHECK(sample(33, 100, 3300) == std::pair<std::size_t, std::int64_t>(33, 3300));
+  CHECK(sample(33, 100, 99999) == std::pair<std::size_t, std::int64_t>(33, 3300));
+  CHECK(sample(1, 100, 99999) == std::pair<std::size_t, std::int64_t>(1, 100));
+  CHECK(sample(0, 100, 50).first == 0);
+  CHECK(sample(1000, 8, 8000) == std::pair<std::size_t, std::int64_t>(256, 2048));
+}
 
 TEST_CASE("tuner: the fastest wins, and each row has its candidate and its time") {
   FakeRunner runner({{{30}, ""}, {{20}, ""}, {{40}, ""}});

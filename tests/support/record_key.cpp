@@ -69,7 +69,8 @@ std::optional<RecordKey> read_record_key(const std::string& text) {
   std::string word, names[4];
   core::ProblemKey& key = out.problem;
   if (!(multiprocessors >> out.multiprocessors >> word) || word != "multiprocessors" || !read_type(parts[3], key.type)) return std::nullopt;
-  if (!(sizes >> names[0] >> key.groups >> names[1] >> key.m >> names[2] >> key.n >> names[3] >> key.k) || sizes >> word) return std::nullopt;
+  if (!(sizes >> names[0] >> key.groups >> names[1] >> key.m >> names[2] >> key.n >> names[3] >> key.k)) return std::nullopt;
+  if (sizes >> word && (word != "skew" || !(sizes >> key.skew) || key.skew < 1 || key.skew > 5 || sizes >> word)) return std::nullopt;
   if (names[0] != "groups" || names[1] != "m" || names[2] != "n" || names[3] != "k") return std::nullopt;
   return out;
 }

@@ -231,6 +231,7 @@ class DeviceJob {
       return mean_size(sum, static_cast<std::int64_t>(job_.groups.size()));
     };
     desc.expected_m = mean([](const Group& g) { return g.d.rows; });
+    for (const Group& group : job_.groups) desc.expected_largest_m = std::max(desc.expected_largest_m, group.d.rows);
     desc.expected_n = mean([](const Group& g) { return g.d.cols; });
     desc.expected_k = mean([](const Group& g) { return g.a.cols; });
     if (!product.config.empty()) desc.config = product.config.c_str();

@@ -105,6 +105,9 @@ def test_expected_sizes_change_nothing(rng):
     x, w, ends = integers(rng, 12, 5), integers(rng, 4, 5, 6), np.array([3, 3, 10, 12])
     want = ggemm.grouped_matmul(x, w, ends=ends)
     assert np.array_equal(ggemm.grouped_matmul(x, w, ends=ends, expected=(1000, 1, 9)), want)
+    assert np.array_equal(ggemm.grouped_matmul(x, w, ends=ends, expected=(1000, 1, 9, 4000)), want)
+    with pytest.raises(ggemm.ArgumentError, match="expected=.*must be"):
+        ggemm.grouped_matmul(x, w, ends=ends, expected=(1000, 1))
 
 
 def test_errors(rng):

@@ -30,15 +30,19 @@ def describe(o: Operands, settings: Settings, allocate: bool = True) -> tuple[Ca
     else:
         call = from_arrays(o, settings, allocate)
     if o.expected is not None:
-        m, n, k = o.expected
+        if len(o.expected) not in (3, 4):
+            raise ArgumentError(f"expected={o.expected!r} must be the mean m, n and k of a group, and perhaps the largest group's m")
+        m, n, k, *largest = o.expected
         call.desc.expected_m, call.desc.expected_n, call.desc.expected_k = (n, m, k) if call.flipped else (m, n, k)
+        if largest and not call.flipped:
+            call.desc.expected_largest_m = largest[0]
     return call, call.problem(settings)
 
 
 def grouped_problem(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
                     d_index_unique: bool = False, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
                     scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
-                    tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool | None = None,
+                    tune_key: str | None = None, expected: tuple[int, ...] | None = None, checked: bool | None = None,
                     max_ctas: int = 0, context: Context | None = None) -> Problem:
     """Describes a grouped product without computing it, for `prepare`, `configs` and `tune`. Arguments as of `grouped_matmul`. Raises ArgumentError."""
     settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
@@ -50,7 +54,7 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
                    d_index_unique: bool = False, row_weights: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                    gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None,
                    dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
-                   expected: tuple[int, int, int] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
+                   expected: tuple[int, ...] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
                    context: Context | None = None) -> Any:
     """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; what is not said here is as in `matmul`.
 
@@ -73,7 +77,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
       matrix: a row of it (a column) for each of the operand's; blocks of group g begin at ends[g-1] // 128 + g, so it has size // 128 + groups of them. `Scale`
       says the kind and, with aligned, that blocks lie as in one matrix.
     alpha, beta: numbers; arrays of one element, or of one a group, on the device.
-    expected: mean m, n and k of a group, which help the choice of a configuration and never change a result beyond rounding.
+    expected: mean m, n and k of a group, and where known the largest group's m, which help the choice of a configuration and never change a result beyond
+        rounding.
     checked: True: sizes, ends, counts, indices and pointers on the device are looked at before anything is computed; what is wrong raises ArgumentError,
       and nothing is written. It waits for the device. On the CPU that is the default, and False does without. An int32 array [4] on the device receives what is
       found instead (`Fault.read`), and nothing is waited for.
@@ -290,7 +295,7 @@ def _memory(value: Any) -> Any:
 def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
                  d_index_unique: bool = False, row_weights: Any = None, out: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                  gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
-                 tune_key: str | None = None, expected: tuple[int, int, int] | None = None, checked: bool = False, device_scalars: bool = False,
+                 tune_key: str | None = None, expected: tuple[int, ...] | None = None, checked: bool = False, device_scalars: bool = False,
                  max_ctas: int = 0, context: Context | None = None) -> GroupedPlan:
     """Binds a grouped product to a configuration and its compiled kernel: `p = grouped_plan(x, w, ends=ends); p(x, w, out=d)`.
 

@@ -54,7 +54,7 @@ class Operands(NamedTuple):
     d_index: Any = None
     d_index_unique: bool = False
     row_weights: Any = None
-    expected: tuple[int, int, int] | None = None
+    expected: tuple[int, ...] | None = None
     checked: Any = None
 
 

@@ -133,6 +133,7 @@ def _upload(call: Call, sizes: list[tuple[int, int, int]], parts: dict[str, list
     for name, (row, col, pointers) in layouts.items():
         call.pointers(name, parts[name][0].dtype, table[pointers], resolve(row), resolve(col))
     call.desc.expected_m, call.desc.expected_n, call.desc.expected_k = (-(-sum(size[i] for size in sizes) // groups) for i in range(3))
+    call.desc.expected_largest_m = max(size[0] for size in sizes)
 
 
 # -------------------------------------------------------------------------------------------------------------------------- pointers

@@ -883,12 +883,14 @@ pub struct ggemm_grouped_desc {
     pub max_ctas: i32,
     /// 0
     pub reserved1: u32,
+    /// beside expected\_m: rows of the largest group; 0: not known. As expected\_m all (groups are alike), or as all groups' rows (one has them all), or between
+    pub expected_largest_m: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of ggemm_grouped_desc",
-    ][::core::mem::size_of::<ggemm_grouped_desc>() - 864usize];
+    ][::core::mem::size_of::<ggemm_grouped_desc>() - 872usize];
     [
         "Alignment of ggemm_grouped_desc",
     ][::core::mem::align_of::<ggemm_grouped_desc>() - 8usize];
@@ -988,6 +990,9 @@ const _: () = {
     [
         "Offset of field: ggemm_grouped_desc::reserved1",
     ][::core::mem::offset_of!(ggemm_grouped_desc, reserved1) - 860usize];
+    [
+        "Offset of field: ggemm_grouped_desc::expected_largest_m",
+    ][::core::mem::offset_of!(ggemm_grouped_desc, expected_largest_m) - 864usize];
 };
 pub const GGEMM_FAULT_NONE: ggemm_fault = 0;
 /// a size or count is below 0, a count above the room, or n is odd with gated pairs

@@ -324,6 +324,14 @@ impl GroupedProblem {
         self
     }
 
+    /// Rows of the largest group, for the choice of configuration only: as many as the mean where groups are alike, all groups' rows where
+    /// one has them all; 0 where not known.
+    #[must_use]
+    pub fn expected_largest(mut self, m: usize) -> Self {
+        self.desc.expected_largest_m = size(m);
+        self
+    }
+
     common_setters!();
 
     pub(crate) fn groups(&self) -> usize {

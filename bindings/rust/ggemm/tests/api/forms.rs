@@ -74,7 +74,8 @@ fn problems_have_all_of_it() {
         .n(Source::constant(64))
         .k(Source::constant(128))
         .scale_b(GroupScale::new(ScaleKind::Tensor).groups(GroupStride::Elements(0)))
-        .expected(128, 64, 128);
+        .expected(128, 64, 128)
+        .expected_largest(256);
     assert!(context.plan_grouped(&grouped).unwrap().explain().unwrap().contains("group"));
 }
 
