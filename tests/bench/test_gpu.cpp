@@ -5,8 +5,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "bench/ceiling.hpp"
+#include "bench/description.hpp"
 #include "bench/gpu.hpp"
 #include "bench/runner.hpp"
 #include "bench/suites.hpp"
@@ -29,7 +31,7 @@ constexpr double product_ms = 10000, nothing_ms = 100, flops_per_second = 1e12, 
 struct Fake {
   const fake::Driver& driver = fake::Driver::get();
   std::string nvrtc = ggemm::core::environment("GGEMM_NVRTC");
-  ggemm_dtype input = GGEMM_BF16, output = GGEMM_BF16;
+  Case of;  // whose product is answered: its dtypes, scales, and whether it is added
   bool wrong = false;
   double ceiling_flops = ceiling_kernel("bf16", "sm_90a").flops;
 };
@@ -40,17 +42,33 @@ double element(ggemm_dtype dtype, const void* data, std::int64_t index) {
   return value;
 }
 
+int kind_of(Scaling scaling, bool of_a) {
+  if (scaling == Scaling::none) return kernels::scale_none;
+  if (scaling == Scaling::block) return of_a ? kernels::scale_block_1x128 : kernels::scale_block_128x128;
+  return scaling == Scaling::row ? kernels::scale_vector : kernels::scale_tensor;
+}
+
+// Of A's row i (of B's column) at k.
+double scale(const kernels::Matrix& scales, int kind, bool of_a, std::int64_t i, std::int64_t k) {
+  if (kind == kernels::scale_none) return 1;
+  const std::int64_t along = kernels::scale_at(kind, i), deep = kernels::scaled_by_blocks(kind) ? k / kernels::scale_block : 0;
+  return element(GGEMM_F32, scales.data, of_a ? along * scales.row_stride + deep * scales.col_stride : deep * scales.row_stride + along * scales.col_stride);
+}
+
 // Only into poison: launches that are timed would write the same again, slowly.
-void multiply(const Fake& fake, const Size& size, const kernels::Matrix& a, const kernels::Matrix& b, const kernels::Matrix& d) {
-  if (size.m > 0 && static_cast<const unsigned char*>(d.data)[0] != 0xff) return;
-  for (std::int64_t i = 0; i < size.m; i++)
-    for (std::int64_t j = 0; j < size.n; j++) {
+void multiply(const Fake& fake, const kernels::GemmParams& p) {
+  const ggemm_dtype input = type_named(fake.of.dtype).input, output = fake.of.output();
+  if (p.m > 0 && static_cast<const unsigned char*>(p.d.data)[0] != 0xff && !fake.of.accumulate) return;
+  const int kind_a = kind_of(fake.of.scaling, true), kind_b = kind_of(fake.of.scaling, false);
+  for (std::int64_t i = 0; i < p.m; i++)
+    for (std::int64_t j = 0; j < p.n; j++) {
       double sum = fake.wrong && i == 0 && j == 0 ? 1e4 : 0;
-      for (std::int64_t k = 0; k < size.k; k++)
-        sum += element(fake.input, a.data, i * a.row_stride + k * a.col_stride) * element(fake.input, b.data, k * b.row_stride + j * b.col_stride);
-      char* to = static_cast<char*>(const_cast<void*>(d.data)) +
-                 (i * d.row_stride + j * d.col_stride) * static_cast<std::int64_t>(ggemm_dtype_size(fake.output));
-      ggemm_convert(fake.output, to, GGEMM_F64, &sum, 1);
+      for (std::int64_t k = 0; k < p.k; k++)
+        sum += scale(p.scale_a, kind_a, true, i, k) * scale(p.scale_b, kind_b, false, j, k) * element(input, p.a.data, i * p.a.row_stride + k * p.a.col_stride) *
+               element(input, p.b.data, k * p.b.row_stride + j * p.b.col_stride);
+      const std::int64_t at = i * p.d.row_stride + j * p.d.col_stride;
+      if (fake.of.accumulate) sum += element(output, p.c.data, i * p.c.row_stride + j * p.c.col_stride);
+      ggemm_convert(output, static_cast<char*>(const_cast<void*>(p.d.data)) + at * static_cast<std::int64_t>(ggemm_dtype_size(output)), GGEMM_F64, &sum, 1);
     }
 }
 
@@ -73,10 +91,8 @@ kernels::GemmParams plain_params(const std::string& kernel, const fake_launch* l
 }
 
 void multiply_groups(const Fake& fake, const kernels::GroupedParams& p) {
-  for (std::int64_t g = 0; g < p.groups; g++) {
-    const kernels::GemmParams group = kernels::group_params(p, g);
-    multiply(fake, {group.m, group.n, group.k}, group.a, group.b, group.d);
-  }
+  const auto shape = kernels::group_shape(kind_of(fake.of.scaling, true), kind_of(fake.of.scaling, false), 0);
+  for (std::int64_t g = 0; g < p.groups; g++) multiply(fake, kernels::group_params(p, g, shape));
 }
 
 int parameter_sizes(void*, const char* kernel, size_t* sizes) {
@@ -95,8 +111,7 @@ double answer(void* user, const fake_launch* launch) {
   if (name == "flush_read") return 0.06;
   if (name == "nothing") return nothing_ms;
   if (is_grouped(name)) return multiply_groups(fake, parameter<kernels::GroupedParams>(launch, 0)), product_ms;
-  const kernels::GemmParams p = plain_params(name, launch);
-  multiply(fake, {p.m, p.n, p.k}, p.a, p.b, p.d);
+  multiply(fake, plain_params(name, launch));
   return product_ms;
 }
 
@@ -111,6 +126,7 @@ Fake* fake_gpu() {
   fake.driver.reset();
   fake.driver.set_parameter_sizes(parameter_sizes, nullptr);
   fake.driver.set_answer(answer, &fake);
+  fake.of = single_case("shape", "bf16", "nt", {});
   fake.wrong = false;
   return &fake;
 }
@@ -120,13 +136,15 @@ struct Cuda {
   std::vector<std::string> notes;
   std::unique_ptr<Runner> runner;
 
-  explicit Cuda(const Fake& fake, bool graph) {
+  explicit Cuda(const Fake& fake, bool graph, bool peers = false, const std::string& config = "") {
     ggemm::tools::DeviceOptions device;
     device.device = GGEMM_DEVICE_CUDA;
     device.nvrtc = fake.nvrtc;
     context = device.create();
     RunOptions options;
-    options.peers = false;
+    options.peers = peers;
+    options.config = config;
+    options.cublaslt = GGEMM_FAKE_CUBLASLT;
     options.graph = graph;
     options.nvrtc = fake.nvrtc;
     options.protocol.samples = 8;
@@ -231,6 +249,87 @@ TEST_CASE("grouped cases run on the GPU, empty groups and turned operands includ
     CHECK(row.groups == "three");
     CHECK(row.limit_us);
   }
+}
+
+namespace {
+
+Case groups_of(Form form, const std::vector<Size>& groups) {
+  Case one = single_case("shape", "bf16", form == Form::ragged_k ? "tn" : "nt", {});
+  one.groups = groups;
+  one.generator = "some";
+  one.form = form;
+  one.rows = form == Form::masked ? 40 : 0;
+  return one;
+}
+
+// Names of the peers that computed it right.
+std::set<std::string> peers_of(Fake& fake, Cuda& cuda, const Case& one) {
+  fake.of = one;
+  std::set<std::string> names;
+  for (const auto& [name, us] : cuda.runner->run(one).peers) names.insert(name);
+  for (const std::string& note : cuda.notes)
+    if (note.find("left out") != std::string::npos) UNSCOPED_INFO(note);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("scaled cases run on the GPU beside cuBLASLt, as far as it has such scales") {
+  Fake* fake = fake_gpu();
+  Cuda cuda(*fake, false, true, "simt_e4m3_e4m3_f32_tn_32x32x16_w2x1_s2_r1");
+  const Case plain = single_case("shape", "e4m3", "nt", {12, 132, 304}), uneven = single_case("shape", "e4m3", "nt", {13, 132, 304});
+  Case ragged = groups_of(Form::own, {{8, 256, 256}, {0, 256, 256}, {12, 256, 256}}), odd = ragged, masked = groups_of(Form::masked, {{8, 132, 256}, {4, 132, 256}});
+  odd.groups[0].m = 9;
+  for (Case* one : {&ragged, &odd, &masked}) one->dtype = "e4m3";
+  using Names = std::set<std::string>;
+  const Names alone{"cublaslt"}, loop{"cublaslt-loop"}, both{"cublaslt-grouped", "cublaslt-loop"};
+  for (const Scaling scaling : {Scaling::tensor, Scaling::row, Scaling::block}) {
+    INFO(scaling_name(scaling));
+    const bool block = scaling == Scaling::block, row = scaling == Scaling::row;
+    CHECK(peers_of(*fake, cuda, scaled(plain, scaling)) == alone);
+    CHECK(peers_of(*fake, cuda, scaled(uneven, scaling)) == (block ? Names{} : alone));
+    CHECK(peers_of(*fake, cuda, scaled(ragged, scaling)) == (row ? loop : both));
+    CHECK(peers_of(*fake, cuda, scaled(odd, scaling)) == (block ? Names{} : row ? loop : both));
+    CHECK(peers_of(*fake, cuda, scaled(masked, scaling)) == (row ? loop : both));
+  }
+  CHECK(std::none_of(cuda.notes.begin(), cuda.notes.end(), [](const std::string& note) { return note.find("left out") != std::string::npos; }));
+
+  const auto know_modes = [](int known) {
+    std::vector<std::string> tried;
+    reinterpret_cast<void (*)(int)>(ggemm::core::find_symbol(ggemm::core::open_library(GGEMM_FAKE_CUBLASLT, tried), "fake_cublaslt_know_modes"))(known);
+  };
+  know_modes(0);
+  CHECK(peers_of(*fake, cuda, scaled(plain, Scaling::tensor)) == alone);
+  CHECK(peers_of(*fake, cuda, scaled(plain, Scaling::row)).empty());
+  CHECK(peers_of(*fake, cuda, scaled(ragged, Scaling::block)).empty());
+  know_modes(1);
+}
+
+TEST_CASE("every case with scales, or of a form of groups, has a kernel for sm_90a") {
+  Fake* fake = fake_gpu();
+  const Cuda cuda(*fake, false);
+  for (const char* suite : {"plain", "grouped"})
+    for (const Case& one : suite_cases(suite)) {
+      if (one.scaling == Scaling::none && one.form == Form::own) continue;
+      INFO(one.name);
+      const Layout layout = lay_out(one);
+      const std::vector<std::int32_t> sizes = group_sizes(one), lds = group_lds(layout), ends = group_ends(one);
+      const std::vector<std::string> best = Description(one, layout, {sizes.data(), lds.data(), ends.data(), layout.index.data()}, "").ranked(cuda.context.get(), 1);
+      REQUIRE(best.size() == 1);
+      CHECK(best[0].starts_with("sm90_"));
+    }
+}
+
+TEST_CASE("forms of groups run on the GPU beside cuBLASLt") {
+  Fake* fake = fake_gpu();
+  Cuda cuda(*fake, false, true, "simt_bf16_bf16_f32_tn_32x32x16_w2x1_s2_r1"), turned(*fake, false, true, "simt_bf16_bf16_f32_nt_32x32x16_w2x1_s2_r1");
+  Case added = groups_of(Form::ragged_k, {{16, 24, 32}, {16, 24, 0}, {16, 24, 8}});
+  using Names = std::set<std::string>;
+  CHECK(peers_of(*fake, turned, added) == Names{"cublaslt-grouped"});  // a group of depth 0 is nothing to a loop
+  added.accumulate = true;
+  CHECK(peers_of(*fake, turned, added) == Names{"cublaslt-grouped", "cublaslt-loop"});
+  CHECK(peers_of(*fake, cuda, groups_of(Form::batch, std::vector<Size>(3, {16, 24, 40}))) == Names{"cublaslt-batch", "cublaslt-grouped", "cublaslt-loop"});
+  CHECK(peers_of(*fake, cuda, groups_of(Form::masked, {{8, 24, 32}, {0, 24, 32}, {40, 24, 32}})) == Names{"cublaslt-grouped", "cublaslt-loop"});
 }
 
 TEST_CASE("the suite host on the GPU has a row for each way to call, above a bare launch") {

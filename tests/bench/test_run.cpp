@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The benchmark on the host device from end to end, and its kernels through NVRTC.
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 
 #include "bench/ceiling.hpp"
 #include "bench/kernels.hpp"
+#include "bench/product.hpp"
 #include "bench/runner.hpp"
 #include "bench/suites.hpp"
 #include "common/failure.hpp"
@@ -60,6 +62,78 @@ TEST_CASE("grouped cases run on the host device, empty groups included") {
   const Row row = host.runner->run(one);
   CHECK(row.ours_us > 0);
   CHECK(row.groups == "three");
+}
+
+namespace {
+
+Case grouped_case(const char* dtype, const char* layout, Form form, const std::vector<Size>& groups) {
+  Case one = single_case("shape", dtype, layout, {});
+  one.groups = groups;
+  one.generator = "some";
+  one.form = form;
+  return one;
+}
+
+// One case of each form, small.
+std::vector<Case> forms() {
+  const std::vector<Size> rows{{50, 24, 256}, {0, 24, 256}, {30, 24, 256}};
+  std::vector<Case> out{grouped_case("bf16", "nt", Form::masked, rows), grouped_case("bf16", "nt", Form::gathered, rows), grouped_case("bf16", "nt", Form::scattered, rows)};
+  out[0].rows = 64, out[1].rows = out[2].rows = 16;
+  out.push_back(grouped_case("bf16", "nt", Form::batch, std::vector<Size>(3, {20, 24, 40})));
+  out.push_back(grouped_case("bf16", "tn", Form::ragged_k, {{20, 24, 40}, {20, 24, 0}, {20, 24, 7}}));
+  out.push_back(out.back());
+  out.back().accumulate = true;
+  return out;
+}
+
+// A product computed and checked; "" if it is right. `described`: as what ggemm is told of it, with the operands of `one`.
+std::string checked(const Host& host, const Case& one, const Case& described, bool tuned = false) {
+  const std::unique_ptr<ggemm::tools::DeviceMemory> memory = ggemm::tools::DeviceMemory::create(host.info);
+  Operands operands(one, *memory, [](void* destination, std::int64_t elements, const Block& block) {
+    const size_t size = block.bytes().size() / static_cast<size_t>(block.period());
+    for (std::int64_t i = 0; i < elements; i++)
+      std::memcpy(static_cast<char*>(destination) + static_cast<size_t>(i) * size, block.bytes().data() + static_cast<size_t>(i % block.period()) * size, size);
+  });
+  operands.reset(false);
+  Product product(host.context.get(), described, operands, "");
+  if (tuned) product.tune(0.01);
+  product.run(nullptr);
+  return operands.check(false);
+}
+
+}  // namespace
+
+TEST_CASE("scaled products are right on the host device, and one without its scales is found wrong") {
+  Host host(false);
+  Case masked = grouped_case("e4m3", "nt", Form::masked, {{50, 132, 300}, {0, 132, 300}, {30, 132, 300}});
+  masked.rows = 70;
+  for (const Case& unscaled : {single_case("shape", "e4m3", "nt", {133, 150, 300}), single_case("shape", "e4m3", "tn", {60, 150, 256}),
+                               grouped_case("e4m3", "nt", Form::own, {{256, 132, 256}, {0, 132, 256}, {77, 132, 256}}), masked})
+    for (const Scaling scaling : {Scaling::tensor, Scaling::row, Scaling::block}) {
+      const Case one = scaled(unscaled, scaling);
+      INFO(one.name << " " << one.layout << " " << scaling_name(scaling) << " " << form_name(one.form));
+      CHECK(checked(host, one, one, true) == "");
+      CHECK(checked(host, one, unscaled).find("should be") != std::string::npos);
+      CHECK(host.runner->run(one).ours_us > 0);
+    }
+}
+
+TEST_CASE("every form of groups is right on the host device") {
+  Host host(false);
+  for (const Case& one : forms()) {
+    INFO(form_name(one.form) << (one.accumulate ? ", accumulated" : ""));
+    CHECK(checked(host, one, one, true) == "");
+    CHECK(host.runner->run(one).ours_us > 0);
+  }
+  // What is told otherwise than it is meant is found: rows left out, a smaller k, nothing added.
+  for (Case told : forms()) {
+    const Case one = told;
+    INFO(form_name(one.form) << (one.accumulate ? ", accumulated" : ""));
+    if (one.rows) told.rows = 10;
+    else if (one.accumulate) told.accumulate = false;
+    else told.groups[0].m--, told.groups[0].k--;
+    CHECK(checked(host, one, told) != "");
+  }
 }
 
 TEST_CASE("CBLAS is timed beside the host device where it is installed") {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
+#include "bench/layout.hpp"
 #include "bench/mersenne.hpp"
 #include "bench/results.hpp"
 #include "bench/suites.hpp"
@@ -71,6 +74,45 @@ TEST_CASE("the grouped cases are the public ones") {
   CHECK(find(cases, "dsv3-up-wgrad_t8192", "bf16", "tn").groups[1].m == 4096);
 }
 
+TEST_CASE("some e4m3 cases come again with scales, under names of their own, and the others are as they were") {
+  for (const auto& [suite, unscaled, by_tensor, by_row, by_block] : {std::tuple("plain", 460, 7, 7, 24), std::tuple("grouped", 378 + 7, 10, 10, 11)}) {
+    const std::vector<Case> cases = suite_cases(suite);
+    std::map<Scaling, int> counts;
+    for (const Case& one : cases) {
+      INFO(one.name);
+      counts[one.scaling]++;
+      if (one.scaling == Scaling::none) continue;
+      CHECK(one.dtype == "e4m3");
+      CHECK(one.layout == "nt");
+      CHECK(one.name.ends_with(std::string("_") + scaling_name(one.scaling)));
+      if (one.form != Form::own) continue;
+      const Case& same = find(cases, one.name.substr(0, one.name.rfind('_')), "e4m3", "nt");
+      CHECK(one.flops() == same.flops());
+      CHECK(one.bytes() >= same.bytes());
+      CHECK(one.bytes() < 1.04 * same.bytes());
+      CHECK(one.category == (one.grouped() ? "grouped-fp8" : one.scaling == Scaling::block ? "fp8-block" : "fp8"));
+    }
+    CHECK(counts == std::map<Scaling, int>{{Scaling::none, unscaled}, {Scaling::tensor, by_tensor}, {Scaling::row, by_row}, {Scaling::block, by_block}});
+  }
+}
+
+TEST_CASE("each form of groups has a case") {
+  std::map<Form, int> counts;
+  for (const Case& one : suite_cases("grouped")) {
+    counts[one.form] += one.category == "grouped-forms";
+    CHECK((one.form == Form::own) == (one.category != "grouped-forms"));
+    // The operands are laid out as the form needs them: ragged, or at equal distances.
+    if (one.form == Form::batch || one.form == Form::masked) {
+      const Layout layout = lay_out(one);
+      for (size_t g = 1; g < one.groups.size(); g++) {
+        CHECK(layout.a[g].base == static_cast<std::int64_t>(g) * distance(layout.a));
+        CHECK(layout.d[g].base == static_cast<std::int64_t>(g) * distance(layout.d));
+      }
+    }
+  }
+  CHECK(counts == std::map<Form, int>{{Form::own, 0}, {Form::masked, 2}, {Form::batch, 2}, {Form::gathered, 1}, {Form::scattered, 1}, {Form::ragged_k, 2}});
+}
+
 TEST_CASE("however tokens fall on experts, none is lost") {
   for (const Spread spread : {Spread::skewed, Spread::balanced, Spread::zipf, Spread::one, Spread::half})
     for (const int experts : {1, 8, 32, 128})
@@ -93,7 +135,7 @@ TEST_CASE("however tokens fall on experts, none is lost") {
 TEST_CASE("every case of every suite has a key of its own and a known dtype and category") {
   const std::set<std::string> known{"large",           "mid",         "decode",        "odd",  "longk", "fp8",
                                     "layouts8",        "tf32",        "int8",          "fp64", "fp32",  "f32-accurate", "grouped-ragged",
-                                    "grouped-general", "grouped-fp8", "grouped-decode"};
+                                    "grouped-general", "grouped-fp8", "grouped-decode", "fp8-block",   "grouped-forms"};
   for (const char* suite : {"plain", "grouped", "quick"}) {
     std::set<std::string> keys;
     const std::vector<Case> cases = suite_cases(suite);
@@ -134,6 +176,16 @@ TEST_CASE("flops and bytes count every operand once and leave out empty groups")
   CHECK(one.flops() == 48);
   CHECK(one.bytes() == 2 * (8 + 12 + 6));
   CHECK(single_case("shape", "i8", "nt", {2, 3, 4}).bytes() == 8 + 12 + 4 * 6);
+  const Case e4m3 = single_case("shape", "e4m3", "nt", {2, 3, 300});
+  CHECK(scaled(e4m3, Scaling::row).bytes() == e4m3.bytes() + 4 * (2 + 3));
+  CHECK(scaled(e4m3, Scaling::block).bytes() == e4m3.bytes() + 4 * 3 * (2 + 1));
+  Case form = one;
+  form.form = Form::gathered, form.rows = 1;
+  CHECK(form.bytes() == 2 * (4 + 12 + 6));
+  form.form = Form::scattered;
+  CHECK(form.bytes() == 2 * (8 + 12 + 3));
+  form.form = Form::ragged_k, form.accumulate = true;
+  CHECK(form.bytes() == 2 * (8 + 12) + 2 * 4 * 6);
 }
 
 TEST_CASE("shards part a suite: every case is in exactly one") {
@@ -160,6 +212,12 @@ TEST_CASE("cases are selected by dtype, layout and name") {
   selection.layouts = {"nn"};
   for (const Case& one : select(all, selection)) CHECK(((one.dtype == "f16" || one.dtype == "tf32") && one.layout == "nn"));
   CHECK_FALSE(select(all, selection).empty());
+
+  Selection by_scaling;
+  by_scaling.scalings = {"block"};
+  CHECK(select(all, by_scaling).size() == 24);
+  CHECK(scaling_named("row") == Scaling::row);
+  CHECK_THROWS_AS(scaling_named("rows"), ggemm::tools::Failure);
 
   Selection by_part;
   by_part.filter = "longk";

@@ -60,10 +60,12 @@ def quietly(function, *arguments, **named):
 
 class TestCases(unittest.TestCase):
     def test_what_ggemm_bench_lists_is_read(self):
-        text = json.dumps([{**PLAIN.row(), "padding": 3, "offset": 1}, {**GROUPED.row(), "sizes": GROUPED.groups}])
-        plain, grouped = cases.read(text)
+        text = json.dumps([{**PLAIN.row(), "padding": 3, "offset": 1}, {**GROUPED.row(), "sizes": GROUPED.groups}, {**GROUPED.row(), "sizes": GROUPED.groups, "form": "masked"},
+                           {**PLAIN.row(), "padding": 0, "offset": 0, "scaling": "row"}, {**GROUPED.row(), "sizes": GROUPED.groups, "scaling": "block"}])
+        plain, grouped, *scaled = cases.read(text)
         self.assertEqual(plain, dataclasses.replace(PLAIN, padding=3, offset=1))
         self.assertEqual(grouped, GROUPED)
+        self.assertEqual(scaled, [dataclasses.replace(PLAIN, scaling="row"), dataclasses.replace(GROUPED, scaling="block")])
         self.assertEqual((plain.flops, grouped.flops), (2.0 * 4 * 6 * 8, 2.0 * (6 + 120)))
 
     def test_a_case_and_its_row_have_one_key(self):
@@ -82,6 +84,8 @@ class TestCases(unittest.TestCase):
             self.assertEqual(len({case.key for case in found}), len(found))
             self.assertTrue(all(case.flops > 0 for case in found))
             self.assertEqual({case.suite for case in found}, {suite})
+            self.assertEqual({case.scaling for case in found}, {"", "tensor", "row", "block"})
+        self.assertEqual(cases.listed(GGEMM, ["--suite", "grouped", "--filter", "grouped-forms"]), [])
         self.assertTrue(any(case.padding or case.offset for case in cases.listed(GGEMM, ["--suite", "plain", "--filter", "*odd-*"])))
         with self.assertRaisesRegex(SystemExit, "size nonsense is not MxNxK"):
             cases.listed(GGEMM, ["--shape", "nonsense"])
@@ -375,6 +379,7 @@ class TestCudaTimer(unittest.TestCase):
 
 RAGGED = ((5, 24, 16), (0, 24, 16), (11, 24, 16))
 DEEP = ((24, 16, 5), (24, 16, 0), (24, 16, 11))
+WIDE = ((130, 136, 272), (0, 136, 272), (257, 136, 272))
 GENERAL = ((5, 7, 9), (0, 4, 4), (13, 3, 0), (16, 32, 48))
 
 
@@ -386,6 +391,12 @@ class TestOperands(unittest.TestCase):
                 yield dataclasses.replace(PLAIN, dtype=dtype, layout=layout, size=(33, 17, 40), padding=3, offset=1)
             for groups in (RAGGED, DEEP, GENERAL):
                 yield dataclasses.replace(GROUPED, layout=layout, groups=groups)
+        yield from self.scaled()
+
+    def scaled(self):
+        for scaling in ("tensor", "row", "block"):
+            yield dataclasses.replace(PLAIN, dtype="e4m3", size=(40, 136, 272), scaling=scaling)
+            yield dataclasses.replace(GROUPED, dtype="e4m3", groups=WIDE, scaling=scaling)
 
     def test_shapes_layouts_and_places(self):
         for case in self.every():
@@ -394,9 +405,39 @@ class TestOperands(unittest.TestCase):
                 self.assertEqual((a.shape, b.shape, d.shape), ((m, k), (k, n), (m, n)), case)
                 if min(m, n, k) > 1:
                     self.assertEqual((a.stride(1) == 1, b.stride(1) == 1, d.stride(1)), (case.layout[0] == "n", case.layout[1] == "n", 1), case)
-            if not case.groups:
+            if not case.groups and not case.scaling:
                 self.assertEqual(made.a[0].data_ptr() % operands.ALIGNMENT, made.a[0].element_size())
                 self.assertEqual(max(made.b[0].stride()), (17 if case.layout[1] == "n" else 40) + 3)
+
+    def multiply(self, made, scale=lambda g, a, b: (a, b)):
+        for g, (a, b, d) in enumerate(zip(made.a, made.b, made.d)):
+            a, b = a.to(torch.float64), b.to(torch.float64)
+            if made.scales:
+                scale_a, scale_b = scale(g, made.scale_a[g], made.scale_b[g])
+                a, b = operands.scaled(a, scale_a), operands.scaled(b, scale_b)
+            d.copy_(a @ b)
+
+    def test_scales_and_wrong_ones(self):
+        for case in self.scaled():
+            made = operands.Operands(case, "cpu")
+            for scales in made.scales:
+                self.assertTrue(((scales > 0.24) & (scales < 4.1) & (scales != 1)).all())
+            self.multiply(made, lambda g, a, b: (torch.ones_like(a), torch.ones_like(b)))
+            self.assertRegex(made.wrong(), "element .* must be ", case)
+            if case.scaling == "tensor":
+                continue
+            self.assertEqual(made.scale_b[0].shape, (3, 2) if case.scaling == "block" else (1, 136))
+            self.assertEqual(made.scale_a[0].shape, (case.problems[0][0], 3 if case.scaling == "block" else 1))
+            self.multiply(made, lambda g, a, b: (a.roll(1, 0), b))
+            self.assertIsNotNone(made.wrong(), case)
+            self.multiply(made, lambda g, a, b: (a, b.roll(1, 1)))
+            self.assertIsNotNone(made.wrong(), case)
+            if case.groups:
+                self.multiply(made, lambda g, a, b: (a, made.scale_b[0]))
+                self.assertIsNotNone(made.wrong(), case)
+        for groups in (DEEP, GENERAL):
+            with self.assertRaises(NotImplementedError):
+                operands.Operands(dataclasses.replace(GROUPED, layout="tn" if groups == DEEP else "nt", groups=groups, dtype="e4m3", scaling="row"), "cpu")
 
     def test_what_is_ragged(self):
         for groups, layout, axis in ((RAGGED, "nt", "m"), (RAGGED, "nn", "m"), (RAGGED, "tn", None), (DEEP, "tn", "k"), (DEEP, "nt", None), (GENERAL, "nt", None)):
@@ -412,10 +453,9 @@ class TestOperands(unittest.TestCase):
             made.poison()
             if any(m and n for m, n, _ in case.problems):
                 self.assertIsNotNone(made.wrong(), case)
-            for a, b, d in zip(made.a, made.b, made.d):
-                d.copy_(a.to(torch.float64) @ b.to(torch.float64))
+            self.multiply(made)
             self.assertIsNone(made.wrong(), case)
-            if not case.groups:
+            if not case.groups and not case.scaling:
                 made.d[0][:, 3] += 1 if case.dtype == "i8" else 0.5
                 self.assertRegex(made.wrong(), r"element \(\d+, 3\) is .*, must be ", case)
 
@@ -493,6 +533,9 @@ class TestProviders(unittest.TestCase):
     def test_torch(self):
         for dtype in ("bf16", "f16", "f32", "f64", "tf32", "i8", "e4m3"):
             self.check(dataclasses.replace(PLAIN, dtype=dtype, size=(32, 16, 48)), providers.of_torch)
+        for case in TestOperands().scaled():
+            if case.scaling == "tensor":  # on the CPU it has no others
+                self.check(case, lambda case, made: providers.of_torch(case, made)[:1])
         names = set()
         for groups, layout in ((RAGGED, "nt"), (RAGGED, "nn"), (DEEP, "tn"), (GENERAL, "nt")):
             case = dataclasses.replace(GROUPED, layout=layout, groups=groups)
@@ -515,11 +558,15 @@ class TestProviders(unittest.TestCase):
             for dtype in ("bf16", "e4m3"):
                 self.check(dataclasses.replace(PLAIN, dtype=dtype, size=(40, 136, 272)), providers.of_deep_gemm)
                 for groups, names in ((RAGGED, ["deep_gemm (rows to 64)", "deep_gemm (rows to 128)"]),
-                                      (((130, 136, 272), (0, 136, 272), (257, 136, 272)), ["deep_gemm (rows to 128)"])):
+                                      (WIDE, ["deep_gemm (rows to 128)"])):
                     case = dataclasses.replace(GROUPED, dtype=dtype, groups=groups)
                     self.check(case, providers.of_deep_gemm)
                     self.assertEqual([launch.name for launch in providers.of_deep_gemm(case, operands.Operands(case, "cpu"))], names)
-            for case in (dataclasses.replace(PLAIN, dtype="f16"), dataclasses.replace(PLAIN, layout="nn"), dataclasses.replace(GROUPED, groups=GENERAL)):
+            for case in TestOperands().scaled():
+                if case.scaling == "block":
+                    self.check(case, providers.of_deep_gemm)
+            for case in (dataclasses.replace(PLAIN, dtype="f16"), dataclasses.replace(PLAIN, layout="nn"), dataclasses.replace(GROUPED, groups=GENERAL),
+                         *(case for case in TestOperands().scaled() if case.scaling != "block")):
                 with self.assertRaises(NotImplementedError):
                     providers.of_deep_gemm(case, operands.Operands(case, "cpu"))
 

@@ -40,13 +40,15 @@ std::vector<Case> chosen_cases(const Options& options, bool cuda) {
   Selection selection = options.selection;
   if (!options.shard.empty()) parse_shard(options.shard, selection);
   if (options.shapes.empty()) return select(suite_cases(options.suite, cuda), selection);
-  // The user's own sizes, in each dtype and layout named.
+  // The user's own sizes, in each dtype, layout and scaling named.
   const std::vector<std::string> dtypes = selection.dtypes.empty() ? std::vector<std::string>{cuda ? "bf16" : "f32"} : selection.dtypes;
   const std::vector<std::string> layouts = selection.layouts.empty() ? std::vector<std::string>{"nt"} : selection.layouts;
+  const std::vector<std::string> scalings = selection.scalings.empty() ? std::vector<std::string>{"none"} : selection.scalings;
   std::vector<Case> cases;
   for (const std::string& shape : options.shapes)
     for (const std::string& dtype : dtypes)
-      for (const std::string& layout : layouts) cases.push_back(single_case("shape", dtype, layout, parse_size(shape)));
+      for (const std::string& layout : layouts)
+        for (const std::string& scaling : scalings) cases.push_back(scaled(single_case("shape", dtype, layout, parse_size(shape)), scaling_named(scaling)));
   return select(cases, selection);
 }
 
@@ -61,6 +63,8 @@ std::string json_list(const std::vector<Case>& cases) {
     } else {
       each.update({{"m", one.size.m}, {"n", one.size.n}, {"k", one.size.k}, {"padding", one.padding}, {"offset", one.offset}});
     }
+    if (one.scaling != Scaling::none) each["scaling"] = scaling_name(one.scaling);
+    if (one.form != Form::own) each["form"] = form_name(one.form);
     list.push_back(std::move(each));
   }
   return list.dump(1) + "\n";
@@ -170,6 +174,11 @@ void add_selection(CLI::App& command, Options& o) {
   command.add_option("--layout", o.selection.layouts, "only these: nn, nt, tn, tt; nt is A as [m,k], B as [n,k], both row-major")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}).description(""))
       ->type_name("LAYOUT")
+      ->delimiter(',')
+      ->group(group);
+  command.add_option("--scaling", o.selection.scalings, "only these: none, tensor (a scale each of A and B), row (of A, column of B), block (A 1x128, B 128x128)")
+      ->check(CLI::IsMember({"none", "tensor", "row", "block"}).description(""))
+      ->type_name("HOW")
       ->delimiter(',')
       ->group(group);
   command.add_option("--filter", o.selection.filter, "only cases whose category/name contains this, or matches it with * and ?")

@@ -2,6 +2,7 @@
 #include "bench/case.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/failure.hpp"
 
@@ -26,6 +27,24 @@ const Type& type_named(const std::string& name) {
   tools::fail_usage("dtype %s is not known: use one of %s", name.c_str(), names.c_str());
 }
 
+const char* scaling_name(Scaling scaling) {
+  static const char* const names[] = {"none", "tensor", "row", "block"};
+  return names[static_cast<int>(scaling)];
+}
+
+Scaling scaling_named(const std::string& name) {
+  for (const Scaling scaling : {Scaling::none, Scaling::tensor, Scaling::row, Scaling::block})
+    if (name == scaling_name(scaling)) return scaling;
+  tools::fail_usage("scaling %s is not known: use one of none, tensor, row, block", name.c_str());
+}
+
+const char* form_name(Form form) {
+  static const char* const names[] = {"own", "masked", "batch", "gathered", "scattered", "ragged-k"};
+  return names[static_cast<int>(form)];
+}
+
+ggemm_dtype Case::output() const { return accumulate ? GGEMM_F32 : type_named(dtype).output; }
+
 double Case::flops() const {
   if (!grouped()) return 2.0 * size.m * size.n * size.k;
   double sum = 0;
@@ -34,13 +53,31 @@ double Case::flops() const {
 }
 
 double Case::bytes() const {
-  const Type& type = type_named(dtype);
-  const double in = static_cast<double>(ggemm_dtype_size(type.input)), out = static_cast<double>(ggemm_dtype_size(type.output));
-  const auto of = [&](const Size& s) { return s.m && s.n ? in * s.k * (static_cast<double>(s.m) + s.n) + out * s.m * s.n : 0.0; };
+  const double in = static_cast<double>(ggemm_dtype_size(type_named(dtype).input)), out = static_cast<double>(ggemm_dtype_size(output())) * (accumulate ? 2 : 1);
+  const auto blocks = [](std::int64_t length) { return std::ceil(static_cast<double>(length) / 128); };
+  const auto scales = [&](const Size& s) {
+    if (scaling == Scaling::row) return static_cast<double>(s.m + s.n);
+    return scaling == Scaling::block ? blocks(s.k) * (static_cast<double>(s.m) + blocks(s.n)) : 0.0;
+  };
+  const auto of = [&](const Size& s) {
+    if (!s.m || !s.n) return 0.0;
+    const double rows_a = form == Form::gathered ? 0 : s.m, rows_d = form == Form::scattered ? 0 : s.m;
+    return in * s.k * (rows_a + s.n) + out * rows_d * s.n + sizeof(float) * scales(s);
+  };
   if (!grouped()) return of(size);
   double sum = 0;
   for (const Size& group : groups) sum += of(group);
+  if (form == Form::gathered) sum += in * rows * groups[0].k;
+  if (form == Form::scattered) sum += out * rows * groups[0].n;
   return sum;
+}
+
+Case scaled(Case one, Scaling scaling) {
+  one.scaling = scaling;
+  if (scaling == Scaling::none) return one;
+  one.name += std::string("_") + scaling_name(scaling);
+  if (scaling == Scaling::block && !one.grouped()) one.category = "fp8-block";
+  return one;
 }
 
 std::string plain_category(const std::string& dtype, const std::string& layout, const Size& size) {

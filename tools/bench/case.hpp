@@ -24,6 +24,18 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
+// How A and B are scaled, by f32 numbers: one each; one a row of A and one a column of B; one for each 1x128 of A and each 128x128 of B.
+enum class Scaling { none, tensor, row, block };
+// "none", "tensor", "row", "block".
+const char* scaling_name(Scaling scaling);
+// Throws tools::Failure for other names.
+Scaling scaling_named(const std::string& name);
+
+// How a call is told of its groups. own: as ragged m where the groups differ in m alone and lie so, else by arrays of pointers.
+enum class Form { own, masked, batch, gathered, scattered, ragged_k };
+// "own", "masked", "batch", "gathered", "scattered", "ragged-k".
+const char* form_name(Form form);
+
 struct Case {
   std::string suite, category;
   std::string name;          // with dtype and layout, unique in its suite
@@ -35,11 +47,20 @@ struct Case {
   std::vector<Size> groups;  // grouped: not empty, and `size` is not used
   std::string generator;     // grouped: how the groups are made, in words
 
+  Scaling scaling = Scaling::none;
+  Form form = Form::own;
+  std::int64_t rows = 0;     // masked: that each group has room for; gathered: of A; scattered: of D
+  bool accumulate = false;   // D += A B, of a D in f32
+
   bool grouped() const { return !groups.empty(); }
+  ggemm_dtype output() const;
   double flops() const;
-  // Every operand moved once; groups without rows or columns move nothing.
+  // Every operand moved once, scales and what is added to included; groups without rows or columns move nothing.
   double bytes() const;
 };
+
+// The same case with scales: its name ends in "_" and how they are. By blocks it is of another category, if it is plain.
+Case scaled(Case one, Scaling scaling);
 
 // Which mark of the project a plain or grouped case counts towards. `odd` and `longk` cases say so themselves.
 std::string plain_category(const std::string& dtype, const std::string& layout, const Size& size);

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "bench/cublas_scales.hpp"
 #include "common/failure.hpp"
 
 namespace ggemm::bench {
@@ -21,8 +22,9 @@ void check(int status, const char* function) {
 // The descriptions of one product, destroyed together.
 class Problem {
  public:
-  Problem(const blas::Library& library, const blas::Types& types, const std::string& layout) : library_(library), types_(types) {
-    check(library.desc_create(&desc, types.compute, types.scale), "cublasLtMatmulDescCreate");
+  Problem(const blas::Library& library, const Case& one) : library_(library), types_(blas::types_of(one)), accumulate_(one.accumulate) {
+    const std::string& layout = one.layout;
+    check(library.desc_create(&desc, types_.compute, types_.scale), "cublasLtMatmulDescCreate");
     const std::int32_t op_first = layout[1] == 't' ? blas::op_t : blas::op_n, op_second = layout[0] == 't' ? blas::op_t : blas::op_n;
     check(library.desc_set(desc, blas::desc_transa, &op_first, sizeof op_first), "cublasLtMatmulDescSetAttribute (transa)");
     check(library.desc_set(desc, blas::desc_transb, &op_second, sizeof op_second), "cublasLtMatmulDescSetAttribute (transb)");
@@ -49,6 +51,23 @@ class Problem {
     create(second, types_.input, a);
     create(result, types_.output, d);
   }
+  void set_batch(const Layout& layout) {
+    const std::int32_t count = static_cast<std::int32_t>(layout.d.size());
+    const std::pair<blas::Matrix, std::int64_t> strides[] = {{first, distance(layout.b)}, {second, distance(layout.a)}, {result, distance(layout.d)}};
+    for (const auto& [matrix, stride] : strides) {
+      check(library_.matrix_set(matrix, blas::layout_batch_count, &count, sizeof count), "cublasLtMatrixLayoutSetAttribute (batch count)");
+      check(library_.matrix_set(matrix, blas::layout_batch_stride, &stride, sizeof stride), "cublasLtMatrixLayoutSetAttribute (batch stride)");
+    }
+  }
+  // a, b: those of our A and B; false where the library does not know such scales. `scales` owns them, and lives as long as this.
+  bool set_scales(const std::shared_ptr<const LtScales>& scales, const void* a, const void* b) {
+    scales_ = scales;
+    const auto set = [&](int attribute, const auto& value) { return library_.desc_set(desc, attribute, &value, sizeof value) == 0; };
+    const bool row = scales->scaling() == Scaling::row;
+    const std::int32_t of_a = row ? blas::scale_outer_vector : blas::scale_1x128, of_b = row ? blas::scale_outer_vector : blas::scale_128x128;
+    if (scales->scaling() != Scaling::tensor && !(set(blas::desc_a_scale_mode, of_b) && set(blas::desc_b_scale_mode, of_a))) return false;
+    return set(blas::desc_a_scale_pointer, b) && set(blas::desc_b_scale_pointer, a);
+  }
   // What the pointers allow, else an address off 16 bytes is refused.
   void set_alignments(const void* a, const void* b, const void* d) {
     const std::pair<int, const void*> given[] = {
@@ -69,7 +88,7 @@ class Problem {
   }
   // a, b and d are ours; for a grouped problem, device arrays of pointers.
   void run(const blas::Algorithm& algorithm, const void* a, const void* b, void* d, const cuda::Buffer& workspace, void* stream) const {
-    const void *alpha = blas::one(types_.scale), *beta = blas::zero(types_.scale);
+    const void *alpha = blas::one(types_.scale), *beta = accumulate_ ? blas::one(types_.scale) : blas::zero(types_.scale);
     check(library_.matmul(library_.handle, desc, alpha, b, first, a, second, beta, d, result, d, result, &algorithm, workspace.data(),
                           workspace.size(), stream),
           "cublasLtMatmul");
@@ -82,6 +101,8 @@ class Problem {
  private:
   const blas::Library& library_;
   blas::Types types_;
+  bool accumulate_;
+  std::shared_ptr<const LtScales> scales_;
 };
 
 }  // namespace
@@ -90,28 +111,35 @@ Cublas::Cublas(const blas::Library* library, Gpu& gpu) : library_(library), gpu_
   if (library) workspace_ = std::make_shared<cuda::Buffer>(gpu.device(), workspace_bytes, gpu.stream());
 }
 
-std::vector<Peer> Cublas::plain(const Case& one, const Operands& operands) const {
+std::vector<std::vector<Peer>> Cublas::families(const Case& one, const Operands& operands) const {
+  std::vector<std::vector<Peer>> out;
+  if (!library_ || one.form == Form::gathered || one.form == Form::scattered) return out;
+  if (!one.grouped() || one.form == Form::batch) out.push_back(algorithms(one, operands));
+  if (!one.grouped()) return out;
+  for (auto make : {&Cublas::loop, &Cublas::grouped_batched, &Cublas::device_grouped}) {
+    Peer peer = (this->*make)(one, operands);
+    if (peer.launch) out.push_back({std::move(peer)});
+  }
+  return out;
+}
+
+std::vector<Peer> Cublas::algorithms(const Case& one, const Operands& operands) const {
   std::vector<Peer> out;
   if (!library_) return out;
-  auto problem = std::make_shared<Problem>(*library_, blas::types_of(type_named(one.dtype)), one.layout);
+  auto problem = std::make_shared<Problem>(*library_, one);
   problem->set_views(operands.layout().a[0], operands.layout().b[0], operands.layout().d[0]);
+  if (one.grouped()) problem->set_batch(operands.layout());
+  if (one.scaling != Scaling::none) {
+    const auto scales = LtScales::make(one, operands, gpu_);
+    if (!scales || !problem->set_scales(scales, scales->a(0), scales->b(0))) return out;
+  }
   const void *a = operands.a(), *b = operands.b();
   void* d = operands.d_peer();
   problem->set_alignments(a, b, d);
   for (const blas::Heuristic& heuristic : problem->heuristics(requested_heuristics))
-    out.push_back({"cublaslt", [=, algorithm = heuristic.algorithm, workspace = workspace_, stream = gpu_.stream()] {
+    out.push_back({one.grouped() ? "cublaslt-batch" : "cublaslt", [=, algorithm = heuristic.algorithm, workspace = workspace_, stream = gpu_.stream()] {
                      problem->run(algorithm, a, b, d, *workspace, stream);
                    }});
-  return out;
-}
-
-std::vector<Peer> Cublas::grouped(const Case& one, const Operands& operands) const {
-  std::vector<Peer> out;
-  if (!library_) return out;
-  for (auto make : {&Cublas::loop, &Cublas::grouped_batched, &Cublas::device_grouped}) {
-    Peer peer = (this->*make)(one, operands);
-    if (peer.launch) out.push_back(std::move(peer));
-  }
   return out;
 }
 
@@ -120,9 +148,12 @@ Peer Cublas::loop(const Case& one, const Operands& operands) const {
   struct Step {
     std::shared_ptr<Problem> problem;
     blas::Algorithm algorithm;
+    size_t group;
     const void *a, *b;
     void* d;
   };
+  std::shared_ptr<const LtScales> scales;
+  if (one.scaling != Scaling::none && !(scales = LtScales::make(one, operands, gpu_))) return {};
   using Known = std::pair<std::shared_ptr<Problem>, blas::Algorithm>;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Known> by_size;
   std::vector<Step> steps;
@@ -131,17 +162,21 @@ Peer Cublas::loop(const Case& one, const Operands& operands) const {
     if (!size.m || !size.n || !size.k) continue;
     Known& known = by_size[{size.m, size.n, size.k}];
     if (!known.first) {
-      auto problem = std::make_shared<Problem>(*library_, blas::types_of(type_named(one.dtype)), one.layout);
+      auto problem = std::make_shared<Problem>(*library_, one);
       problem->set_views(operands.layout().a[g], operands.layout().b[g], operands.layout().d[g]);
       problem->set_alignments(operands.a(g), operands.b(g), operands.d_peer(g));
+      if (scales && !problem->set_scales(scales, scales->a(g), scales->b(g))) return {};
       const std::vector<blas::Heuristic> found = problem->heuristics(1);
       if (found.empty()) return {};
       known = {problem, found[0].algorithm};
     }
-    steps.push_back({known.first, known.second, operands.a(g), operands.b(g), operands.d_peer(g)});
+    steps.push_back({known.first, known.second, g, operands.a(g), operands.b(g), operands.d_peer(g)});
   }
-  return {"cublaslt-loop", [steps, workspace = workspace_, stream = gpu_.stream()] {
-            for (const Step& step : steps) step.problem->run(step.algorithm, step.a, step.b, step.d, *workspace, stream);
+  return {"cublaslt-loop", [steps, scales, workspace = workspace_, stream = gpu_.stream()] {
+            for (const Step& step : steps) {
+              if (scales) step.problem->set_scales(scales, scales->a(step.group), scales->b(step.group));
+              step.problem->run(step.algorithm, step.a, step.b, step.d, *workspace, stream);
+            }
           }};
 }
 
@@ -158,8 +193,9 @@ Peer Cublas::grouped_batched(const Case& one, const Operands& operands) const {
   arrays->op_first.assign(groups, one.layout[1] == 't' ? blas::op_t : blas::op_n);
   arrays->op_second.assign(groups, one.layout[0] == 't' ? blas::op_t : blas::op_n);
   arrays->ones.assign(groups, 1);
-  arrays->alpha.assign(groups, 1), arrays->beta.assign(groups, 0);
-  arrays->alpha_f64.assign(groups, 1), arrays->beta_f64.assign(groups, 0);
+  const int beta = one.accumulate ? 1 : 0;
+  arrays->alpha.assign(groups, 1), arrays->beta.assign(groups, static_cast<float>(beta));
+  arrays->alpha_f64.assign(groups, 1), arrays->beta_f64.assign(groups, beta);
   for (size_t g = 0; g < groups; g++) {
     arrays->m.push_back(static_cast<int>(one.groups[g].n));
     arrays->n.push_back(static_cast<int>(one.groups[g].m));
@@ -169,7 +205,7 @@ Peer Cublas::grouped_batched(const Case& one, const Operands& operands) const {
     arrays->ld_result.push_back(static_cast<int>(operands.layout().d[g].ld));
   }
   const auto pointers = [&](char operand) { return static_cast<void* const*>(operands.pointers(operand)); };
-  return {"cublas-grouped", [arrays, library = library_, types = blas::types_of(type), stream = gpu_.stream(), groups, a = pointers('a'),
+  return {"cublas-grouped", [arrays, library = library_, types = blas::types_of(one), stream = gpu_.stream(), groups, a = pointers('a'),
                              b = pointers('b'), d = pointers('p')] {
             const Arrays& x = *arrays;
             const bool f64 = types.scale == blas::r_64f;
@@ -187,7 +223,7 @@ Peer Cublas::grouped_batched(const Case& one, const Operands& operands) const {
 Peer Cublas::device_grouped(const Case& one, const Operands& operands) const {
   const Type& type = type_named(one.dtype);
   const bool offered = type.input == GGEMM_BF16 || type.input == GGEMM_F16 || type.input == GGEMM_E4M3;
-  if (!library_->grouped_matrix_create || !offered) return {};
+  if (!library_->grouped_matrix_create || !offered || one.scaling == Scaling::row) return {};  // no scales by row on Hopper
   const size_t groups = one.groups.size();
   enum List { m, n, k, ld_a, ld_b, ld_d, lists };
   std::vector<std::int32_t> numbers(lists * groups);
@@ -204,8 +240,13 @@ Peer Cublas::device_grouped(const Case& one, const Operands& operands) const {
   gpu_.synchronize();
   const auto at = [&](List list) { return static_cast<const std::int32_t*>(memory->data()) + static_cast<size_t>(list) * groups; };
 
-  const blas::Types types = blas::types_of(type);
-  auto problem = std::make_shared<Problem>(*library_, types, one.layout);
+  const blas::Types types = blas::types_of(one);
+  auto problem = std::make_shared<Problem>(*library_, one);
+  if (one.scaling != Scaling::none) {  // one number for all groups, or an array of matrices
+    const auto scales = LtScales::make(one, operands, gpu_);
+    const bool tensor = one.scaling == Scaling::tensor;
+    if (!scales || !problem->set_scales(scales, tensor ? scales->a(0) : scales->pointers_a(), tensor ? scales->b(0) : scales->pointers_b())) return {};
+  }
   const bool ta = one.layout[0] == 't', tb = one.layout[1] == 't';
   const auto create = [&](blas::Matrix& matrix, blas::DataType data, List rows, List cols, List ld) {
     check(library_->grouped_matrix_create(&matrix, data, static_cast<int>(groups), at(rows), at(cols), at(ld)), "cublasLtGroupedMatrixLayoutCreate");

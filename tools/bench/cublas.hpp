@@ -22,10 +22,11 @@ class Cublas {
   // `library` may be NULL: then there are no peers.
   Cublas(const blas::Library* library, Gpu& gpu);
 
-  // Plain: every algorithm that cuBLASLt's heuristics return, all named "cublaslt". Nothing where it offers none.
-  std::vector<Peer> plain(const Case& one, const Operands& operands) const;
-  // Grouped: "cublaslt-loop", "cublas-grouped" and "cublaslt-grouped", as far as they serve the case.
-  std::vector<Peer> grouped(const Case& one, const Operands& operands) const;
+  // Families of ways, of which the fastest right one counts. Plain: every algorithm that cuBLASLt's heuristics return, all named "cublaslt". Grouped: "cublaslt-loop",
+  // "cublas-grouped", "cublaslt-grouped", and "cublaslt-batch" of a batch, as far as they serve the case; none for rows by index, which they have not.
+  std::vector<std::vector<Peer>> families(const Case& one, const Operands& operands) const;
+  // All of a plain case, or of a batch as one. Nothing where it offers none.
+  std::vector<Peer> algorithms(const Case& one, const Operands& operands) const;
 
  private:
   Peer loop(const Case& one, const Operands& operands) const;

@@ -111,6 +111,7 @@ std::unique_ptr<Library> open(const std::string& path, std::string& why) {
                    bind(library, l.desc_create, "cublasLtMatmulDescCreate") && bind(library, l.desc_destroy, "cublasLtMatmulDescDestroy") &&
                    bind(library, l.desc_set, "cublasLtMatmulDescSetAttribute") && bind(library, l.matrix_create, "cublasLtMatrixLayoutCreate") &&
                    bind(library, l.matrix_destroy, "cublasLtMatrixLayoutDestroy") &&
+                   bind(library, l.matrix_set, "cublasLtMatrixLayoutSetAttribute") &&
                    bind(library, l.preference_create, "cublasLtMatmulPreferenceCreate") &&
                    bind(library, l.preference_destroy, "cublasLtMatmulPreferenceDestroy") &&
                    bind(library, l.preference_set, "cublasLtMatmulPreferenceSetAttribute") &&
@@ -130,20 +131,21 @@ std::unique_ptr<Library> open(const std::string& path, std::string& why) {
   return out;
 }
 
-Types types_of(const Type& type) {
+Types types_of(const Case& one) {
+  const Type& type = type_named(one.dtype);
   switch (type.input) {
     case GGEMM_F64:
       return {r_64f, r_64f, r_64f, compute_64f};
     case GGEMM_F32:
       return {r_32f, r_32f, r_32f, type.compute == GGEMM_COMPUTE_TF32 ? compute_32f_tf32 : compute_32f};
     case GGEMM_F16:
-      return {r_16f, r_16f, r_32f, compute_32f};
+      return {r_16f, one.accumulate ? r_32f : r_16f, r_32f, compute_32f};
     case GGEMM_E4M3:
-      return {r_8f_e4m3, r_16bf, r_32f, compute_32f};
+      return {r_8f_e4m3, one.accumulate ? r_32f : r_16bf, r_32f, compute_32f};
     case GGEMM_I8:
       return {r_8i, r_32i, r_32i, compute_32i};
     default:
-      return {r_16bf, r_16bf, r_32f, compute_32f};
+      return {r_16bf, one.accumulate ? r_32f : r_16bf, r_32f, compute_32f};
   }
 }
 

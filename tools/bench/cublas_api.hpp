@@ -20,7 +20,9 @@ using BlasHandle = struct OpaqueBlasHandle*;
 enum DataType : int { r_32f = 0, r_64f = 1, r_16f = 2, r_8i = 3, r_32i = 10, r_16bf = 14, r_8f_e4m3 = 28 };  // cudaDataType
 enum ComputeType : int { compute_32f = 68, compute_64f = 70, compute_32i = 72, compute_32f_tf32 = 77 };      // cublasComputeType_t
 enum Operation : int { op_n = 0, op_t = 1 };
-enum DescAttribute : int { desc_transa = 3, desc_transb = 4 };
+enum DescAttribute : int { desc_transa = 3, desc_transb = 4, desc_a_scale_pointer = 17, desc_b_scale_pointer = 18, desc_a_scale_mode = 31, desc_b_scale_mode = 32 };
+enum LayoutAttribute : int { layout_batch_count = 5, layout_batch_stride = 6 };
+enum ScaleMode : int { scale_outer_vector = 3, scale_1x128 = 4, scale_128x128 = 5 };  // since 12.9, on Hopper; one number, which is older, is the default
 enum PreferenceAttribute : int {
   prefer_workspace_bytes = 1,
   prefer_alignment_a = 5,
@@ -54,6 +56,7 @@ struct Library {
   int (*desc_set)(Desc, int attribute, const void*, std::size_t);
   int (*matrix_create)(Matrix*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld);
   int (*matrix_destroy)(Matrix);
+  int (*matrix_set)(Matrix, int attribute, const void*, std::size_t);
   int (*preference_create)(Preference*);
   int (*preference_destroy)(Preference);
   int (*preference_set)(Preference, int attribute, const void*, std::size_t);
@@ -82,7 +85,7 @@ struct Types {
   DataType input, output, scale;
   ComputeType compute;
 };
-Types types_of(const Type& type);
+Types types_of(const Case& one);
 
 // 1 and 0 in a scale type, in static memory.
 const void* one(DataType scale);

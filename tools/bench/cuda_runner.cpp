@@ -103,7 +103,7 @@ class CudaRunner final : public Runner {
   }
 
   void verify(Product& product, Operands& operands) {
-    operands.poison(false);
+    operands.reset(false);
     product.run(gpu_.stream());
     gpu_.synchronize();
     const std::string wrong = operands.check(false);
@@ -124,14 +124,8 @@ class CudaRunner final : public Runner {
 
   // Every peer whose numbers are right, with its time in row.peers.
   std::vector<TimedArm> right_peers(const Case& one, Operands& operands, Row& row) {
-    std::vector<std::vector<Peer>> families;
-    if (one.grouped()) {
-      for (Peer& peer : cublas_->grouped(one, operands)) families.push_back({std::move(peer)});
-    } else {
-      families.push_back(cublas_->plain(one, operands));
-    }
     std::vector<TimedArm> out;
-    for (const std::vector<Peer>& family : families) {
+    for (const std::vector<Peer>& family : cublas_->families(one, operands)) {
       double us = 0;
       std::optional<TimedArm> best = best_of(family, operands, us);
       if (!best) continue;
@@ -160,7 +154,7 @@ class CudaRunner final : public Runner {
     std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(finalists, order.size())),
               [&](size_t x, size_t y) { return medians[x] < medians[y]; });
     for (const size_t i : order) {
-      operands.poison(true);
+      operands.reset(true);
       family[i].launch();
       gpu_.synchronize();
       const std::string wrong = operands.check(true);
@@ -212,7 +206,7 @@ std::vector<Row> CudaRunner::host_costs() {
   verify(group_product, group_operands);
 
   std::map<std::string, double> peers;
-  const std::vector<Peer> algorithms = cublas_->plain(one, operands);
+  const std::vector<Peer> algorithms = cublas_->algorithms(one, operands);
   if (!algorithms.empty()) peers["cublaslt"] = above_bare_launch("cublasLtMatmul", algorithms[0].launch);
   std::vector<Row> rows;
   const auto add = [&](const std::string& name, const Product& of, const std::function<void()>& call) {

@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "bench/case.hpp"
+#include "bench/layout.hpp"
 #include "ggemm.h"
 
 namespace ggemm::bench {
 
-// Normal(0, 1) numbers of a dtype; int8: uniform over all its values.
 class Block {
  public:
-  Block(ggemm_dtype dtype, std::uint64_t seed, std::int64_t period);
+  // The values are rounded to the dtype.
+  Block(ggemm_dtype dtype, std::vector<double> values);
   const std::vector<char>& bytes() const { return bytes_; }  // period() elements
   std::int64_t period() const { return static_cast<std::int64_t>(values_.size()); }
   double operator[](std::int64_t index) const { return values_[static_cast<size_t>(index % period())]; }
@@ -27,23 +28,14 @@ class Block {
   std::vector<double> values_;  // what the elements are after rounding
 };
 
-// One for A and another for B, made once for each dtype.
+// One for A and another for B, made once for each dtype: normal(0, 1) numbers; int8: uniform over all its values.
 const Block& block_a(ggemm_dtype dtype);
 const Block& block_b(ggemm_dtype dtype);
-
-// Where one matrix of a case lies in its operand's memory; all are row-major.
-struct View {
-  std::int64_t base = 0;  // elements from the start of the memory
-  std::int64_t rows = 0, cols = 0, ld = 0;
-  std::int64_t at(std::int64_t row, std::int64_t col) const { return base + row * ld + col; }
-};
-
-// A case laid out in memory: one entry a group, or a single one.
-struct Layout {
-  std::vector<View> a, b, d;
-  std::int64_t elements_a = 0, elements_b = 0, elements_d = 0;  // of each operand's memory
-};
-Layout lay_out(const Case& one);
+// Scales of A and of B, f32: between 1/4 and 4, as evenly below 1 as above. Those of A are the weights of rows too.
+const Block& scales_a();
+const Block& scales_b();
+// What is accumulated to.
+const Block& block_c();
 
 // Row `row` of D as it came back: `cols` elements of the output dtype.
 using RowReader = std::vector<char> (*)(void* user, const View& d, std::int64_t row);
@@ -52,7 +44,8 @@ using RowReader = std::vector<char> (*)(void* user, const View& d, std::int64_t 
 // worst element.
 std::string check_sample(const Case& one, const Layout& layout, RowReader read, void* user);
 
-// |D - ref| may be at most this, for sums of `k` products whose absolute values add up to `magnitude`.
-double error_bound(const Type& type, std::int64_t k, double magnitude, double reference);
+// |D - ref| may be at most this, for sums of `k` products whose absolute values add up to `magnitude`, `whole` of which are summed at once (less than k: and then
+// promoted), in an output of this dtype.
+double error_bound(const Type& type, ggemm_dtype output, std::int64_t k, std::int64_t whole, double magnitude, double reference);
 
 }  // namespace ggemm::bench

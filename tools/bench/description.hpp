@@ -11,17 +11,18 @@
 
 namespace ggemm::bench {
 
-// Of a grouped case, [groups][3] numbers: m, n, k of each group, and the leading dimensions of A, B and D; and where each group's rows end, of all groups' rows.
-std::vector<std::int32_t> group_sizes(const Case& one);
-std::vector<std::int32_t> group_lds(const Layout& layout);
-std::vector<std::int32_t> group_ends(const Case& one);
-// Whether the groups differ in m alone, their rows of A and D follow one another, and their Bs are a distance apart.
-bool ragged_rows(const Case& one, const Layout& layout);
+// What the calls of a grouped case read, as layout.hpp lists it; it outlives the descriptions.
+struct GroupArrays {
+  const std::int32_t* sizes = nullptr;
+  const std::int32_t* lds = nullptr;
+  const std::int32_t* ends = nullptr;
+  const std::int32_t* index = nullptr;
+};
 
 class Description {
  public:
-  // sizes, lds, ends: a grouped case's, where the calls read them; they outlive this. config "": chosen.
-  Description(const Case& one, const Layout& layout, const std::int32_t* sizes, const std::int32_t* lds, const std::int32_t* ends, std::string config);
+  // config "": chosen.
+  Description(const Case& one, const Layout& layout, const GroupArrays& arrays, std::string config);
   Description(const Description&) = delete;  // the problem points into this object
   Description& operator=(const Description&) = delete;
 
@@ -37,7 +38,9 @@ class Description {
   void force(const std::string& config);
 
  private:
-  void describe_groups(const Case& one, const Layout& layout, const std::int32_t* sizes, const std::int32_t* lds, const std::int32_t* ends);
+  void describe_plain(const Case& one, const Layout& layout);
+  void describe_groups(const Case& one, const Layout& layout, const GroupArrays& arrays);
+  void set_form(const Case& one, const Layout& layout, const GroupArrays& arrays);
   bool grouped_;
   std::string config_;
   std::vector<std::int64_t> sample_sizes_;

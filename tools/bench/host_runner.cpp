@@ -43,7 +43,7 @@ struct Cblas {
 
   // Empty where CBLAS has no such product.
   std::function<void()> product(const Case& one, const Operands& operands) const {
-    if (!sgemm || one.grouped() || (one.dtype != "f32" && one.dtype != "f64")) return {};
+    if (!sgemm || one.grouped() || one.scaling != Scaling::none || (one.dtype != "f32" && one.dtype != "f64")) return {};
     const int ta = one.layout[0] == 't' ? trans : no_trans, tb = one.layout[1] == 't' ? trans : no_trans;
     const int m = static_cast<int>(one.size.m), n = static_cast<int>(one.size.n), k = static_cast<int>(one.size.k);
     const int lda = static_cast<int>(operands.layout().a[0].ld), ldb = static_cast<int>(operands.layout().b[0].ld),
@@ -89,7 +89,7 @@ class HostRunner final : public Runner {
     Product product(context_, one, operands, options_.config, options_.model);
     if (options_.tune) product.tune(options_.tune_budget_s);
     row.config = product.config();
-    operands.poison(false);
+    operands.reset(false);
     product.run(nullptr);
     if (const std::string wrong = operands.check(false); !wrong.empty()) tools::fail("wrong result of %s: %s", row.config.c_str(), wrong.c_str());
 
@@ -97,7 +97,7 @@ class HostRunner final : public Runner {
     const std::function<void()> call = options_.peers ? cblas_.product(one, operands) : nullptr;
     const Arm peer{"cblas", [&](int samples) { return clocked(samples, 1, call); }};
     if (call) {
-      operands.poison(true);
+      operands.reset(true);
       call();
       if (const std::string wrong = operands.check(true); !wrong.empty()) tools::fail("wrong result of CBLAS: %s", wrong.c_str());
     }

@@ -31,9 +31,10 @@ std::vector<char> read_row(void* user, const View& d, std::int64_t row) {
 Operands::Operands(const Case& one, tools::DeviceMemory& memory, const Filler& fill)
     : case_(one),
       memory_(memory),
+      fill_(fill),
       layout_(lay_out(one)),
       in_size_(ggemm_dtype_size(type_named(one.dtype).input)),
-      out_size_(ggemm_dtype_size(type_named(one.dtype).output)) {
+      out_size_(ggemm_dtype_size(one.output())) {
   const ggemm_dtype input = type_named(one.dtype).input;
   a_ = tools::DeviceBlock(memory, static_cast<size_t>(layout_.elements_a) * in_size_);
   b_ = tools::DeviceBlock(memory, static_cast<size_t>(layout_.elements_b) * in_size_);
@@ -42,22 +43,44 @@ Operands::Operands(const Case& one, tools::DeviceMemory& memory, const Filler& f
   memory.synchronize();  // the filler may use a stream of its own
   fill(a_.data(), layout_.elements_a, block_a(input));
   fill(b_.data(), layout_.elements_b, block_b(input));
-  if (!one.grouped()) return;
-  const size_t groups = one.groups.size();
-  std::vector<void*> pointers;
-  for (const char operand : {'a', 'b', 'd', 'p'})
-    for (size_t g = 0; g < groups; g++) pointers.push_back(operand == 'a' ? a(g) : operand == 'b' ? b(g) : operand == 'd' ? d(g) : d_peer(g));
-  const std::vector<std::int32_t> sizes = group_sizes(one), lds = group_lds(layout_), ends = group_ends(one);
-  pointers_ = tools::DeviceBlock(memory, pointers.data(), pointers.size() * sizeof(void*));
-  sizes_ = tools::DeviceBlock(memory, sizes.data(), sizes.size() * sizeof(std::int32_t));
-  lds_ = tools::DeviceBlock(memory, lds.data(), lds.size() * sizeof(std::int32_t));
-  ends_ = tools::DeviceBlock(memory, ends.data(), ends.size() * sizeof(std::int32_t));
+  const auto numbers = [&](tools::DeviceBlock& block, std::int64_t count, const Block& values) {
+    block = tools::DeviceBlock(memory, static_cast<size_t>(count) * sizeof(float));
+    memory.synchronize();
+    fill(block.data(), count, values);
+  };
+  if (one.scaling != Scaling::none) numbers(scale_a_, layout_.scales_a, scales_a()), numbers(scale_b_, layout_.scales_b, scales_b());
+  if (one.form == Form::scattered) numbers(weights_, static_cast<std::int64_t>(layout_.index.size()), scales_a());
+  if (one.grouped()) place_groups();
 }
 
-void Operands::poison(bool peer) {
+void Operands::place_groups() {
+  std::vector<void*> pointers;
+  for (const char operand : {'a', 'b', 'd', 'p'})
+    for (size_t g = 0; g < case_.groups.size(); g++) pointers.push_back(operand == 'a' ? a(g) : operand == 'b' ? b(g) : operand == 'd' ? d(g) : d_peer(g));
+  pointers_ = tools::DeviceBlock(memory_, pointers.data(), pointers.size() * sizeof(void*));
+  const auto keep = [&](tools::DeviceBlock& block, const std::vector<std::int32_t>& numbers) {
+    block = tools::DeviceBlock(memory_, numbers.data(), numbers.size() * sizeof(std::int32_t));
+  };
+  keep(sizes_, group_sizes(case_));
+  keep(lds_, group_lds(layout_));
+  keep(ends_, group_ends(case_));
+  if (!layout_.index.empty()) keep(index_, layout_.index);
+}
+
+void Operands::reset(bool peer) {
   const tools::DeviceBlock& block = peer ? d_peer_ : d_;
+  if (case_.accumulate) {
+    memory_.synchronize();
+    fill_(block.data(), layout_.elements_d, block_c());
+    return;
+  }
   const std::vector<char> ones(std::min<size_t>(block.size(), size_t{64} << 20), static_cast<char>(0xff));
   for (size_t at = 0; at < block.size(); at += ones.size()) memory_.copy_in(block.data() + at, ones.data(), std::min(ones.size(), block.size() - at));
+}
+
+GroupArrays Operands::arrays() const {
+  const auto at = [](const tools::DeviceBlock& block) { return reinterpret_cast<const std::int32_t*>(block.data()); };
+  return {at(sizes_), at(lds_), at(ends_), at(index_)};
 }
 
 std::string Operands::check(bool peer) const {
@@ -72,10 +95,17 @@ const void* Operands::pointers(char operand) const {
 }
 
 Product::Product(ggemm_context* context, const Case& one, const Operands& operands, const std::string& config, bool model)
-    : context_(context), description_(one, operands.layout(), operands.sizes(), operands.lds(), operands.ends(), config) {
+    : context_(context), description_(one, operands.layout(), operands.arrays(), config) {
+  static const float whole = 1;
   gemm_args_.a = operands.a(), gemm_args_.b = operands.b(), gemm_args_.d = operands.d();
-  if (ragged_rows(one, operands.layout())) grouped_args_.a = operands.a(), grouped_args_.b = operands.b(), grouped_args_.d = operands.d();
-  else if (one.grouped()) grouped_args_.a = operands.pointers('a'), grouped_args_.b = operands.pointers('b'), grouped_args_.d = operands.pointers('d');
+  gemm_args_.scale_a = grouped_args_.scale_a = operands.scale_a(), gemm_args_.scale_b = grouped_args_.scale_b = operands.scale_b();
+  if (one.grouped()) {
+    const bool pointers = description_.group().form == GGEMM_GROUPS_POINTERS;
+    const auto given = [&](char operand, const void* first) { return pointers ? operands.pointers(operand) : first; };
+    grouped_args_.a = given('a', operands.a()), grouped_args_.b = given('b', operands.b()), grouped_args_.d = given('d', operands.d());
+    grouped_args_.row_weights = operands.weights();
+    if (one.accumulate) grouped_args_.c = grouped_args_.d, grouped_args_.beta = &whole;
+  }
   if (model)
     for (const std::string& first : description_.ranked(context_, 1)) description_.force(first);
   make_plan();

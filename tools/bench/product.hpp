@@ -26,24 +26,29 @@ class Operands {
   void* b(size_t group = 0) const { return b_.data() + layout_.b[group].base * in_size_; }
   void* d(size_t group = 0) const { return d_.data() + layout_.d[group].base * out_size_; }
   void* d_peer(size_t group = 0) const { return d_peer_.data() + layout_.d[group].base * out_size_; }
-  // Sets every byte of D to 0xff, which is NaN in floating point.
-  void poison(bool peer);
+  // Makes D what it is to be before a product that is checked: every byte 0xff, which is NaN in floating point, or what is accumulated to.
+  void reset(bool peer);
   // "" if sampled elements are right.
   std::string check(bool peer) const;
 
+  const float* scale_a() const { return reinterpret_cast<const float*>(scale_a_.data()); }  // of all groups; NULL where nothing is scaled
+  const float* scale_b() const { return reinterpret_cast<const float*>(scale_b_.data()); }
+  const float* weights() const { return reinterpret_cast<const float*>(weights_.data()); }  // scattered: of each row; else NULL
+
   // Grouped: arrays in device memory, an entry a group.
-  const void* pointers(char operand) const;                                                           // 'a', 'b', 'd', or 'p' for the peers' D
-  const std::int32_t* sizes() const { return reinterpret_cast<const std::int32_t*>(sizes_.data()); }  // [groups][3]: m, n, k
-  const std::int32_t* lds() const { return reinterpret_cast<const std::int32_t*>(lds_.data()); }      // [groups][3]: A, B, D
-  const std::int32_t* ends() const { return reinterpret_cast<const std::int32_t*>(ends_.data()); }    // [groups]: of rows
+  const void* pointers(char operand) const;  // 'a', 'b', 'd', or 'p' for the peers' D
+  GroupArrays arrays() const;
 
  private:
+  void place_groups();
   const Case case_;
   tools::DeviceMemory& memory_;
+  const Filler fill_;
   Layout layout_;
   size_t in_size_, out_size_;
   tools::DeviceBlock a_, b_, d_, d_peer_;
-  tools::DeviceBlock pointers_, sizes_, lds_, ends_;
+  tools::DeviceBlock scale_a_, scale_b_, weights_;
+  tools::DeviceBlock pointers_, sizes_, lds_, ends_, index_;
 };
 
 // The case as ggemm computes it: a plan, and the one call.

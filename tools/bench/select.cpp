@@ -33,7 +33,8 @@ std::int64_t number(const std::string& text, size_t at, size_t end) {
 std::vector<Case> select(const std::vector<Case>& cases, const Selection& selection) {
   std::vector<Case> chosen;
   for (const Case& one : cases)
-    if (named(selection.dtypes, one.dtype) && named(selection.layouts, one.layout) && matches(selection.filter, one.category + "/" + one.name))
+    if (named(selection.dtypes, one.dtype) && named(selection.layouts, one.layout) && named(selection.scalings, scaling_name(one.scaling)) &&
+        matches(selection.filter, one.category + "/" + one.name))
       chosen.push_back(one);
   std::vector<Case> mine;
   for (size_t i = 0; i < chosen.size(); i++)

@@ -82,6 +82,7 @@ std::vector<Case> plain_suite() {
   add(cases, "wide", "bf16", "nt", {128, 65536, 512});
   add(cases, "thousand", "bf16", "nt", {1000, 1000, 1000});
   add_odd(cases);
+  append_scaled(cases);
   return cases;
 }
 
@@ -176,6 +177,8 @@ std::vector<Case> grouped_suite() {
         add_experts(cases, e, tokens, spread, std::string(e.model) + "_t" + std::to_string(tokens) + "_" + spread_name(spread));
     add_expert_gradients(cases, e, 8192);
   }
+  append_scaled(cases);
+  append_forms(cases);
   return cases;
 }
 

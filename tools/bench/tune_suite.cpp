@@ -18,7 +18,8 @@ namespace {
 // A case, with what its description points at.
 struct Problem {
   explicit Problem(const Case& given)
-      : one(reachable(given)), layout(lay_out(one)), sizes(group_sizes(one)), lds(group_lds(layout)), ends(group_ends(one)), description(one, layout, sizes.data(), lds.data(), ends.data(), "") {}
+      : one(reachable(given)), layout(lay_out(one)), sizes(group_sizes(one)), lds(group_lds(layout)), ends(group_ends(one)),
+        description(one, layout, {sizes.data(), lds.data(), ends.data(), layout.index.data()}, "") {}
 
   // A description has no addresses. Where they lie off what tensor maps take, such a leading dimension gives the same key.
   static Case reachable(Case one) {

@@ -22,6 +22,7 @@ class Case:
     offset: int = 0  # elements that each base is moved up from an aligned address
     groups: tuple[Size, ...] = ()  # grouped
     generator: str = ""  # grouped: how the groups are made, in words
+    scaling: str = ""  # tensor: a number each of A and of B; row: one a row of A, one a column of B; block: one for each 1x128 of A, each 128x128 of B
 
     @property
     def problems(self) -> tuple[Size, ...]:
@@ -46,14 +47,17 @@ class Case:
 
 
 def read(text: str) -> list[Case]:
-    """What `ggemm bench --list --format json` prints."""
+    """What `ggemm bench --list --format json` prints, but groups in a form of their own (masked, by index and so on), which are for `ggemm bench` alone."""
     cases = []
     for one in json.loads(text):
+        if "form" in one:
+            continue
         head = (one["suite"], one["category"], one["case"], one["dtype"], one["layout"])
+        scaling = one.get("scaling", "")
         if "sizes" in one:
-            cases.append(Case(*head, groups=tuple((m, n, k) for m, n, k in one["sizes"]), generator=one["groups"]))
+            cases.append(Case(*head, groups=tuple((m, n, k) for m, n, k in one["sizes"]), generator=one["groups"], scaling=scaling))
         else:
-            cases.append(Case(*head, size=(one["m"], one["n"], one["k"]), padding=one["padding"], offset=one["offset"]))
+            cases.append(Case(*head, size=(one["m"], one["n"], one["k"]), padding=one["padding"], offset=one["offset"], scaling=scaling))
     return cases
 
 

@@ -11,6 +11,7 @@ import torch
 from cases import Case, Size
 
 ALIGNMENT = 256  # bytes of each base, before the case's offset
+SCALED = 128  # elements of k, and columns of B, that share a scale by blocks
 CHECKED_GROUPS, CHECKED_ROWS = 8, 8  # of a case, and of each of its groups
 INPUTS = {"bf16": torch.bfloat16, "f16": torch.float16, "e4m3": torch.float8_e4m3fn, "i8": torch.int8, "tf32": torch.float32, "f32": torch.float32,
           "f32x3": torch.float32, "f64": torch.float64}
@@ -31,6 +32,7 @@ class Operands:
     """a[g] [m,k], b[g] [k,n] and d[g] [m,n], views of the layout that the case asks for. One group stands for a plain case.
 
     Where the case is ragged, `joined` holds A, B and D of all groups as torch's grouped products take them, over the same memory.
+    Where it is scaled, `scales` holds A's and B's of all groups, by blocks contiguous along m and along k, and scale_a[g] and scale_b[g] those of each.
     """
 
     def __init__(self, case: Case, device: str) -> None:
@@ -47,6 +49,11 @@ class Operands:
             self.a = [self._matrix((m, k), a_turned) for m, _, k in case.problems]
             self.b = [self._matrix((k, n), b_turned) for _, n, k in case.problems]
             self.d = [self._matrix((m, n), False, output=True) for m, n, _ in case.problems]
+        self.scales: tuple[Any, Any] | None = None
+        self.scale_a: list[Any] = [None] * len(case.problems)
+        self.scale_b: list[Any] = [None] * len(case.problems)
+        if case.scaling:
+            self._scale()
 
     def _fill(self, count: int, kind: torch.dtype) -> Any:
         """Normal data, uniform for int8: a GPU's clock depends on the bits that move."""
@@ -83,6 +90,27 @@ class Operands:
         self.joined = x, y, out
         self.a, self.b, self.d = list(x.split(depths, 1)), list(y.split(depths)), list(out.unbind())
 
+    def _scale(self) -> None:
+        """Positive numbers, as evenly below 1 as above."""
+        if self.case.groups and self.axis != "m":
+            raise NotImplementedError("scales of groups that do not differ in m alone")
+
+        def numbers(*shape: int) -> Any:
+            return torch.exp2(4 * torch.rand(shape, generator=self._random, device=self.device) - 2)
+
+        _, n, k = self.case.problems[0]
+        count, rows = len(self.case.problems), [m for m, _, _ in self.case.problems]
+        if self.case.scaling == "tensor":
+            a, b = numbers(1).squeeze(), numbers(1).squeeze()
+            self.scale_a, self.scale_b = [a] * count, [b] * count
+        else:
+            block = self.case.scaling == "block"
+            a = numbers(-(-k // SCALED) if block else 1, sum(rows)).t()
+            b = numbers(count, -(-n // SCALED), -(-k // SCALED)).transpose(1, 2) if block else numbers(count, 1, n)
+            self.scale_a, self.scale_b = list(a.split(rows)), list(b.unbind())
+            b = b if self.case.groups else b[0]
+        self.scales = a, b
+
     def ends(self) -> Any:
         """Where each group ends along the ragged axis."""
         at = {"m": 0, "k": 2}[self.axis or "m"]
@@ -109,6 +137,9 @@ class Operands:
             return torch.cat([matrix[row : row + 1].to(torch.float64) for row in rows])
 
         a, b, found = wide(self.a[g]), self.b[g].to(torch.float64), wide(d)
+        if self.scales:
+            scale_a, scale_b = self.scale_a[g], self.scale_b[g]
+            a, b = scaled(a, scale_a[rows] if scale_a.ndim else scale_a), scaled(b, scale_b)
         right = a @ b
         off = ~((found - right).abs() <= self._bound(a, b, right, d.dtype, k))
         if not off.any():
@@ -124,8 +155,17 @@ class Operands:
         unit, least = ROUNDING[output]
         sums = 2.0**-52 if self.case.dtype == "f64" else 2.0**-23
         share = (k + 2) * sums / (1 - (k + 2) * sums)
-        share += {"tf32": 2.0**-9, "e4m3": 4 * math.sqrt(k / 32) * 2.0**-13}.get(self.case.dtype, 0.0)  # inputs' rounding; sums of 14 bits
+        whole = min(k, SCALED) if self.case.scaling == "block" else k  # products that are summed at once
+        share += {"tf32": 2.0**-9, "e4m3": 4 * math.sqrt(whole / 32) * 2.0**-13}.get(self.case.dtype, 0.0)  # inputs' rounding; sums of 14 bits
         return share * (a.abs() @ b.abs()) + unit * right.abs() + least
+
+
+def scaled(matrix: Any, scales: Any) -> Any:
+    """The matrix times its scales, which are one number, or fewer than its elements along an axis by SCALED or to 1."""
+    for axis, length in enumerate(matrix.shape):
+        if scales.ndim and 1 < scales.shape[axis] < length:
+            scales = scales.repeat_interleave(SCALED, axis).narrow(axis, 0, length)
+    return matrix * scales
 
 
 def strides_of(matrices: Sequence[Any], index: int, device: str) -> Any:
