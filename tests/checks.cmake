@@ -20,6 +20,17 @@ add_test(NAME "abi: the layout check finds what it looks for" COMMAND ${python} 
 add_test(NAME "abi: the library needs only libc, libm, libstdc++, libgcc_s and the loader"
          COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/needed.py --library $<TARGET_FILE:ggemm>)
 
+add_test(NAME "abi: what the first header says holds still" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/abi/first.py
+         --header ${PROJECT_SOURCE_DIR}/include/ggemm.h --cc ${CMAKE_C_COMPILER})
+add_executable(ggemm_old_client abi/old_client.c)
+set_target_properties(ggemm_old_client PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
+target_compile_options(ggemm_old_client PRIVATE -Wall -Wextra -pedantic $<$<BOOL:${GGEMM_WERROR}>:-Werror>)
+target_link_libraries(ggemm_old_client PRIVATE $<TARGET_LINKER_FILE:ggemm>)  # but not today's header
+add_dependencies(ggemm_old_client ggemm)
+set_target_properties(ggemm_old_client PROPERTIES BUILD_RPATH $<TARGET_FILE_DIR:ggemm>)
+add_test(NAME "abi: a program built with the first header runs with this library" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/examples/expect.py
+         ${CMAKE_CURRENT_SOURCE_DIR}/abi/old_client.c $<TARGET_FILE:ggemm_old_client>)
+
 # --------------------------------------------------------------------------------------------------- order of the layers
 add_test(NAME "lint: includes go one way" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/lint/includes.py ${PROJECT_SOURCE_DIR})
 add_test(NAME "lint: the include check finds what it looks for" COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/lint/test_includes.py)
@@ -68,3 +79,5 @@ endif()
 add_test(NAME "install: the project builds as a part of another"
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/subproject.sh ${CMAKE_CURRENT_BINARY_DIR}/subproject ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND})
 set_tests_properties("install: the project builds as a part of another" PROPERTIES ENVIRONMENT "CMAKE_GENERATOR=${CMAKE_GENERATOR}")
+add_test(NAME "install: the library compiles for aarch64" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/aarch64.sh ${CMAKE_CURRENT_BINARY_DIR}/aarch64 ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND})
+set_tests_properties("install: the library compiles for aarch64" PROPERTIES LABELS slow SKIP_RETURN_CODE 4 PROCESSORS 2 TIMEOUT 900 ENVIRONMENT "CMAKE_GENERATOR=${CMAKE_GENERATOR}")

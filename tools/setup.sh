@@ -16,7 +16,8 @@ Who may not install is told in one line what an administrator has to run.
   test    the same and what the tests need (default): Catch2 3, NVRTC and cuda.h, OpenBLAS, Python, pkg-config
   bindings
           the same and the languages of bindings/, with what their packages are made by: Rust 1.80, Go 1.24, Python's
-          headers, dpkg-dev, mmdebstrap; and ccache, as the library is then built several times. CI takes this one
+          headers, dpkg-dev, mmdebstrap; ccache, as the library is then built several times; and a compiler for aarch64.
+          CI takes this one
 
 No GPU is needed. Environment:
   CC, CXX              compilers to use
@@ -173,6 +174,7 @@ look() {
   part "Catch2 3" "$catch2" has_catch2
   needs_bindings || return 0
   part ccache ccache have ccache
+  part "a compiler for aarch64" g++-aarch64-linux-gnu have aarch64-linux-gnu-g++
   part dpkg-dev dpkg-dev have dpkg-shlibdeps
   if [ "$(id -u)" = 0 ]; then part mmdebstrap mmdebstrap have mmdebstrap; fi
   part "Python's headers" python3-dev has_python_headers

@@ -10,14 +10,16 @@ namespace {
 
 // One buffer a thread: its text lives until the thread's next failure.
 thread_local std::string last_error;
+thread_local bool no_room = false;  // for that text
 
 }  // namespace
 
 ggemm_status set_error(ggemm_status status, const char* text) noexcept {
   try {
     last_error = text;
+    no_room = false;
   } catch (...) {
-    last_error.clear();
+    no_room = true;
   }
   return status;
 }
@@ -45,7 +47,7 @@ const char* ggemm_status_string(ggemm_status status) {
   }
 }
 
-const char* ggemm_last_error(void) { return api::last_error.c_str(); }
+const char* ggemm_last_error(void) { return api::no_room ? "host memory is used up, so that there is none to say what for" : api::last_error.c_str(); }
 
 int32_t ggemm_version(void) { return GGEMM_VERSION; }
 

@@ -29,7 +29,7 @@ const core::ProblemType& type_of(const ggemm_plan& plan) {
 
 std::string sizes_text(const core::Problem& p) { return core::text("plain, m %lld, n %lld, k %lld", static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k)); }
 std::string sizes_text(const core::GroupedProblem& p) {
-  return core::text("grouped (%s), %lld groups, expected m %lld, n %lld, k %lld (0: not known)", core::form_name(p.form), static_cast<long long>(p.groups), static_cast<long long>(p.expected_m), static_cast<long long>(p.expected_n), static_cast<long long>(p.expected_k));
+  return core::text("grouped (%s), %lld groups, expected m %lld (of the largest %lld), n %lld, k %lld (0: not known)", core::form_name(p.form), static_cast<long long>(p.groups), static_cast<long long>(p.expected_m), static_cast<long long>(p.expected_largest_m), static_cast<long long>(p.expected_n), static_cast<long long>(p.expected_k));
 }
 
 std::string explain(const ggemm_plan& plan) {

@@ -27,8 +27,7 @@ std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const
       out.push_back({1, s[0], s[1], s[2]});
     }
   } else if (p.expected_m > 0 && p.expected_n > 0 && p.expected_k > 0) {
-    constexpr int64_t most = 256;  // of identical groups; more say nothing new
-    out.assign(static_cast<std::size_t>(std::min(p.groups, most)), {1, p.expected_m, p.expected_n, p.expected_k});
+    out = select::sample_of({p.groups, p.expected_m, p.expected_n, p.expected_k}, p.expected_largest_m);
   }
   if (out.empty()) core::fail(GGEMM_ERROR_ARGUMENT, "tuning a grouped problem needs groups=%lld above 0 and options.sample_sizes, or desc.expected_m, expected_n and expected_k", static_cast<long long>(p.groups));
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile order, by the kernels' own arithmetic.
 #include "api/guard.hpp"
+#include "core/problem_checks.hpp"
 #include "scheduler/group_params.cuh"
 #include "scheduler/raster.cuh"
 
@@ -20,6 +21,7 @@ struct Side {
 
 struct Grid {
   ggemm_tile_grid grid;
+  kernels::Source m, n;
 
   explicit Grid(const ggemm_tile_grid* given) : grid(import(given, "grid")) {
     if (grid.groups < 0) core::fail(GGEMM_ERROR_ARGUMENT, "grid.groups=%lld must be 0 or more", static_cast<long long>(grid.groups));
@@ -27,26 +29,18 @@ struct Grid {
     if (grid.raster < 1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.raster=%d must be 1 or more", grid.raster);
     check_cluster();
     if (grid.reserved0 || grid.reserved1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.reserved0=%d, reserved1=%d: reserved words must be 0", grid.reserved0, grid.reserved1);
-    check(grid.m, "grid.m");
-    check(grid.n, "grid.n");
+    m = core::checks::check_size_source(grid.m, "grid.m", grid.groups);
+    n = core::checks::check_size_source(grid.n, "grid.n", grid.groups);
   }
   void check_cluster() {
     if (grid.cluster_m < 0 || grid.cluster_n < 0) core::fail(GGEMM_ERROR_ARGUMENT, "grid.cluster_m=%d, cluster_n=%d must be 0 or more", grid.cluster_m, grid.cluster_n);
     grid.cluster_m = std::max(grid.cluster_m, 1), grid.cluster_n = std::max(grid.cluster_n, 1);
     if (grid.swapped != 0 && grid.swapped != 1) core::fail(GGEMM_ERROR_ARGUMENT, "grid.swapped=%d must be 0 or 1", grid.swapped);
   }
-  void check(const ggemm_source& s, const char* field) const {
-    if (static_cast<unsigned>(s.kind) > GGEMM_SOURCE_I64) core::fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d is not a ggemm_source_kind", field, static_cast<int>(s.kind));
-    if (s.reserved0) core::fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", field, s.reserved0);
-    if (s.kind == GGEMM_SOURCE_CONST && s.value < 0) core::fail(GGEMM_ERROR_ARGUMENT, "%s=%lld: sizes must be 0 or more", field, static_cast<long long>(s.value));
-    if (s.kind != GGEMM_SOURCE_CONST && !s.data && grid.groups > 0) core::fail(GGEMM_ERROR_ARGUMENT, "%s.data is NULL with groups=%lld", field, static_cast<long long>(grid.groups));
-  }
   int64_t ctas() const { return int64_t{grid.cluster_m} * grid.cluster_n; }
-  static int64_t size(const ggemm_source& s, int64_t group) {
-    return std::max<int64_t>(0, kernels::read_source({s.data, s.byte_stride, s.value, static_cast<kernels::i32>(s.kind), 0}, group));
-  }
-  Side rows(int64_t group) const { return {size(grid.m, group), grid.tile_m, grid.cluster_m}; }
-  Side columns(int64_t group) const { return {size(grid.n, group), grid.tile_n, grid.cluster_n}; }
+  static int64_t size(const kernels::Source& source, int64_t group) { return std::max<int64_t>(0, kernels::read_source(source, group)); }
+  Side rows(int64_t group) const { return {size(m, group), grid.tile_m, grid.cluster_m}; }
+  Side columns(int64_t group) const { return {size(n, group), grid.tile_n, grid.cluster_n}; }
   // A swapped kernel sees rows and columns changed over.
   Side first(int64_t group) const { return grid.swapped ? columns(group) : rows(group); }
   Side second(int64_t group) const { return grid.swapped ? rows(group) : columns(group); }

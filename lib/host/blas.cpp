@@ -63,7 +63,15 @@ std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::
 Blas::Blas(const char* path) : search_(path == nullptr), given_(path ? path : "") {}
 
 bool Blas::found() {
-  std::call_once(once_, [this] { find(); });
+  // Not by std::call_once: an exception would end the process there, if there is no memory for what the C library needs to let one through.
+  if (!searched_.load(std::memory_order_acquire)) {
+    std::lock_guard lock(mutex_);
+    if (!searched_.load(std::memory_order_relaxed)) {
+      tried_.clear();
+      find();
+      searched_.store(true, std::memory_order_release);
+    }
+  }
   return sgemm_ != nullptr;
 }
 

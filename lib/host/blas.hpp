@@ -4,6 +4,7 @@
 // A library's own threads are process-global state that belongs to the program: they are never set here, so CBLAS uses as many as it was told to use,
 // whatever the context's number is.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -48,7 +49,8 @@ class Blas {
 
   const bool search_;
   const std::string given_;
-  std::once_flag once_;
+  std::mutex mutex_;
+  std::atomic<bool> searched_ = false;
   std::string path_;
   std::vector<std::string> tried_;
   Gemm<float> sgemm_ = nullptr;

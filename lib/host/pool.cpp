@@ -6,6 +6,7 @@
 
 #include <cfenv>
 #include <cstdlib>
+#include <new>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -71,7 +72,7 @@ Pool::~Pool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-// With the mutex held. Where the system gives fewer threads than wanted, those it gave do the work.
+// With the mutex held. Where the system gives fewer threads than wanted, or no memory for more, those it gave do the work.
 void Pool::start_workers() {
   started_ = true;
   const SignalsBlocked blocked;
@@ -79,6 +80,7 @@ void Pool::start_workers() {
     workers_.reserve(static_cast<std::size_t>(threads_ - 1));
     while (static_cast<int>(workers_.size()) < threads_ - 1) workers_.emplace_back([this] { serve(); });
   } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
   }
 }
 

@@ -62,6 +62,7 @@ const Wrong rows[] = {
      [](GroupedProblem& p) { p.desc.b.col_stride = ggemm_i64_at(p.lds.data(), 8); },
      {"b.row_stride", "GGEMM_PACKED"}},
     {"negative expected_m", [](GroupedProblem& p) { p.desc.expected_m = -1; }, {"expected_m", "-1"}},
+    {"negative expected_largest_m", [](GroupedProblem& p) { p.desc.expected_largest_m = -1; }, {"expected_largest_m", "-1"}},
     {"negative expected_n", [](GroupedProblem& p) { p.desc.expected_n = -2; }, {"expected_n", "-2"}},
     {"negative expected_k", [](GroupedProblem& p) { p.desc.expected_k = -3; }, {"expected_k", "-3"}},
     {"no array of A", [](GroupedProblem& p) { p.args.a = nullptr; }, {"a is NULL"}},
@@ -122,6 +123,23 @@ TEST_CASE("Sizes below zero in memory make a group empty or its sum 0, as the he
   for (std::size_t i = 0; i < 12; ++i) CHECK(std::memcmp(&p.d[i], untouched, 4) == 0);
   for (std::size_t i = 12; i < 24; ++i) CHECK(p.d[i] == 0.0f);
   for (std::size_t i = 24; i < 36; ++i) CHECK(p.d[i] == 10.0f);
+}
+
+TEST_CASE("Arrays of pointers that are not looked at may be anything") {
+  const auto* const nothing = reinterpret_cast<const void*>(1);
+  const ContextPointer context = host_context();
+  GroupedProblem p;
+  p.args.c = p.args.bias = p.args.scale_a = p.args.scale_b = nothing;
+  CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+  for (const float value : p.d) CHECK(value == 10.0f);
+  p.desc.k = ggemm_const(0);
+  p.args.a = p.args.b = nothing;
+  CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+  for (const float value : p.d) CHECK(value == 0.0f);
+  p.desc.n = ggemm_const(0);
+  p.desc.epilogue.bias = GGEMM_BIAS_PER_ROW;
+  p.args.d = nothing;
+  CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
 }
 
 TEST_CASE("No groups need no arrays") {

@@ -44,7 +44,7 @@ const Wrong wrongs[] = {
      [](Ragged& p) { p.desc.b.pointers = 1, p.args.b = reinterpret_cast<const char*>(p.b.data()) + 4; },
      {"b=0x", "8"}},
     {"D over A", [](Ragged& p) { p.args.d = p.a.data() + 2; }, {"d=0x", "overlaps a="}},
-    {"D over the last B", [](Ragged& p) { p.args.d = p.b.data() + 8; }, {"d=0x", "overlaps b="}},
+    {"D over the last B", [](Ragged& p) { p.b.resize(8 + rows * n), p.args.b = p.b.data(), p.args.d = p.b.data() + 8; }, {"d=0x", "overlaps b="}},  // and over nothing behind it
     {"C that is D in another order",
      [](Ragged& p) { p.desc.c.row_stride = ggemm_const(1), p.desc.c.col_stride = ggemm_const(rows), p.args.c = p.d.data(), p.args.beta = p.scalars; },
      {"c is d", "strides"}},

@@ -340,6 +340,9 @@ TEST_CASE("Tiles of groups are counted through all of them") {
   check_sentence({"pid=10", "10"});
   CHECK(ggemm_tile_at(&grid, -1, &tile) == GGEMM_ERROR_ARGUMENT);
   check_sentence({"pid=-1"});
+  grid.n = ggemm_i32_at(n, 2);
+  CHECK(ggemm_tile_count(&grid, &count) == GGEMM_ERROR_ARGUMENT);
+  check_sentence({"grid.n.data=", "byte_stride=2", "must be multiples of 4 bytes"});
 }
 
 // By hand; tests/kernels compares it with the kernels' own scheduler.

@@ -526,6 +526,18 @@ class TestBench(Cli):
         self.assertEqual(again.stderr.count("there already"), 4)
         self.assertEqual(again.stdout, first.stdout)
 
+    def test_scales_and_forms_of_groups(self):
+        shape = ("bench", "--shape", "40x24x300", "--dtype", "e4m3", "--scaling", "none,tensor,row,block", "--samples", 4, "--rest", 0, "--format", "json")
+        found = json.loads(self.run_tool(*shape, host=True).stdout)
+        self.assertEqual([(row["case"], row["category"]) for row in found],
+                         [("40x24x300", "fp8"), ("40x24x300_tensor", "fp8"), ("40x24x300_row", "fp8"), ("40x24x300_block", "fp8-block")])
+        listed = json.loads(self.run_tool("bench", "--suite", "grouped", "--scaling", "row,block", "--list", "--format", "json", host=True).stdout)
+        self.assertEqual({case["scaling"] for case in listed}, {"row", "block"})
+        listed = json.loads(self.run_tool("bench", "--suite", "grouped", "--list", "--format", "json", host=True).stdout)
+        self.assertEqual({case["form"] for case in listed if case["category"] == "grouped-forms"}, {"masked", "batch", "gathered", "scattered", "ragged-k"})
+        self.assertFalse([case for case in listed if ("form" in case) != (case["category"] == "grouped-forms")])
+        self.fails(2, "bench", "--shape", "64", "--scaling", "rows", says="rows", host=True)
+
     def test_wrong_usage(self):
         self.fails(2, "bench", "--suite", "nonsense", says="nonsense", host=True)
         self.fails(2, "bench", "--shape", "64x", says="64x", host=True)

@@ -208,7 +208,7 @@ int worker(const core::DiskOptions& options, int keys, unsigned seed) {
 }  // namespace
 
 TEST_CASE("disk under load: processes that are killed at random leave no torn entry, no error and no temporary") {
-  const int processes = number_from("GGEMM_DISK_PROCESSES", 8), keys = number_from("GGEMM_DISK_KEYS", 200);
+  const int processes = number_from("GGEMM_DISK_PROCESSES", 64), keys = number_from("GGEMM_DISK_KEYS", 1000);
   const unsigned seed = static_cast<unsigned>(number_from("GGEMM_SEED", static_cast<int>(std::random_device()() & 0x7fffffff)));
   INFO("again: GGEMM_SEED=" << seed << " GGEMM_DISK_PROCESSES=" << processes << " GGEMM_DISK_KEYS=" << keys
                             << " ggemm_test_core \"disk under load*\"");

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "api/ragged.hpp"
-#include "machine.hpp"
+#include "operands.hpp"
 
 namespace ggemm::tests {
 namespace {
@@ -18,30 +18,6 @@ std::vector<std::string> launched() {
   for (const auto& launch : driver().all_launches()) names.push_back(launch.kernel);
   return names;
 }
-
-// Ones of i8, ragged along m: two groups of 20 and 100 rows, n = 96, k = 64, whose products are 64 everywhere. gap: between the groups' parts of B; if it is no whole line, one map cannot tell both.
-struct Ones {
-  static constexpr std::int64_t rows = 120, n = 96, k = 64, no_line = 16;
-  std::vector<std::int8_t> a = std::vector<std::int8_t>(rows * k, 1), b;
-  std::vector<std::int32_t> d = std::vector<std::int32_t>(rows * n, -7), ends{20, 120};
-  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
-  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
-  explicit Ones(const char* config, std::int64_t gap = 0) : b(static_cast<std::size_t>(2 * n * k + gap), 1) {
-    desc.groups = 2, desc.form = GGEMM_GROUPS_RAGGED_M, desc.ends = ggemm_i32_at(ends.data(), 4);
-    desc.m = ggemm_const(rows), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
-    desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
-    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k), desc.b.group_stride = n * k + gap;
-    desc.config = config;
-    args.a = a.data(), args.b = b.data(), args.d = d.data();
-  }
-  void run(const ContextPointer& context, void* stream = nullptr) {
-    const ggemm_status status = ggemm_grouped_gemm(context.get(), &desc, &args, stream);
-    INFO(ggemm_last_error());
-    REQUIRE(status == GGEMM_OK);
-    driver().wait();
-    CHECK(d == std::vector<std::int32_t>(d.size(), 64));
-  }
-};
 
 }  // namespace
 
@@ -71,7 +47,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
         const auto& of_large = *static_cast<const kernels::GroupedTensorParams*>(large->parameters[0]);
         const auto& of_others = *static_cast<const kernels::GroupedTensorParams*>(others->parameters[0]);
         CHECK((of_large.taken == nullptr && of_others.taken != nullptr && of_large.beside == 0 && of_others.beside == !limited));
-        CHECK((of_large.records == of_others.records && (of_large.records == nullptr) == uniform && of_large.raster == 8 && of_others.raster == 2));
+        CHECK((of_large.records == of_others.records && (of_large.records == nullptr) == uniform && of_large.raster == (most == 1 ? 2 : limited ? 4 : 8) && of_others.raster == 2));
         // Each group is one kernel's, and what they count by is 0 before.
         if (uniform) {
           CHECK((of_large.uniform.above == 64 && of_large.uniform.most == INT32_MAX && of_others.uniform.above == 0 && of_others.uniform.most == 64));

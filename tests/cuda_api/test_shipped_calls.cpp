@@ -34,9 +34,13 @@ std::optional<Known> known_problem() {
   return std::nullopt;
 }
 
-std::string explained(const ContextPointer& context, const ggemm_gemm_desc& desc) {
+ggemm_status create(ggemm_context* context, const ggemm_gemm_desc& desc, ggemm_plan** plan) { return ggemm_plan_create(context, &desc, plan); }
+ggemm_status create(ggemm_context* context, const ggemm_grouped_desc& desc, ggemm_plan** plan) { return ggemm_plan_create_grouped(context, &desc, plan); }
+
+template <class Desc>
+std::string explained(const ContextPointer& context, const Desc& desc) {
   ggemm_plan* plan = nullptr;
-  const ggemm_status status = ggemm_plan_create(context.get(), &desc, &plan);
+  const ggemm_status status = create(context.get(), desc, &plan);
   INFO(ggemm_last_error());
   REQUIRE(status == GGEMM_OK);
   std::string text(4096, '\0');
@@ -64,6 +68,26 @@ TEST_CASE("A record that came with the library decides, but not over a forced na
   for (std::size_t i = 0; i == 0 || known->config == second.name; ++i) REQUIRE(ggemm_config_get(context.get(), &problem, i, &second) == GGEMM_OK);
   desc.config = second.name;
   CHECK(explained(context, desc).find("configuration: " + std::string(second.name) + " (forced)\n") != std::string::npos);
+  CHECK(machine.faults() == "");
+}
+
+TEST_CASE("A record of groups of which it is not known how rows are spread serves those of which it is, but for one of their own") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  const ContextPointer context = make_context(cuda_options(folder.path()));
+  static const std::int32_t sizes[3] = {};
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;  // cubes of 1024 to 128, of which the library has a record
+  desc.groups = 4;
+  desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
+  desc.m = ggemm_i32_at(sizes, 12), desc.n = ggemm_i32_at(sizes + 1, 12), desc.k = ggemm_i32_at(sizes + 2, 12);
+  desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_i32_at(sizes + 2, 12);
+  desc.expected_m = desc.expected_n = desc.expected_k = 480;
+  CHECK(explained(context, desc).find("(shipped record)\n") != std::string::npos);
+  desc.expected_largest_m = 1024;
+  const std::string text = explained(context, desc);
+  CHECK(text.find("(shipped record)\n") != std::string::npos);
+  CHECK(text.find("groups 4 m 480 n 480 k 480 skew 3") != std::string::npos);
   CHECK(machine.faults() == "");
 }
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "machine.hpp"
+#include "operands.hpp"
 #include "params.cuh"
 
 namespace ggemm::tests {
@@ -20,46 +20,6 @@ constexpr const char* swapped_config = "sm90_i8_i8_i32_tn_8x64x128_w1x4_s2_c1x1_
 constexpr const char* sliced_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c2x1_k3_r1";
 constexpr const char* tail_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_kt_r1";
 constexpr const char* cluster_config = "sm90_i8_i8_i32_tn_128x64x128_w8x1_s2_c2x1_r1";
-
-// i8 times i8 into i32: A row-major, B given as [n, k], both at multiples of 16 bytes unless `off` shifts them.
-struct Bytes {
-  static constexpr std::int64_t m = 70, n = 100, k = 512;
-  alignas(16) std::int8_t a[m * k + 16], b[n * k + 16];
-  alignas(16) std::int32_t d[m * n];
-  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
-  ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
-
-  explicit Bytes(const char* config = nullptr, int off = 0) {
-    for (std::size_t i = 0; i < sizeof a; ++i) a[i] = static_cast<std::int8_t>(i % 7 - 3);
-    for (std::size_t i = 0; i < sizeof b; ++i) b[i] = static_cast<std::int8_t>(i % 5 - 2);
-    std::fill_n(d, m * n, 77);
-    driver().add_memory(a, sizeof a);
-    driver().add_memory(b, sizeof b);
-    driver().add_memory(d, sizeof d);
-    desc.m = m, desc.n = n, desc.k = k;
-    desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
-    desc.b.row_stride = 1, desc.b.col_stride = k;
-    desc.config = config;
-    args.a = a + off, args.b = b, args.d = d;
-  }
-  ~Bytes() {
-    driver().wait();  // for what a test launched and did not look at
-    driver().remove_memory(a);
-    driver().remove_memory(b);
-    driver().remove_memory(d);
-  }
-  bool right() const {
-    driver().wait();
-    const auto* x = static_cast<const std::int8_t*>(args.a);
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
-        std::int32_t sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) sum += x[i * k + l] * b[j * k + l];
-        if (d[i * n + j] != sum) return false;
-      }
-    return true;
-  }
-};
 
 }  // namespace
 

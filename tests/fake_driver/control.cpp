@@ -42,19 +42,20 @@ FAKE_API void fake_set_driver_version(int version) {
 
 FAKE_API void fake_fail(const char* function, long nth, int result, long count) {
   std::lock_guard lock(state().mutex);
-  state().rules.push_back({function ? function : "", nth, count < 0 ? -1 : nth + count, static_cast<Result>(result)});
+  state().failures.add(function ? function : "", nth, result, count);
 }
 
 FAKE_API long fake_clear_failures(void) {
   std::lock_guard lock(state().mutex);
-  state().rules.clear();
-  return std::exchange(state().failed, 0);
+  return state().failures.clear();
 }
 
 FAKE_API void fake_hide(const char* function) {
   std::lock_guard lock(state().mutex);
   state().hidden.push_back(function);
 }
+
+FAKE_API int fake_inside(void) { return Inside::now(); }
 
 FAKE_API void fake_delay(const char* function, long microseconds) {
   std::lock_guard lock(state().mutex);

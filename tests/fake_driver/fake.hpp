@@ -3,14 +3,13 @@
 // GGEMM_FAKE_DRIVER is the path of the built library.
 #pragma once
 #include <dlfcn.h>
-#include <elf.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cubin.hpp"
 #include "fake_driver.h"
 
 namespace fake {
@@ -38,6 +37,7 @@ class Driver {
   decltype(&::fake_live_text) live_text;
   decltype(&::fake_context_depth) context_depth;
   decltype(&::fake_capture_mode) capture_mode;
+  decltype(&::fake_inside) inside;
   decltype(&::fake_wait) wait;
   decltype(&::fake_capture_calls) capture_calls;
   decltype(&::fake_capture_call_get) capture_call_get;
@@ -99,6 +99,7 @@ class Driver {
     bind(live_text, "fake_live_text");
     bind(context_depth, "fake_context_depth");
     bind(capture_mode, "fake_capture_mode");
+    bind(inside, "fake_inside");
     bind(wait, "fake_wait");
     bind(capture_calls, "fake_capture_calls");
     bind(capture_call_get, "fake_capture_call_get");
@@ -110,25 +111,5 @@ class Driver {
     bind(launch_get, "fake_launch_get");
   }
 };
-
-// The smallest ELF file that the fake takes for a cubin with these kernels. capability: 90 for sm_90a; 0: fits any device.
-inline std::string make_cubin(int capability, const std::vector<std::string>& kernels) {
-  std::string names(1, '\0');
-  for (const std::string& kernel : kernels) names += kernel + '\0';
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_ABIVERSION] = 8;
-  header.e_flags = static_cast<Elf64_Word>(capability) << 8;
-  header.e_shoff = sizeof header;
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 1;
-  Elf64_Shdr section{};
-  section.sh_type = SHT_STRTAB;
-  section.sh_offset = sizeof header + sizeof section;
-  section.sh_size = names.size();
-  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + std::string(reinterpret_cast<const char*>(&section), sizeof section) + names;
-}
 
 }  // namespace fake

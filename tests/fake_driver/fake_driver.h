@@ -100,6 +100,8 @@ FAKE_API const char* fake_live_text(void);
 FAKE_API int fake_context_depth(void);
 /** The calling thread's capture mode, which each call should leave as it was: 0 global (the default), 1 thread-local, 2 relaxed. */
 FAKE_API int fake_capture_mode(void);
+/** 1 while the calling thread is in a call of the driver, or is a stream: what it then takes from the heap is the fake's. */
+FAKE_API int fake_inside(void);
 /** Waits for all work on all streams; not counted as a call. */
 FAKE_API void fake_wait(void);
 

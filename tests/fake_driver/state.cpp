@@ -11,13 +11,6 @@
 namespace fake {
 namespace {
 
-std::vector<std::string> split(const char* text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text ? text : "");
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
 // GGEMM_FAKE_*, as fake_driver.h tells. What cannot be understood ends the program: a test would otherwise test nothing.
 void read_environment(State& s) {
   const char* devices = std::getenv("GGEMM_FAKE_DEVICES");
@@ -25,15 +18,7 @@ void read_environment(State& s) {
   for (const std::string& part : split(devices ? devices : "90", ','))
     if (part != "none") capabilities.push_back(std::atoi(part.c_str()));
   bool understood = make_devices(capabilities.data(), static_cast<int>(capabilities.size()), s.devices);
-  for (const std::string& part : split(std::getenv("GGEMM_FAKE_FAIL"), ',')) {
-    const std::vector<std::string> rule = split(part.c_str(), ':');
-    if (rule.size() != 4) {
-      understood = false;
-      continue;
-    }
-    const long nth = std::atol(rule[1].c_str()), count = std::atol(rule[3].c_str());
-    s.rules.push_back({rule[0] == "*" ? "" : rule[0], nth, count < 0 ? -1 : nth + count, static_cast<Result>(std::atoi(rule[2].c_str()))});
-  }
+  understood = s.failures.read(std::getenv("GGEMM_FAKE_FAIL")) && understood;
   s.hidden = split(std::getenv("GGEMM_FAKE_HIDE"), ',');
   if (const char* count = std::getenv("GGEMM_FAKE_MULTIPROCESSORS")) understood = shrink_devices(std::atoi(count), s.devices) && understood;
   const auto seed_of = [](const char* name) { return std::getenv(name) ? std::strtoull(std::getenv(name), nullptr, 10) : 0; };
@@ -42,18 +27,6 @@ void read_environment(State& s) {
   if (understood) return;
   std::fputs("fake driver: GGEMM_FAKE_DEVICES, GGEMM_FAKE_FAIL or GGEMM_FAKE_MULTIPROCESSORS cannot be understood\n", stderr);
   std::abort();
-}
-
-// Whether one of the rules wants this call to fail; each rule counts the calls that it looks at.
-Result wanted_failure(State& s, const std::string& function, bool any_may) {
-  Result result = Result::success;
-  for (FailureRule& rule : s.rules) {
-    if (rule.function.empty() ? !any_may : rule.function != function) continue;
-    ++rule.seen;
-    if (result == Result::success && rule.seen >= rule.from && (rule.until < 0 || rule.seen < rule.until)) result = rule.result;
-  }
-  if (result != Result::success) ++s.failed;
-  return result;
 }
 
 }  // namespace
@@ -90,7 +63,7 @@ Call::Call(const char* function, Kind kind) {
     std::this_thread::sleep_for(length);
     lock_.lock();
   }
-  result_ = wanted_failure(s, function, kind != Kind::unfailing);
+  result_ = static_cast<Result>(s.failures.wanted(function, kind != Kind::unfailing));
   if (kind == Kind::usual && result_ == Result::success) result_ = s.emulator_failure;
   if (kind == Kind::usual && s.initialised_by == 0) {
     alive_ = false;
@@ -206,8 +179,7 @@ void reset() {
   s.functions.clear();
   s.lost.clear();
   s.devices.clear();
-  s.rules.clear();
-  s.failed = 0;
+  s.failures.clear();
   s.delays.clear();
   s.work_delay = 0;
   s.calls.clear();

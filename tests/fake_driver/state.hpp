@@ -15,7 +15,9 @@
 
 #include "cuda/driver_api.hpp"
 #include "emulator/device/interface.hpp"
+#include "failures.hpp"
 #include "fake_driver.h"
+#include "inside.hpp"
 #include "worker.hpp"
 
 #define FAKE_DRIVER extern "C" __attribute__((visibility("default")))
@@ -109,13 +111,6 @@ struct Allocation {
   bool pooled = false;  // by cuMemAllocAsync
 };
 
-struct FailureRule {
-  std::string function;  // "": any
-  long from, until;      // of the calls that it looks at; until < 0: for ever
-  Result result;
-  long seen = 0;
-};
-
 struct State {
   std::mutex mutex;
   std::atomic<pid_t> initialised_by = 0;
@@ -137,8 +132,7 @@ struct State {
   std::map<std::uintptr_t, Allocation> memory;
   std::vector<std::string> lost;  // went down with their context: "kind handle"
 
-  std::vector<FailureRule> rules;
-  long failed = 0;
+  Failures failures;
   std::map<std::string, long> delays;
   long work_delay = 0;  // microseconds
   std::map<std::string, long> calls;
@@ -180,6 +174,7 @@ class Call {
   std::unique_lock<std::mutex>& lock() { return lock_; }
 
  private:
+  const Inside inside_;
   std::unique_lock<std::mutex> lock_;
   Result result_ = Result::success;
   bool alive_ = true;

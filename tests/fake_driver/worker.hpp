@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "inside.hpp"
+
 namespace fake {
 
 class Worker {
@@ -68,6 +70,7 @@ class Worker {
     Work work;
   };
   void run() {
+    const Inside inside;
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
