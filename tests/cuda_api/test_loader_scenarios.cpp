@@ -46,6 +46,7 @@ TEST_CASE("a step of a loader's scenario", "[.]") {
   else if (step == "plan") report(make_plan(context));
   else if (step == "fork") REQUIRE(wait_for(start_child([&] { return report(open_context(&context)), 0; })) == 0);
   else FAIL("an unknown step: " << step);
+  ggemm_context_destroy(context);
 }
 
 TEST_CASE("Where the driver or NVRTC is missing or unfit, status and text are those of tests/loader") {
