@@ -19,7 +19,7 @@ constexpr int PRODUCER_THREADS = 128;
 constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
 using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN, Mainloop::RING_BYTES, CONSUMERS>;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Mainloop::BLOCKS * Mainloop::WN <= 128 && !Mainloop::PROMOTED);
-constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : (Mainloop::PROMOTED ? 72 : 88) + (T::SLICED ? 16 : 0), CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
+constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES;
@@ -116,6 +116,7 @@ struct Plain {
     ptx::tensor_prefetch(p.b);
     if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
   }
+  GG_DEVICE void count() const {}
   GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
   GG_DEVICE void end() const {
     if (T::TERMS && p.terms && blockIdx.x == 0 && threadIdx.x == 0) p.terms->next = p.terms->turn ^ 1;
@@ -155,13 +156,15 @@ struct Plain {
 // One product a group. A warp of the producers' finds the tiles; all warps read them.
 struct Grouped {
   using Params = GroupedTensorParams;
-  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED>;
+  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED, Mainloop::HALVES>;
+  static_assert(!T::SLICED || PRODUCER_THREADS + 128 * CONSUMERS >= most_counted_groups, "a thread counts a group's tiles");
   static constexpr i32 INDEXED = (Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0);
   const Params& p;
   Board board;
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
   GG_DEVICE void init() const {
+    Board::bring_near(p);
     if (threadIdx.x == 31 && !p.records) {
       if (!(INDEXED & 1)) ptx::tensor_prefetch(p.uniform.a);
       if (!(INDEXED & 2)) ptx::tensor_prefetch(p.uniform.b);
@@ -174,6 +177,7 @@ struct Grouped {
     }
     board.init();
   }
+  GG_DEVICE void count() const { Board::count(p); }
   // For the groups' records; uniform groups have none. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
   // it is waited for at the end: who waits for this one waits for both.
   GG_DEVICE void begin() const {
@@ -204,7 +208,7 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
       }
       if (reach == 3) {
-        if (threadIdx.x == 0) Mainloop::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth);
+        if (threadIdx.x == 0) Mainloop::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
         else at.skip(note.depth);
       } else {
         Mainloop::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
@@ -222,6 +226,11 @@ struct Grouped {
       if (note.group < 0) break;
       other |= note.other;
       if (!consumer.takes(note.depth)) {
+        board.release(next);
+        continue;
+      }
+      if (Mainloop::HALVES && note.half && consumer.group % 2) {
+        Mainloop::pass_over(cta.ring, consumer.at, note.depth);
         board.release(next);
         continue;
       }
@@ -247,6 +256,7 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
     form.init();
     if (threadIdx.x == 0) ptx::fence_barrier_init();
   }
+  form.count();
   if constexpr (Mainloop::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
   form.begin();

@@ -26,8 +26,8 @@ struct PanelTile {
   template <int OPERAND, bool BY_INDEX>
   using Gather = LineCopy<OPERAND, ROWS, PANELS, SIZE, MN_MAJOR, BY_INDEX>;
 
-  // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map, into this CTA or, by `ctas`, into several.
-  template <int SHARE>
+  // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map, into this CTA (ALONE) or, by `ctas`, into several.
+  template <int SHARE, bool ALONE = SHARE == 1>
   GG_DEVICE static void load(u32 tile, const TensorMap& map, u32 barrier, i32 line, i32 first, i32 k, int slice, u16 ctas) {
     constexpr bool BY_PANELS = dealt_by_panels(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
     constexpr int COUNT = BY_PANELS ? PANELS / SHARE : PANELS, HEIGHT = box_rows(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
@@ -37,7 +37,7 @@ struct PanelTile {
       const int panel = BY_PANELS ? slice * COUNT + i : i, row = BY_PANELS ? 0 : slice * HEIGHT;
       const u32 to = tile + panel * PANEL_BYTES + row * panel_bytes;
       const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = line + (MN_MAJOR ? k : first) + row;
-      if constexpr (SHARE == 1) ptx::tensor_load(to, map, barrier, inner, outer);
+      if constexpr (ALONE) ptx::tensor_load(to, map, barrier, inner, outer);
       else ptx::tensor_load_multicast(to, map, barrier, inner, outer, ctas);
     }
   }
@@ -113,6 +113,8 @@ class WgmmaMainloop {
   static_assert(T::TEAMS == 1 || !PROMOTED, "where sums are promoted nobody tells when the last slot is full");
   static_assert(!T::TURNS_A || T::CLUSTER_N == 1, "that threads have read A is told to this CTA");
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+  // A tile of which a group has rows in the upper half alone is that half (tile/panels.cuh).
+  static constexpr bool HALVES = in_halves(T::GROUPED, T::INDEX_COLUMNS, T::BM, T::WARPS_M, CLUSTER, T::TEAMS, T::BK, SIZE, T::A_MN_MAJOR);
   // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
   static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
 
@@ -134,16 +136,18 @@ class WgmmaMainloop {
   }
 
   // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart; of terms, all of each.
-  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all) {
+  // half: of A the upper half alone.
+  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all, bool half = false) {
     const Share share(turned);
+    const u32 bytes = HALVES && half ? SLOT_BYTES - TileA::BYTES / 2 : SLOT_BYTES;
 #pragma unroll 1
     for (i32 i = first; i < first + tiles * STRIDE; i += STRIDE)
 #pragma unroll 1
       for (i32 term = TERM_SLOTS - 1; term >= 0; --term, ++at) {
         ring.wait_empty(at);
         const u32 slot = slots + at.slot * SLOT_BYTES, barrier = ring.full(at.slot);
-        ptx::barrier_arrive_expect(barrier, SLOT_BYTES);
-        share.load_a(slot, a, barrier, row, (term * all + i) * T::BK);
+        ptx::barrier_arrive_expect(barrier, bytes);
+        share.load_a(slot, a, barrier, row, (term * all + i) * T::BK, half);
         share.load_b(slot, b, barrier, column, (term * all + i) * T::BK);
       }
   }
@@ -252,6 +256,16 @@ class WgmmaMainloop {
     else if constexpr (T::TURNS_A) consume_turned(ring, at, shared, row, column, tiles, last_full);
     else consume_fast(ring, at, slots, row, column, tiles, last_full);
   }
+  // A consumer warpgroup that has no part of a tile: the next `tiles` slots are as good as read.
+  GG_DEVICE static void pass_over(const Ring<T::STAGES>& ring, Cursor& at, i32 tiles) {
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i, ++at) {
+      // One lane waits for all: others would find the barrier a phase ahead, once that one has said that the warp is done.
+      if (threadIdx.x % 32 == 0) ring.wait_full(at);
+      __syncwarp();
+      release(ring, at.slot);
+    }
+  }
   // From then on the sums may be read. tiles: as before.
   GG_DEVICE void finish(const Ring<T::STAGES>& ring, i32 tiles) {
     if constexpr (PROMOTED) return;
@@ -288,7 +302,14 @@ class WgmmaMainloop {
       mask_a = static_cast<u16>(mask);
       mask_b = static_cast<u16>(TURNS && turned ? 1u << (first + rank) : ((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
     }
-    GG_DEVICE void load_a(u32 slot, const MappedLines& a, u32 barrier, i32 row, i32 k) const { TileA::template load<T::CLUSTER_N>(slot, *a.map, barrier, a.line, row, k, across, mask_a); }
+    GG_DEVICE void load_a(u32 slot, const MappedLines& a, u32 barrier, i32 row, i32 k, bool half = false) const {
+      if constexpr (HALVES) {
+        TileA::template load<2, true>(slot, *a.map, barrier, a.line, row, k, 0, mask_a);
+        if (!half) TileA::template load<2, true>(slot, *a.map, barrier, a.line, row, k, 1, mask_a);
+      } else {
+        TileA::template load<T::CLUSTER_N>(slot, *a.map, barrier, a.line, row, k, across, mask_a);
+      }
+    }
     GG_DEVICE void load_b(u32 slot, const MappedLines& b, u32 barrier, i32 column, i32 k) const {
       TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, *b.map, barrier, b.line, column, k, down, mask_b);
       if (TURNS && turned) TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, *b.map, barrier, b.line, column, k, 1 - down, mask_b);

@@ -16,14 +16,15 @@ struct TileNote {
   i32 group;        // below 0: there are no more tiles
   i32 row, column;  // the CTA's tile
   i32 turned;       // 1: it is one of a cluster that has turned
+  i32 half;         // 1: the group has rows in its upper half alone
   i32 other;        // 1: of another group than the note before, with maps of its own
   i32 first, depth;  // of k: so many tiles from this one on
   u32 tile;         // where tiles may be cut along k: the cluster tile's number among those of all groups
 };
 
 // TEAMS: of consumers, which take turns: so many tiles are in work at once. READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN x BK: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles. SWAP: the product is
-// the transposed one, and groups differ in n. CUT: or pieces of them along k (tile/depth.cuh), of uniform groups.
-template <int TEAMS, int READERS, int BM, int BN, int BK, int CM, int CN, bool SWAP, bool CUT>
+// the transposed one, and groups differ in n. CUT: or pieces of them along k (tile/depth.cuh), of uniform groups. HALVES: or the upper halves of them.
+template <int TEAMS, int READERS, int BM, int BN, int BK, int CM, int CN, bool SWAP, bool CUT, bool HALVES>
 class TileBoard {
   static constexpr int NOTES = 1 + TEAMS;
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
@@ -33,7 +34,9 @@ class TileBoard {
   struct Pieces {
     PieceCursor pieces;
     SliceParams slices;
+    u16 counted[most_counted_groups];  // tiles of each group, or `many`
   };
+  static constexpr u16 many = 0xffff;
   // Without room for pieces where there are none: with what gathering takes it is a KiB, as select::static_shared_bytes counts.
   struct Shared : If<CUT, Pieces, Whole> {
     TileNote notes[NOTES];
@@ -64,16 +67,26 @@ class TileBoard {
   }
   GG_DEVICE void release(Cursor at) const { ptx::barrier_arrive(ring_.empty(at.slot)); }
 
-  // The warp that finds the tiles, before the first. It also brings near what says how many rows groups have.
-  GG_DEVICE void begin(const GroupedTensorParams& p) const {
-    if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1;
-    shared().cursor.start();
+  // A warp, as early as it may be: brings near what says how many rows groups have.
+  GG_DEVICE static void bring_near(const GroupedTensorParams& p) {
     constexpr i32 apart = 16;  // groups, whose numbers are 128 bytes at most if they follow one another
     const Source& rows = p.uniform.rows;
     const i32 group = DeviceWarp::lane() * apart;
     if (!p.records && rows.kind && group < p.groups) ptx::prefetch(static_cast<const char*>(rows.data) + group * rows.byte_stride);
+  }
+  // All threads, before a barrier of all: counts the tiles of uniform groups, each of one, where they may be cut. (Such a launch begins when all before it have ended.)
+  GG_DEVICE static void count(const GroupedTensorParams& p) {
+    if constexpr (CUT) {
+      const i32 group = static_cast<i32>(threadIdx.x);
+      if (counts(p) && group < p.groups) shared().counted[group] = static_cast<u16>(min_of(uniform_tiles(p.uniform, group), i32(many)));
+    }
+  }
+  // The warp that finds the tiles, before the first.
+  GG_DEVICE void begin(const GroupedTensorParams& p) const {
+    if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1;
+    shared().cursor.start();
     if constexpr (!CUT)
-      if (DeviceWarp::lane() == 0) shared().next = static_cast<i32>(takes(p) ? ptx::take_next(p.taken) : cluster());
+      if (DeviceWarp::lane() == 0) shared().next = static_cast<i32>(takes(p) ? cluster() | (ptx::seen_arrivals(p.taken) & Params::none_left) : cluster());
   }
   // Who has read a note: where pieces meet.
   GG_DEVICE const SliceParams& slices() const { return shared().slices; }
@@ -83,8 +96,8 @@ class TileBoard {
     __syncwarp();
     const int lane = DeviceWarp::lane();
     i32 before = 0;
-    if (takes(p) && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken));  // the answer comes while the tile is found
-    const auto tiles_of = [&p](i32 g) { return p.records ? p.tiles[g] : uniform_tiles(p.uniform, g); };
+    if (takes(p) && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken) + clusters());  // the answer comes while the tile is found; the first ones are by turns
+    const auto tiles_of = [&p](i32 g) { return p.records ? p.tiles[g] : tiles_in(p, g); };
     DepthPart depth{0, 0};
     i32 next;
     GroupTile found;
@@ -100,7 +113,7 @@ class TileBoard {
       }
     } else {
       next = shared().next;
-      // (Below 0: none_left.) A CTA that had to wait for room may come when all is done.
+      // (Below 0: none_left.)
       found = {p.groups, 0};
       if (next >= 0) found = shared().cursor.find(next, p.groups, tiles_of);
     }
@@ -113,19 +126,21 @@ class TileBoard {
       note.group = any ? found.group : -1, note.other = p.records && note.group != shared().notes[(at.slot + NOTES - 1) % NOTES].group;
       if (any) {
         Grid grid;
+        i64 down;  // rows of the product
         if (p.records) {
           const GroupRecord& record = p.records[found.group];
-          grid = grid_of(record.facts.problem);
+          grid = grid_of(record.facts.problem), down = record.facts.problem.m;
           note.a = {&record.maps[0], 0}, note.b = {&record.maps[1], 0}, note.d = {&record.maps[2], 0};
         } else {
           const UniformGroups& u = p.uniform;
           const auto [start, rows] = group_span(u, found.group);
-          grid = uniform_grid(u, rows);
+          grid = uniform_grid(u, rows), down = rows;
           note.rows = rows, note.start = start;
           note.a = {&u.a, first_line(u.lines_a, found.group, start)}, note.b = {&u.b, first_line(u.lines_b, found.group, start)}, note.d = {&u.d, first_line(u.lines_d, found.group, start)};
         }
         const ClusterTile place = cluster_tile(static_cast<u32>(found.tile), grid.down, grid.across, p.raster, CM, CN, blockIdx.x % (CM * CN));
         note.row = static_cast<i32>(place.at.row), note.column = static_cast<i32>(place.at.col), note.turned = place.turned;
+        note.half = HALVES && down - i64(note.row) * BM <= BM / 2;
         if constexpr (!CUT) depth = {0, grid.steps};
         if (p.records) depth.tiles = grid.steps;
         note.first = depth.first, note.depth = depth.tiles, note.tile = static_cast<u32>(next);
@@ -150,11 +165,9 @@ class TileBoard {
  private:
   using Params = GroupedTensorParams;
   GG_DEVICE static bool takes(const Params& p) { return CM * CN == 1 && !CUT && p.taken; }
-  // There are no more tiles, nor need CTAs that begin late look for any; or, if all groups are this launch's, those of the next one. The whole warp.
+  // There are no more tiles: if all groups are this launch's, CTAs of the next one need not look for any. The whole warp.
   GG_DEVICE static void tell_others(const Params& p) {
-    if (takes(p)) {
-      if (DeviceWarp::lane() == 0) ptx::set_bits(p.taken, Params::none_left);
-    } else if (p.cleared) {
+    if (p.cleared) {
       i32 others = 0;
       for (i32 g = DeviceWarp::lane(); g < p.groups; g += 32) {
         const i32 rows = group_span(p.uniform, g).rows;
@@ -170,10 +183,9 @@ class TileBoard {
     __syncwarp();
     const SharedCursor& cursor = shared().cursor;
     DepthDeal deal = nothing_cut;
-    if (!p.records && p.arrivals && p.groups <= most_counted_groups) {
+    if (counts(p) && p.arrivals) {
       i32 tiles = 0;
-#pragma unroll 4
-      for (i32 g = cursor.base + 32 + DeviceWarp::lane(); g < p.groups; g += 32) tiles += uniform_tiles(p.uniform, g);
+      for (i32 g = cursor.base + 32 + DeviceWarp::lane(); g < p.groups; g += 32) tiles += tiles_in(p, g);
       tiles = cursor.tiles_before + cursor.tiles_in + DeviceWarp::at(DeviceWarp::inclusive_sum(tiles), 31);
       deal = deal_left_over(static_cast<u32>(tiles), static_cast<u32>(p.uniform.steps), clusters());
     }
@@ -208,6 +220,14 @@ class TileBoard {
     if (rows <= u.above || rows > u.most) return 0;
     const Grid grid = uniform_grid(u, rows);
     return static_cast<i32>(cluster_tiles(grid.down, grid.across, CM, CN));
+  }
+  // Whether the tiles of all groups are counted at first; and those of a uniform group.
+  GG_DEVICE static bool counts(const GroupedTensorParams& p) { return CUT && !p.records && p.groups <= most_counted_groups; }
+  GG_DEVICE static i32 tiles_in(const GroupedTensorParams& p, i32 group) {
+    if constexpr (CUT) {
+      if (const u16 tiles = counts(p) ? shared().counted[group] : many; tiles != many) return tiles;
+    }
+    return uniform_tiles(p.uniform, group);
   }
   GG_DEVICE static u32 placed(u32 slot) { return ptx::shared_address(shared().placed) + 8 * slot; }
 

@@ -25,7 +25,7 @@ struct DepthDeal {
 GG_HD DepthDeal depth_deal(u32 whole, u32 cut, u32 sharers) { return {whole, cut, sharers, cut && sharers % cut == 0 ? sharers / cut : 0}; }
 constexpr u32 most_sharers = 0xffff;
 
-constexpr i32 most_counted_groups = 256;  // of more, counting would take longer than cutting spares
+constexpr i32 most_counted_groups = 256;  // by a thread each
 // Where nothing is cut, however many tiles there are.
 constexpr DepthDeal nothing_cut = {0x7fffffff, 0, 1, 1};
 // Of tiles that the launch itself counts, of groups with few rows, which are read from memory once: those left over are cut into as many pieces each, where enough clusters have none of them

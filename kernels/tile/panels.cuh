@@ -57,6 +57,12 @@ GG_HD constexpr int store_slots(int blocks, int columns, int size_c, int size_d,
 // the last row (scheduler/raster.cuh).
 GG_HD constexpr bool clusters_turn(i32 down, i32 across) { return down == 2 && across == 1; }
 
+// Whether a tile of groups is brought and multiplied in halves, one above the other, of which the lower one is left out where the group has no rows in it: tiles of two warpgroups of 64 rows each,
+// which no other CTA shares, and whose A can be cut there. Not of a transposed product, whose rows are not the groups'.
+GG_HD constexpr bool in_halves(bool groups, bool transposed, int rows, int warps_m, i32 sharers, int teams, int depth, int size, bool mn_major) {
+  return groups && !transposed && rows == 128 && warps_m == 8 && sharers == 1 && teams <= 1 && (!mn_major || tile_panels(rows, depth, size, true) % 2 == 0);
+}
+
 // Whether a thread that holds so many promoted sums has registers for two sets of what they are promoted from.
 GG_HD constexpr bool promoted_from_two_sets(int sums) { return sums <= 64; }
 

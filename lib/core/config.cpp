@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "tile/panels.cuh"
 
 namespace ggemm::core {
 namespace {
@@ -170,6 +171,12 @@ ProblemType packed(const ProblemType& type, const Config& config) {
   const ProblemType kernel = kernel_type(type, config);
   return config.swap ? transposed(kernel) : kernel;
 }
+
+bool in_halves(const ProblemType& kernel, const Config& upright) {
+  return upright.family == Family::sm90 && kernels::in_halves(kernel.grouped != 0, upright.swap != 0, upright.tile_m, upright.warps_m, upright.cluster_m * upright.cluster_n * upright.cluster_k, upright.teams, upright.tile_k,
+                                                              static_cast<int>(dtype_size(kernel.a)), kernel.major_a == Major::mn);
+}
+int parts_of_a(const ProblemType& kernel, const Config& upright) { return in_halves(kernel, upright) ? 2 : upright.cluster_n; }
 
 std::uint8_t repacked_operands(const ProblemType& type, const Config& config) {
   if (by_terms(type)) return operand_a | operand_b;

@@ -42,6 +42,9 @@ std::string kernel_name(const ProblemType& type, const Config& config);
 // What the sm90 family's kernels are compiled for: wgmma takes operands that are not 16 bits wide along k only, so that others are turned first; but for A of a plain product of tf32, which comes
 // through registers. As the kernel has it, transposed if the configuration swaps A and B; and as the caller described it.
 ProblemType kernel_type(const ProblemType& type, const Config& config);
+// Into how many boxes a tile of A, or of a panel of it, is cut, of the kernel's type and its own view of the configuration (sm90): one for each CTA that needs it, or halves (tile/panels.cuh).
+bool in_halves(const ProblemType& kernel, const Config& upright);
+int parts_of_a(const ProblemType& kernel, const Config& upright);
 ProblemType packed(const ProblemType& type, const Config& config);
 // Whether tensor cores multiply terms of its operands (kernels/tile/terms.cuh), which are copies in bf16.
 inline bool by_terms(const ProblemType& type) { return type.compute == GGEMM_COMPUTE_F32_ACCURATE; }

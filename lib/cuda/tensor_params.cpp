@@ -27,7 +27,7 @@ struct Layout {
   bool mn_b() const { return type.major_b == Major::mn; }
   bool mn_d() const { return type.major_d == Major::mn; }
   bool tf32() const { return type.compute == GGEMM_COMPUTE_TF32; }
-  int box_a() const { return kernels::box_rows(config.tile_m, config.tile_k, size_of(type.a), mn_a(), config.cluster_n); }
+  int box_a() const { return kernels::box_rows(config.tile_m, config.tile_k, size_of(type.a), mn_a(), core::parts_of_a(type, config)); }
   int box_b() const { return kernels::box_rows(config.tile_n, config.tile_k, size_of(type.b), mn_b(), config.cluster_m); }
   // Of D, which a warpgroup stores; pairs have no C.
   int columns() const { return kernels::stored_columns(config.tile_n / config.warps_n, config.cluster_k, type.gate != GGEMM_GATE_NONE); }

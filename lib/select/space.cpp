@@ -317,7 +317,7 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) {
        const Config c = upright(q.config);
        const ProblemType t = core::kernel_type(q.type, q.config);
-       return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, c.cluster_n) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
+       return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, core::parts_of_a(t, c)) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
      },
      "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
     {[](const Query& q) {
@@ -414,12 +414,13 @@ std::vector<Config> table(const ProblemType& type) {
     if (turns) c = core::transposed(c), c.swap = 1;
     if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another
   };
+  // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, and those that come in halves.
+  const auto cut = [&](const Row& row) { return type.grouped ? row.swap || (row.tile_n == 128 && row.cluster_m * row.cluster_n == 1) : !row.swap; };
   for (const Row& row : rows) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (row.family == Family::sm90 && row.tile_n > 128 && row.tile_n % 64 != 0 && (type.grouped || type.gate)) continue;
-    // Of groups, tiles of few rows alone are cut; of one product, which the host deals, tiles of many.
-    if (row.family == Family::sm90 && row.slices == core::tail_slices && (row.swap != 0) != (type.grouped != 0)) continue;
+    if (row.family == Family::sm90 && row.slices == core::tail_slices && !cut(row)) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);

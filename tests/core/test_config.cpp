@@ -103,6 +103,27 @@ TEST_CASE("config: what is not contiguous along k is turned first, unless it has
   }
 }
 
+TEST_CASE("config: tiles of groups are in halves where two warpgroups lie one above the other, no other CTA shares the tile, and A can be cut there") {
+  const auto in_halves = [](const char* name, bool grouped = true) {
+    core::ParsedConfig parsed = core::parse_config(name);
+    if (grouped) parsed.type.grouped = core::grouped_call;
+    const core::Config upright = parsed.config.swap ? core::transposed(parsed.config) : parsed.config;
+    const core::ProblemType kernel = core::kernel_type(parsed.type, parsed.config);
+    CHECK(core::parts_of_a(kernel, upright) == (core::in_halves(kernel, upright) ? 2 : upright.cluster_n));
+    return core::in_halves(kernel, upright);
+  };
+  for (const char* name : {"sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1_r1", "sm90_bf16_bf16_f32_nt_128x64x64_w8x1_s8_c1x1_r1", "sm90_e4m3_e4m3_f32_nn_128x128x128_w8x1_s6_c1x1_kt_r1", "sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_c1x1_r1"}) {
+    INFO(name);
+    CHECK(in_halves(name));
+    CHECK_FALSE(in_halves(name, false));
+  }
+  for (const char* name : {"sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1", "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x2_r1", "sm90_bf16_bf16_f32_tn_128x128x64_w4x1_s6_c1x1_r1", "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c1x1_r1",
+                           "sm90_bf16_bf16_f32_tn_128x128x64_w1x8_s6_c1x1_swap_r1", "sm90_bf16_bf16_f32_tn_256x64x64_w8x1_s4_c1x1_r1", "sm80_bf16_bf16_f32_tn_128x128x64_w8x1_s3_r1"}) {
+    INFO(name);
+    CHECK_FALSE(in_halves(name));
+  }
+}
+
 TEST_CASE("config: the raster group and the number of slices are no part of a kernel's name, everything else is") {
   const core::ProblemType type = type_of(GGEMM_F16, GGEMM_F16, core::Major::k, core::Major::mn);
   const core::Config config{128, 64, 32, 4, core::Family::sm80, 2, 2, 4};

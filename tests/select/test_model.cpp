@@ -140,12 +140,25 @@ TEST_CASE("model: groups that may differ much in size have larger tiles for the 
   core::ProblemType type = type_of(GGEMM_BF16);
   type.grouped = core::grouped_call;
   const auto chosen = [&](std::int64_t groups, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {groups, m, n, k}, device(90))); };
-  CHECK(chosen(32, 64, 4096, 7168).large_above == 64);
-  CHECK(chosen(128, 32, 1536, 2048).large_above == 64);
-  CHECK(chosen(32, 16, 4096, 7168).large_above == 64);
+  CHECK(chosen(32, 24, 4096, 7168).large_above == 64);
+  CHECK(chosen(64, 8, 4096, 7168).large_above == 64);
   CHECK(chosen(8, 16, 4096, 14336).large_above == 0);  // 128 rows in all
   for (const std::int64_t m : {1, 4, 256, 1024}) CHECK(chosen(32, m, 4096, 7168).large_above == 0);
   CHECK(chosen(4, 64, 128, 64).large_above == 0);
+}
+
+TEST_CASE("model: where groups have rows in the upper halves of tiles alone, tiles in halves cost no more than theirs, and are chosen") {
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_E4M3}) {
+    core::ProblemType type = type_of(dtype);
+    type.grouped = core::grouped_call;
+    const auto chosen = [&](std::int64_t groups, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {groups, m, n, k}, device(90))); };
+    for (const Config& config : {chosen(32, 16, 4096, 7168), chosen(8, 64, 4096, 14336), chosen(8, 16, 4096, 14336)}) CHECK(core::in_halves(core::kernel_type(type, config), config));
+    Config config = chosen(8, 64, 4096, 14336);
+    const auto time = [&](std::int64_t m) { return select::estimate(type, config, {64, m, 4096, 4096, 1}, device(90)); };
+    CHECK(time(64) < 0.95 * time(65));
+    config.cluster_m = 2;
+    CHECK(time(64) > 0.95 * time(65));
+  }
 }
 
 TEST_CASE("model: what larger groups have is what would be best if one had all rows, and takes clusters of one CTA where CTAs are limited") {
