@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked mode: what is wrong in device memory is found there, and nothing is computed then.
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <set>
 
 #include "checks.hpp"
 
@@ -146,6 +149,74 @@ void rows_meet(int ordinal, ggemm_dtype in, ggemm_dtype out, ggemm_compute compu
   }
 }
 
+// Of numbers whose sums round, each group has the bits of a plain product by the same configuration: full tiles and cut ones, several rows of tiles, halves of tiles, none.
+void plain_bits(int ordinal, ggemm_dtype in, ggemm_compute compute) {
+  const ggemm_dtype out = in == GGEMM_F64 ? GGEMM_F64 : in == GGEMM_I8 ? GGEMM_I32 : GGEMM_F32;  // as the sums, so that nothing hides their last bits
+  GpuContext context(ordinal);
+  const std::unique_ptr<Memory> memory = cuda_memory(ordinal, false);
+  constexpr std::int64_t n = 160, k = 336, rows[] = {40, 0, 200, 64, 1, 129, 70};
+  constexpr std::size_t groups = std::size(rows);
+  const std::int64_t size = static_cast<std::int64_t>(ggemm_dtype_size(in)), size_d = static_cast<std::int64_t>(ggemm_dtype_size(out));
+  std::array<std::int32_t, groups> ends{};
+  for (std::size_t g = 0; g < groups; ++g) ends[g] = static_cast<std::int32_t>((g ? ends[g - 1] : 0) + rows[g]);
+  const std::int64_t m = ends.back();
+  Rng rng(mix(64, static_cast<std::uint64_t>(in)));
+  std::vector<Slot> slots;
+  const auto put = [&](const void* data, std::size_t bytes) {
+    slots.emplace_back(*memory);
+    char* const at = slots.back().place(bytes, Placement::free);
+    memory->write(at, data, bytes);
+    return at;
+  };
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = static_cast<float>(rng.between(-4000, 4000)) / (in == GGEMM_I8 ? 40 : 1024);
+    Bytes bytes(static_cast<std::size_t>(count * size));
+    expect_ok(ggemm_convert(in, bytes.data(), GGEMM_F32, values.data(), values.size()), "ggemm_convert");
+    return put(bytes.data(), bytes.size());
+  };
+  char *const a = numbers(m * k), *const b = numbers(static_cast<std::int64_t>(groups) * n * k);
+  const Bytes empty(static_cast<std::size_t>(m * n * size_d));
+  char *const together = put(empty.data(), empty.size()), *const apart = put(empty.data(), empty.size());
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.form = GGEMM_GROUPS_RAGGED_M, desc.groups = groups, desc.compute = compute;
+  desc.m = ggemm_const(m), desc.n = ggemm_const(n), desc.k = ggemm_const(k), desc.ends = ggemm_i32_at(put(ends.data(), sizeof ends), 4);
+  desc.a.dtype = desc.b.dtype = in, desc.d.dtype = out;
+  desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k);
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = a, args.b = b, args.d = together;
+  const ggemm_problem problem{nullptr, &desc};
+  std::size_t count = 0;
+  expect_ok(ggemm_config_count(context.get(), &problem, &count), "ggemm_config_count");
+  std::set<std::string> tried;  // a configuration of each family, and of the tensor cores' newest also those that differ in how they go about groups
+  for (std::size_t i = 0; i < count; ++i) {
+    ggemm_config config = GGEMM_CONFIG_INIT;
+    expect_ok(ggemm_config_get(context.get(), &problem, i, &config), "ggemm_config_get");
+    if (config.slices || config.large_above) continue;  // of another order of sums, or of other tiles
+    const bool high = config.tile_m == 128 && config.tile_n == 128;
+    if (!tried.insert(std::string(config.family) + (config.swapped ? " swapped" : high ? " high" : "") + (config.cluster_m * config.cluster_n > 1 ? " clusters" : "") + (config.teams ? " teams" : "")).second) continue;
+    desc.config = config.name;
+    expect_ok(ggemm_grouped_gemm(context.get(), &desc, &args, memory->stream()), config.name);
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::int64_t start = ends[g] - rows[g];
+      ggemm_gemm_desc plain = GGEMM_GEMM_DESC_INIT;
+      plain.m = rows[g], plain.n = n, plain.k = k, plain.compute = compute, plain.config = config.name;
+      plain.a.dtype = plain.b.dtype = in, plain.d.dtype = out;
+      plain.b.row_stride = 1, plain.b.col_stride = k;
+      ggemm_gemm_args of = GGEMM_GEMM_ARGS_INIT;
+      of.a = a + start * k * size, of.b = b + static_cast<std::int64_t>(g) * n * k * size, of.d = apart + start * n * size_d;
+      expect_ok(ggemm_gemm(context.get(), &plain, &of, memory->stream()), config.name);
+    }
+    memory->wait();
+    Bytes got(empty.size()), wanted(empty.size());
+    memory->read(got.data(), together, got.size());
+    memory->read(wanted.data(), apart, wanted.size());
+    expect(wanted != empty, std::string(config.name) + " has computed nothing");
+    expect(got == wanted, std::string(config.name) + ": groups have other bits than plain products");
+  }
+  desc.config = nullptr;
+}
+
 // More rows than are remembered at once, of numbers whose sum depends on their order.
 void sums_in_order(int ordinal) {
   GpuContext context(ordinal);
@@ -215,6 +286,8 @@ std::vector<Check> group_checks(int ordinal) {
                {"i8", GGEMM_I8, GGEMM_I32, GGEMM_COMPUTE_DEFAULT},      {"i8 to f32", GGEMM_I8, GGEMM_F32, GGEMM_COMPUTE_DEFAULT}, {"f64", GGEMM_F64, GGEMM_F64, GGEMM_COMPUTE_DEFAULT},
                {"e4m3", GGEMM_E4M3, GGEMM_E5M2, GGEMM_COMPUTE_DEFAULT}};
   for (const auto& t : types) out.push_back({std::string("rows of D that meet are added up as on the host: ") + t.name, [=] { rows_meet(ordinal, t.in, t.out, t.compute); }});
+  for (const auto& t : types)
+    if (t.out != GGEMM_F32 || t.in != GGEMM_I8) out.push_back({std::string("groups have the bits of plain products: ") + t.name, [=] { plain_bits(ordinal, t.in, t.compute); }});
   out.push_back({"rows of D that meet are added up in their order", [=] { sums_in_order(ordinal); }});
   return out;
 }
