@@ -155,7 +155,8 @@ typedef struct ggemm_context_options {
   const char* shared_cache_dir; /**< a second folder that is only read; NULL: $GGEMM_SHARED_CACHE_DIR, else none; "": none */
   uint64_t cache_limit_bytes;   /**< 0: 1 GiB; least recently used entries go first */
   const char* nvrtc_path;       /**< the NVRTC library's file; NULL: $GGEMM_NVRTC, else searched for */
-  const char* cblas_path;       /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for; "": none, own kernels only */
+  const char* cblas_path;       /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for; "": none, own kernels only. One that is named and cannot be used is a warning
+                                     in the log when it is first needed, and own kernels are used */
 } ggemm_context_options;
 #define GGEMM_CONTEXT_OPTIONS_INIT \
   { sizeof(ggemm_context_options), GGEMM_DEVICE_BEST, 0, NULL, 0, (ggemm_log_level)0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL }
@@ -728,7 +729,7 @@ GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t 
  *  Capture: GGEMM_ERROR_NOT_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
  *  Threads: any; but what else the device does meanwhile is in the times.
  *  @param options NULL: defaults. @param out_result may be NULL; else with struct_size set.
- *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: m, n or groups is 0, or a grouped problem has neither sample_sizes nor all of expected_*.
+ *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: m, n or groups is 0, each group of the sample is empty, or a grouped problem has neither sample_sizes nor all of expected_*.
  *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
  *  @retval GGEMM_ERROR_CANCELLED options.function asked to stop before any candidate was right.
  *  @retval GGEMM_ERROR_OUT_OF_MEMORY the scratch memory cannot be had. @since 0.1 */
@@ -796,7 +797,7 @@ typedef void (*ggemm_cache_fn)(void* user, const ggemm_cache_entry* entry);
  *  @param user handed to `function`. @since 0.1 */
 GGEMM_API ggemm_status ggemm_cache_visit(ggemm_context* context, ggemm_cache_fn function, void* user);
 /** Removes entries from the context's own cache folder. Kernels that are loaded stay; with the tuning records, what was chosen by them is forgotten too.
- *  @param nvrtc only cubins made by this NVRTC version, such as "13.0"; NULL: all cubins and tuning records.
+ *  @param nvrtc only cubins made by this NVRTC version, such as "13.0"; NULL: all cubins and tuning records. @retval GGEMM_ERROR_ARGUMENT it is "".
  *  @param out_removed receives how many; may be NULL. @since 0.1 */
 GGEMM_API ggemm_status ggemm_cache_clear(ggemm_context* context, const char* nvrtc, size_t* out_removed);
 

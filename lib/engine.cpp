@@ -69,7 +69,7 @@ Engine::Engine(const ggemm_context_options& o)
   }
   if (device_) return;
   const std::string cblas = or_environment(o.cblas_path, "GGEMM_CBLAS");
-  host_.emplace(threads_, o.cblas_path || !cblas.empty() ? cblas.c_str() : nullptr);
+  host_.emplace(threads_, o.cblas_path || !cblas.empty() ? cblas.c_str() : nullptr, &log_);
 }
 
 Engine::~Engine() = default;

@@ -117,7 +117,9 @@ ggemm_status ggemm_cache_visit(ggemm_context* context, ggemm_cache_fn function, 
 
 ggemm_status ggemm_cache_clear(ggemm_context* context, const char* nvrtc, size_t* out_removed) {
   return api::guard([&] {
-    const size_t removed = api::required(context, "context").engine.clear_cache(nvrtc);
+    Engine& engine = api::required(context, "context").engine;
+    if (nvrtc && !*nvrtc) core::fail(GGEMM_ERROR_ARGUMENT, "nvrtc is \"\", which is no version; NULL removes all entries");
+    const size_t removed = engine.clear_cache(nvrtc);
     if (out_removed) *out_removed = removed;
   });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations, prepare, tune.
+#include <algorithm>
 #include <cstring>
 
 #include "api/guard.hpp"
@@ -102,6 +103,7 @@ ggemm_status ggemm_prepare(ggemm_context* context, const ggemm_problem* problems
 ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, const ggemm_tune_options* options, ggemm_tune_result* out_result) {
   return api::guard([&] {
     Engine& engine = api::required(context, "context").engine;
+    if (out_result) api::check_struct_size(out_result->struct_size, api::oldest_size<ggemm_tune_result>, "out_result");  // before the work whose result it is for
     const api::ImportedProblem p = api::import_problem(problem);
     const ggemm_tune_options o = options ? api::import(options, "options") : ggemm_tune_options GGEMM_TUNE_OPTIONS_INIT;
     if (!(o.budget_seconds >= 0)) core::fail(GGEMM_ERROR_ARGUMENT, "options.budget_seconds=%g must be 0 or more", o.budget_seconds);
@@ -116,6 +118,7 @@ ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, co
     }
     if (plain && (plain->m == 0 || plain->n == 0)) core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld, n=%lld: there is nothing to tune", static_cast<long long>(plain->m), static_cast<long long>(plain->n));
     if (grouped) tuning.sample = api::sample_sizes(o, *grouped);
+    if (grouped && std::none_of(tuning.sample.begin(), tuning.sample.end(), [](const select::Sizes& s) { return s.m > 0 && s.n > 0; })) core::fail(GGEMM_ERROR_ARGUMENT, "each group of options.sample_sizes is empty: there is nothing to tune");
     double flops = 0;
     for (const auto& s : tuning.sample) flops += 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     if (plain) flops = 2.0 * static_cast<double>(plain->m) * static_cast<double>(plain->n) * static_cast<double>(plain->k);

@@ -60,16 +60,19 @@ std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::
   return BlasCall{params.m, params.n, params.k, params.a.data, params.b.data, a->turned, b->turned, a->ld, b->ld};
 }
 
-Blas::Blas(const char* path) : search_(path == nullptr), given_(path ? path : "") {}
+Blas::Blas(const char* path, const core::Log* log) : search_(path == nullptr), given_(path ? path : ""), log_(log) {}
 
 bool Blas::found() {
   // Not by std::call_once: an exception would end the process there, if there is no memory for what the C library needs to let one through.
   if (!searched_.load(std::memory_order_acquire)) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (!searched_.load(std::memory_order_relaxed)) {
       tried_.clear();
       find();
       searched_.store(true, std::memory_order_release);
+      lock.unlock();
+      // Who named one should know why products are slow.
+      if (log_ && !sgemm_ && !given_.empty()) log_->write(GGEMM_LOG_WARNING, "the CBLAS that was named is not used, but ggemm's own kernels: %s", tried_.back().c_str());
     }
   }
   return sgemm_ != nullptr;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/log.hpp"
 #include "core/problem.hpp"
 #include "host/blocking.hpp"
 
@@ -31,7 +32,8 @@ std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::
 class Blas {
  public:
   // path: a file, "" for none, or nullptr to search. Nothing is opened before the first question: a BLAS starts threads when it is loaded.
-  explicit Blas(const char* path);
+  // log: is told, then, if the one that was named cannot be used.
+  explicit Blas(const char* path, const core::Log* log = nullptr);
   bool found();
   std::string path();   // "" if none
   std::string tried();  // a line for each path that failed
@@ -49,6 +51,7 @@ class Blas {
 
   const bool search_;
   const std::string given_;
+  const core::Log* const log_;
   std::mutex mutex_;
   std::atomic<bool> searched_ = false;
   std::string path_;

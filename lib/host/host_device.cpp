@@ -58,8 +58,8 @@ core::DeviceFacts host_facts(int threads) {
 }  // namespace
 
 struct HostDevice::Impl {
-  Impl(int threads, const char* cblas_path)
-      : facts(host_facts(threads)), isa(*usable_isas().front()), blas(cblas_path), pool(threads, scratch_bytes) {}
+  Impl(int threads, const char* cblas_path, const core::Log* log)
+      : facts(host_facts(threads)), isa(*usable_isas().front()), blas(cblas_path, log), pool(threads, scratch_bytes) {}
 
   template <class T, class V> void run(const core::ProblemType& type, const kernels::GemmParams& params);
   template <class T, class V> void run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call);
@@ -174,7 +174,7 @@ void HostDevice::Impl::run_scattered(const core::ProblemType& type, const kernel
   share(scatter.rows(), scatter.work(), [&](i64 row, Scratch& scratch) { scatter.store(row, Workspace<T, V>(scratch.data()).values, max_columns<T>); });
 }
 
-HostDevice::HostDevice(int threads, const char* cblas_path) : impl_(std::make_unique<Impl>(std::max(1, threads), cblas_path)) {}
+HostDevice::HostDevice(int threads, const char* cblas_path, const core::Log* log) : impl_(std::make_unique<Impl>(std::max(1, threads), cblas_path, log)) {}
 HostDevice::~HostDevice() = default;
 
 const core::DeviceFacts& HostDevice::facts() const { return impl_->facts; }

@@ -5,14 +5,15 @@
 #include <string>
 
 #include "core/config.hpp"
+#include "core/log.hpp"
 #include "core/problem.hpp"
 
 namespace ggemm::host {
 
 class HostDevice {
  public:
-  // threads: at least 1. cblas_path: a file, "" for none, or nullptr to search.
-  HostDevice(int threads, const char* cblas_path);
+  // threads: at least 1. cblas_path: a file, "" for none, or nullptr to search. log: may be nullptr; outlives this.
+  HostDevice(int threads, const char* cblas_path, const core::Log* log = nullptr);
   ~HostDevice();
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;

@@ -161,10 +161,25 @@ TEST_CASE("Wrong context options are refused by name") {
 TEST_CASE("A CBLAS that cannot be loaded does not stop a context") {
   ggemm_context_options options = host_options();
   options.cblas_path = "/nonexistent/libblas.so";
+  std::vector<std::string> warnings;
+  options.log = [](void* user, ggemm_log_level level, const char* message) {
+    if (level == GGEMM_LOG_WARNING) static_cast<std::vector<std::string>*>(user)->push_back(message);
+  };
+  options.log_user = &warnings;
   const ContextPointer context = make_context(options);
   PlainProblem<float> p(GGEMM_F32);
   CHECK(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
   CHECK(p.d[0] == 12.0f);
+  // One large enough for it, twice.
+  std::vector<float> a(128 * 128, 1), d(128 * 128);
+  ggemm_gemm_desc desc = p.desc;
+  desc.m = desc.n = desc.k = 128;
+  ggemm_gemm_args args = p.args;
+  args.a = args.b = a.data(), args.d = d.data();
+  for (int call = 0; call < 2; ++call) CHECK(ggemm_gemm(context.get(), &desc, &args, nullptr) == GGEMM_OK);
+  CHECK(d[0] == 128.0f);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("/nonexistent/libblas.so: ") != std::string::npos);
 }
 
 TEST_CASE("Destroying nothing is allowed") {
@@ -280,6 +295,8 @@ TEST_CASE("Tuning records appear in the cache folder, are visited and cleared") 
   std::size_t removed = 99;
   CHECK(ggemm_cache_clear(context.get(), "13.0", &removed) == GGEMM_OK);
   CHECK(removed == 0);
+  CHECK(ggemm_cache_clear(context.get(), "", &removed) == GGEMM_ERROR_ARGUMENT);
+  check_sentence({"nvrtc"});
   CHECK(ggemm_cache_clear(context.get(), nullptr, &removed) == GGEMM_OK);
   CHECK(removed == 1);
   CHECK(::stat(entries[0].path.c_str(), &info) != 0);

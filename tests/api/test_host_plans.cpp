@@ -261,7 +261,7 @@ TEST_CASE("Wrong tuning options are refused by name") {
   const ggemm_problem plain{&p.desc, nullptr}, grouped{nullptr, &g.desc};
   const char* names[] = {"host_f32_f32_f32_tt", "nonsense"};
   const char* null_name[] = {nullptr};
-  const std::int64_t negative[] = {4, -4, 4};
+  const std::int64_t negative[] = {4, -4, 4}, empty[] = {0, 4, 4, 4, 0, 4};
   struct Row {
     const char* title;
     const ggemm_problem& problem;
@@ -275,6 +275,7 @@ TEST_CASE("Wrong tuning options are refused by name") {
       {"a count without names", plain, [](ggemm_tune_options& o) { o.config_count = 3; }, {"configs", "3"}},
       {"sample groups without sizes", grouped, [](ggemm_tune_options& o) { o.sample_groups = 2; }, {"sample_sizes", "2"}},
       {"a negative sample size", grouped, [&](ggemm_tune_options& o) { o.sample_sizes = negative, o.sample_groups = 1; }, {"sample_sizes", "-4"}},
+      {"a sample of empty groups", grouped, [&](ggemm_tune_options& o) { o.sample_sizes = empty, o.sample_groups = 2; }, {"sample_sizes", "empty"}},
       {"grouped sizes that nobody gave", grouped, [](ggemm_tune_options&) {}, {"expected_m"}},
   };
   for (const Row& row : rows) {
@@ -284,6 +285,21 @@ TEST_CASE("Wrong tuning options are refused by name") {
     CHECK(ggemm_tune(context.get(), &row.problem, &options, nullptr) == GGEMM_ERROR_ARGUMENT);
     check_sentence(row.sentence);
   }
+}
+
+TEST_CASE("A tuning whose result has no room is refused before anything is timed") {
+  const ContextPointer context = host_context();
+  F32 p(GGEMM_F32);
+  const ggemm_problem problem{&p.desc, nullptr};
+  int rows = 0;
+  ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+  options.function = [](void* user, const ggemm_tune_row*) -> std::int32_t { return ++*static_cast<int*>(user), 0; };
+  options.user = &rows;
+  ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+  result.struct_size = 8;
+  CHECK(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_ERROR_VERSION);
+  check_sentence({"out_result", "8"});
+  CHECK(rows == 0);
 }
 
 TEST_CASE("A tile's place follows the raster formula") {

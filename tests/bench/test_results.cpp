@@ -135,19 +135,41 @@ TEST_CASE("a row counts only for the same commit and device unless any will do")
   CHECK_FALSE(rows.has(other_layout, {"abc", "GPU X", "", false}));
 }
 
-TEST_CASE("a line that was cut off is passed over, and the next row begins on a line of its own") {
+TEST_CASE("a last line that was cut off is passed over, and the next row takes its place") {
   const TemporaryFile file;
   const std::string whole = to_json(sample_row("one", 10)).dump();
-  file.write(whole + "\n" + whole.substr(0, 40));
-  {
-    ResultFile rows(file.path());
-    CHECK(rows.rows().size() == 1);
-    CHECK(rows.bad_lines() == 1);
-    rows.append(sample_row("two", 20));
+  for (const char* begin : {"", "\n"}) {
+    file.write(begin + whole + "\n" + whole.substr(0, 40));
+    {
+      ResultFile rows(file.path());
+      CHECK(rows.rows().size() == 1);
+      CHECK(rows.cut_off());
+      rows.append(sample_row("two", 20));
+      rows.append(sample_row("three", 30));
+    }
+    const ResultFile again(file.path());
+    CHECK_FALSE(again.cut_off());
+    REQUIRE(again.rows().size() == 3);
+    CHECK(again.rows()[1].name == "two");
+    CHECK(again.rows()[2].name == "three");
   }
-  const ResultFile again(file.path());
-  REQUIRE(again.rows().size() == 2);
-  CHECK(again.rows()[1].name == "two");
+}
+
+TEST_CASE("a file of something else is refused, and stays as it is") {
+  const TemporaryFile file;
+  const std::string whole = to_json(sample_row("one", 10)).dump();
+  for (const std::string& text : {std::string("name,us\nfirst,1\n"), whole + "\n{\"suite\": \"plain\"}\n" + whole + "\n", std::string("\0\1\n\n", 4), std::string("[]\n")}) {
+    file.write(text);
+    try {
+      ResultFile rows(file.path());
+      FAIL("nothing was thrown");
+    } catch (const ggemm::tools::Failure& failure) {
+      CHECK(failure.code() == ggemm::tools::exit_file);
+      CHECK(std::string(failure.what()).find(file.path()) != std::string::npos);
+    }
+    std::ifstream now(file.path(), std::ios::binary);
+    CHECK(std::string(std::istreambuf_iterator<char>(now), {}) == text);
+  }
 }
 
 TEST_CASE("a last line without an end is still a row, and nothing is glued to it") {
@@ -175,13 +197,14 @@ TEST_CASE("compacting keeps the latest row of each case, in the order of the fir
 }
 
 TEST_CASE("a file of results that cannot be written is an error of its own kind") {
-  ResultFile rows("/nonexistent-folder/results.jsonl");
-  try {
-    rows.append(sample_row("one", 1));
-    FAIL("nothing was thrown");
-  } catch (const ggemm::tools::Failure& failure) {
-    CHECK(failure.code() == ggemm::tools::exit_file);
-    CHECK(std::string(failure.what()).find("/nonexistent-folder/results.jsonl") != std::string::npos);
+  for (const std::string path : {"/nonexistent-folder/results.jsonl", "/", "/dev/full"}) {
+    try {
+      ResultFile rows(path);
+      FAIL("nothing was thrown");
+    } catch (const ggemm::tools::Failure& failure) {
+      CHECK(failure.code() == ggemm::tools::exit_file);
+      CHECK(std::string(failure.what()).find(path) != std::string::npos);
+    }
   }
 }
 

@@ -543,6 +543,11 @@ class TestBench(Cli):
         self.fails(2, "bench", "--shape", "64x", says="64x", host=True)
         self.fails(2, "bench", "--filter", "no such case", says="is selected", host=True)
         self.assertIn("\nggemm: cannot write missing/rows.jsonl", self.run_tool(*self.CASES, "--jsonl", "missing/rows.jsonl", code=3, host=True).stderr)
+        with open(self.path("other.csv"), "w") as file:
+            file.write("name,us\nfirst,1\n")
+        self.assertIn("\nggemm: other.csv: line 1 is none", self.run_tool(*self.CASES, "--jsonl", "other.csv", code=3, host=True).stderr)
+        with open(self.path("other.csv")) as file:
+            self.assertEqual(file.read(), "name,us\nfirst,1\n")
 
 
 class TestCache(Cli):
@@ -556,6 +561,7 @@ class TestCache(Cli):
         self.assertTrue(os.path.isfile(entries[0]["path"]))
         self.assertIn("1 entries", self.run_tool("cache", "list").stdout)
         self.assertIn("0 entries removed", self.run_tool("cache", "clear", "--nvrtc", "1.0").stdout)
+        self.fails(2, "cache", "clear", "--nvrtc", "", says="nvrtc")
         self.assertEqual(json.loads(self.run_tool("cache", "clear", "--json").stdout)["removed"], 1)
         self.assertEqual(json.loads(self.run_tool("cache", "list", "--json").stdout)["entries"], [])
 

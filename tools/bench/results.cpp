@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "common/failure.hpp"
@@ -27,6 +28,12 @@ std::optional<double> number_or_null(const json& value) { return value.is_null()
 void write_line(std::FILE* file, std::string line, const std::string& path) {
   line += '\n';
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size()) tools::fail_file("cannot write %s: %s", path.c_str(), std::strerror(errno));
+}
+
+std::FILE* open_to_append(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "a");
+  if (!file) tools::fail_file("cannot write %s: %s", path.c_str(), std::strerror(errno));
+  return file;
 }
 
 void close_file(std::FILE* file, const std::string& path) {
@@ -109,22 +116,34 @@ std::string row_key(const CaseRow& row) {
 bool made_by(const CaseRow& row, const Provenance& provenance) { return provenance.keep_any || (row.commit == provenance.commit && row.device == provenance.device); }
 bool counts(const Row& row, const Provenance& provenance) { return (provenance.config.empty() || row.config == provenance.config) && made_by(row, provenance); }
 
-LineFile::LineFile(std::string path, const std::function<void(const std::string&)>& read) : path_(std::move(path)) {
+LineFile::LineFile(std::string path, const std::function<bool(const std::string&)>& read) : path_(std::move(path)) {
   if (path_.empty()) return;
-  std::ifstream file(path_);
+  std::error_code none;
+  if (std::filesystem::exists(path_, none) && !std::filesystem::is_regular_file(path_, none)) tools::fail_file("cannot write %s: it is no regular file", path_.c_str());
+  std::ifstream file(path_, std::ios::binary);
   std::string line;
-  while (std::getline(file, line)) {
-    torn_ = file.eof();
-    if (!line.empty()) read(line);
+  for (int number = 1; std::getline(file, line); ++number) {
+    const bool unended = file.eof();
+    if (line.empty() || read(line)) {
+      unended_ = unended && !line.empty();
+      whole_ += line.size() + 1;
+    } else if (unended) {
+      cut_off_ = true;
+    } else {
+      tools::fail_file("%s: line %d is none of such a file's, which would be written anew without it; name another file", path_.c_str(), number);
+    }
   }
+  close_file(open_to_append(path_), path_);
 }
 
 void LineFile::append(const std::string& line) {
   if (path_.empty()) return;
-  std::FILE* file = std::fopen(path_.c_str(), "a");
-  if (!file) tools::fail_file("cannot write %s: %s", path_.c_str(), std::strerror(errno));
-  if (torn_) std::fputc('\n', file);
-  torn_ = false;
+  std::error_code failed;
+  if (cut_off_) std::filesystem::resize_file(path_, whole_, failed);
+  if (failed) tools::fail_file("cannot write %s: %s", path_.c_str(), failed.message().c_str());
+  std::FILE* file = open_to_append(path_);
+  if (unended_) std::fputc('\n', file);
+  unended_ = cut_off_ = false;
   write_line(file, line, path_);
   close_file(file, path_);
 }
@@ -137,7 +156,7 @@ void LineFile::replace(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) write_line(file, line, temporary);
   close_file(file, temporary);
   if (std::rename(temporary.c_str(), path_.c_str()) != 0) tools::fail_file("cannot replace %s: %s", path_.c_str(), std::strerror(errno));
-  torn_ = false;
+  unended_ = cut_off_ = false;
 }
 
 }  // namespace ggemm::bench

@@ -65,8 +65,10 @@ bool counts(const Row& row, const Provenance& provenance);
 // A text file that grows by lines.
 class LineFile {
  public:
-  // Reads what is there; a file that does not exist is empty. "": nothing is kept on disk.
-  LineFile(std::string path, const std::function<void(const std::string&)>& read);
+  // Reads what is there; a file that does not exist is empty. "": nothing is kept on disk. read: says whether a line is one of such a file's: one that is not is a Failure, and so is a file that cannot be
+  // written, so that neither is found out after hours, nor what is another's lost; but a last line that was cut off is passed over, and the next takes its place.
+  LineFile(std::string path, const std::function<bool(const std::string&)>& read);
+  bool cut_off() const { return cut_off_; }
   // Complete on return. Throws tools::Failure.
   void append(const std::string& line);
   // Writes the file anew. Throws tools::Failure; the old file stays then.
@@ -74,16 +76,18 @@ class LineFile {
 
  private:
   std::string path_;
-  bool torn_ = false;  // the last line has no end: a run was cut off in it
+  bool unended_ = false;  // the last line is whole, but for its end
+  bool cut_off_ = false;  // it is not: a run ended in it
+  std::uintmax_t whole_ = 0;  // bytes before it
 };
 
-// R: a CaseRow with to_json, read_row and counts. Lines that are no rows are passed over and counted.
+// R: a CaseRow with to_json, read_row and counts.
 template <class R>
 class RowFile {
  public:
-  explicit RowFile(std::string path) : file_(std::move(path), [this](const std::string& line) { read(line); }) {}
+  explicit RowFile(std::string path) : file_(std::move(path), [this](const std::string& line) { return read(line); }) {}
   const std::vector<R>& rows() const { return rows_; }
-  int bad_lines() const { return bad_lines_; }
+  bool cut_off() const { return file_.cut_off(); }
 
   bool has(const R& wanted, const Provenance& provenance) const {
     const std::string key = row_key(wanted);
@@ -117,17 +121,17 @@ class RowFile {
   }
 
  private:
-  void read(const std::string& line) {
+  bool read(const std::string& line) {
     try {
       R row;
       read_row(nlohmann::json::parse(line), row);
       rows_.push_back(std::move(row));
+      return true;
     } catch (const nlohmann::json::exception&) {
-      bad_lines_++;
+      return false;
     }
   }
   std::vector<R> rows_;
-  int bad_lines_ = 0;
   LineFile file_;  // the last, as it fills the others
 };
 using ResultFile = RowFile<Row>;

@@ -89,8 +89,6 @@ void SessionBase::stamp(CaseRow& row) const {
   row.date = utc_date();
 }
 
-void SessionBase::tell_bad_lines(int count) const {
-  if (count > 0) say(tools::format("%s: %d lines are no results and are dropped", options_.jsonl.c_str(), count));
-}
+void SessionBase::tell_cut_off() const { say(tools::format("%s: the last line was cut off, and is dropped", options_.jsonl.c_str())); }
 
 }  // namespace ggemm::bench

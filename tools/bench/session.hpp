@@ -37,7 +37,7 @@ class SessionBase {
   // Does each case that is not there, while the limit lets another begin.
   void each(const std::vector<Case>& cases, const std::function<bool(const Case&)>& there, const std::function<void(const Case&)>& measure);
   void stamp(CaseRow& row) const;
-  void tell_bad_lines(int count) const;
+  void tell_cut_off() const;
 
  private:
   void measure_one(const Case& one, const std::function<void(const Case&)>& measure);
@@ -54,7 +54,9 @@ template <class R>
 class Session : public SessionBase {
  public:
   // config: forced by the user; "": chosen. `options` must outlive this.
-  Session(const SessionOptions& options, const std::string& device, const std::string& config) : SessionBase(options, device, config), file_(options.jsonl) { tell_bad_lines(file_.bad_lines()); }
+  Session(const SessionOptions& options, const std::string& device, const std::string& config) : SessionBase(options, device, config), file_(options.jsonl) {
+    if (file_.cut_off()) tell_cut_off();
+  }
 
   // wanted(case): the row that is looked for. measure(case) gives it, or throws.
   void run(const std::vector<Case>& cases, const std::function<R(const Case&)>& wanted, const std::function<R(const Case&)>& measure) {

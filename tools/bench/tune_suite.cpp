@@ -221,7 +221,7 @@ void run_tune_suite(const TuneSuite& suite, ggemm_context* context, const ggemm_
   const std::vector<TunedRow> rows = tuner.run();
   if (!suite.records.empty()) {
     const std::string text = merged_records(read_text(suite.records), rows);
-    LineFile(suite.records, [](const std::string&) {}).replace({text.substr(0, text.size() - 1)});
+    LineFile(suite.records, [](const std::string&) { return true; }).replace({text.substr(0, text.size() - 1)});
   }
   if (suite.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();

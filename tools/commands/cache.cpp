@@ -5,6 +5,7 @@
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace {
 
 struct Options {
   DeviceOptions device;
-  std::string nvrtc;
+  std::optional<std::string> nvrtc;
   bool json = false;
 };
 
@@ -76,7 +77,7 @@ void list(const Options& options) {
 void clear(const Options& options) {
   const Context context = host_context(options.device);
   std::size_t removed = 0;
-  check(ggemm_cache_clear(context.get(), options.nvrtc.empty() ? nullptr : options.nvrtc.c_str(), &removed));
+  check(ggemm_cache_clear(context.get(), options.nvrtc ? options.nvrtc->c_str() : nullptr, &removed));
   if (options.json) {
     std::printf("%s\n", nlohmann::ordered_json{{"folder", folder(options.device)}, {"removed", removed}}.dump(2).c_str());
   } else {
