@@ -206,3 +206,14 @@ def test_convert():
     assert ggemm.convert(x, "i8").tolist() == [1, 127, -128, 0, 2]
     assert ggemm.convert(x, "e4m3").astype(np.float32)[:3].tolist() == [1, 288, -448]
     assert ggemm.convert(x.reshape(5, 1)[::2], np.float32).shape == (3, 1)
+
+
+def test_what_cannot_be_converted_is_refused(monkeypatch):
+    for array in ([[1.0, 2.0], [3.0]], ["one"], np.ones(3, np.complex64)):
+        with pytest.raises(ggemm.ArgumentError, match="array"):
+            ggemm.convert(array, "f32")
+    with pytest.raises(ggemm.ArgumentError, match="dtype"):
+        ggemm.convert(np.ones(3), "f33")
+    monkeypatch.delitem(ggemm._arrays.NUMPY_DTYPES, ggemm._arrays.BF16)  # as without ml_dtypes
+    with pytest.raises(ggemm.UnsupportedError, match="ml_dtypes"):
+        ggemm.convert(np.ones(3), "bf16")

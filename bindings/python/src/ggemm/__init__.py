@@ -14,9 +14,9 @@ from typing import Any
 import numpy as _np
 
 from . import native as _raw
-from ._arrays import NUMPY_DTYPES as _NUMPY_DTYPES
 from ._arrays import Matrix
 from ._arrays import dtype_number as _dtype_number
+from ._arrays import numpy_dtype as _numpy_dtype
 from ._arrays import read as _read
 from ._context import CacheEntry, Context, DeviceInfo, Finding, context, diagnose
 from ._errors import (ArgumentError, CancelledError, CompileError, DeviceError, Error, InternalError, LaunchError, NotPreparedError, OutOfMemoryError,
@@ -43,11 +43,15 @@ def has_feature(name: str) -> bool:
 def convert(array: Any, dtype: Any) -> _np.ndarray[Any, Any]:
     """A packed copy of an array in ordinary memory, converted as the products convert theirs: to nearest even, fp8 and integers saturating.
 
-    Raises ArgumentError for dtypes that are none of ggemm's.
+    Raises ArgumentError for dtypes that are none of ggemm's, and for what is no array; UnsupportedError for bf16 and fp8 without ml_dtypes, which gives numpy these.
     """
     number = _dtype_number(dtype)
-    held = _np.ascontiguousarray(array)
-    out = _np.empty(held.shape, _NUMPY_DTYPES[number])
+    out_dtype = _numpy_dtype(number)
+    try:
+        held = _np.ascontiguousarray(array)
+    except (TypeError, ValueError) as error:  # nested lists of unequal lengths, an array in a GPU's memory
+        raise ArgumentError(f"array is none of ordinary memory: {error}") from error
+    out = _np.empty(held.shape, out_dtype)
     _raw.convert(number, out.ctypes.data, _read("array", held).dtype, held.ctypes.data, held.size)
     return out
 

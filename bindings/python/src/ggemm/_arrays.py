@@ -41,6 +41,13 @@ def _numpy_dtypes() -> dict[int, Any]:
 NUMPY_DTYPES = _numpy_dtypes()
 
 
+def numpy_dtype(number: int) -> Any:
+    """numpy's dtype of this number."""
+    if number not in NUMPY_DTYPES:
+        raise UnsupportedError(f"numpy has no {NAMES[number]} of its own: pip install ml_dtypes")
+    return NUMPY_DTYPES[number]
+
+
 class Array(NamedTuple):
     """An array as the C side reads it; strides in elements."""
 
@@ -247,11 +254,9 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: int, device: int, zero: 
         return lambda: JaxBuffer(jax.device_put(getattr(jax.numpy, maker)(shape, NUMPY_DTYPES[dtype]), where))
     if device != HOST and kind != "cupy":
         raise ArgumentError(f"a new {type(like).__name__} cannot be made on {device_name(device)}: give out=")
-    if dtype not in NUMPY_DTYPES:
-        raise UnsupportedError(f"numpy has no {NAMES[dtype]} of its own: pip install ml_dtypes")
     if kind == "cupy":
-        return _cupy_allocator(maker, shape, NUMPY_DTYPES[dtype], device)
-    return functools.partial(getattr(np, maker), shape, NUMPY_DTYPES[dtype])
+        return _cupy_allocator(maker, shape, numpy_dtype(dtype), device)
+    return functools.partial(getattr(np, maker), shape, numpy_dtype(dtype))
 
 
 def _cupy_allocator(maker: str, shape: tuple[int, ...], dtype: Any, device: int) -> Callable[[], Any]:
