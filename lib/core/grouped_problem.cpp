@@ -166,7 +166,8 @@ GroupedBias check_bias(const ggemm_grouped_desc& desc, const ProblemType& type, 
 // The index of rows that lie apart, of a matrix that has `rows` of them.
 kernels::Source check_index(const ggemm_grouped_desc& desc, const ggemm_source& index, int64_t rows, const char* name, const char* rows_name) {
   check_size(rows, rows_name);
-  kernels::Source out = check_source(index, name, "", desc.groups);
+  const bool no_rows = desc.m.kind == GGEMM_SOURCE_CONST && desc.m.value == 0;  // an empty array may be at NULL
+  kernels::Source out = check_source(index, name, "", no_rows ? 0 : desc.groups);
   if (is_constant(out)) {
     refuse_given(index, name, forms[desc.form]);
     if (rows) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld without %s: it must be 0", rows_name, ll(rows), name);

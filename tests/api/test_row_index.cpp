@@ -89,6 +89,22 @@ TEST_CASE("rows of D go where the index says; those that meet are added up, thos
     p.desc.groups = groups, p.ends[0] = p.ends[1] = p.ends[2] = 0;
     CHECK(p.run() == GGEMM_OK);
     CHECK(std::vector<float>(p.d.begin(), p.d.begin() + 12) == Floats(12, -7));
+    p.desc.m = ggemm_const(0), p.desc.d_index = ggemm_i32_at(nullptr, 4), p.desc.a_index = ggemm_i64_at(nullptr, 8);
+    CHECK(p.run() == GGEMM_OK);
+    p.desc.m = ggemm_const(1);
+    CHECK(p.run() == GGEMM_ERROR_ARGUMENT);
+  }
+  SECTION("no columns") {
+    const Floats weights(7, 1);
+    p.args.row_weights = weights.data();
+    p.desc.n = ggemm_const(0);
+    for (const std::uint32_t checked : {0u, 1u}) {
+      std::int32_t status[4] = {1, 1, 1, 1};
+      p.desc.checked = checked, p.args.status = checked ? status : nullptr;
+      CHECK(p.run() == GGEMM_OK);
+      CHECK(status[0] == (checked ? 0 : 1));
+    }
+    CHECK(p.d == Floats(12, -7));
   }
 }
 
