@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "complaints.hpp"
 #include "core/disk.hpp"
 #include "jit/compile.hpp"
 #include "jit_support.hpp"
@@ -262,4 +263,13 @@ TEST_CASE("jit: ptxas is heard when it spills, serialises wgmma or ignores setma
             "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x in function 'f'") != "");
   CHECK(jit::ptxas_complaint("ptxas info : (C7511) a\nfine\nptxas info : (C7512) b") == "ptxas info : (C7511) a\nptxas info : (C7512) b");
   CHECK(jit::ptxas_complaint("ptxas info    : (C4001) something else") == "");
+}
+
+TEST_CASE("compile: a spill is told from what else may be wrong with a kernel") {
+  const std::string spill = "0 bytes stack frame, 8 bytes spill stores, 0 bytes spill loads", serialised = "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized";
+  CHECK(tests::only_spills(spill));
+  CHECK(tests::only_spills(spill + "\n" + spill));
+  CHECK_FALSE(tests::only_spills(""));
+  for (const std::string& other : {serialised, std::string("a second compile gives other bits"), std::string("f for sm_90a: nvrtcCompileProgram fails with NVRTC_ERROR_COMPILATION\nkernel.cu(3): error: x")})
+    for (const std::string& complaint : {other, spill + "\n" + other, other + "\n" + spill}) CHECK_FALSE(tests::only_spills(complaint));
 }
