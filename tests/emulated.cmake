@@ -134,7 +134,7 @@ ggemm_add_emulated_mutant("a team passes its turn on late where A is turned" sm9
 ggemm_add_emulated_mutant("A's registers are another tile's" sm90_tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_r2 mainloop/wgmma.cuh "load(fragments_[1], i + 2 == tiles)" "load(fragments_[0], i + 2 == tiles)")
 ggemm_add_emulated_mutant("products are not waited for" ${small} mainloop/wgmma.cuh "ptx::wgmma_wait<1>()" "")
 ggemm_add_emulated_mutant("the ring is filled before it is empty" ${small} mainloop/wgmma.cuh "ring.wait_empty(at)" "")
-ggemm_add_emulated_mutant("the ring is read before it is full" ${small} mainloop/wgmma.cuh "ring.wait_full(at)" "")
+ggemm_add_emulated_mutant("the ring is read before it is full" ${small} pipeline/ring.cuh "ptx::barrier_wait(full(at.slot), at.phase)" "(void)0")
 ggemm_add_emulated_mutant("a phase's parity is wrong" ${small} pipeline/ring.cuh "at.phase ^ 1" "at.phase")
 ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<SLOTS - 1>()" "(void)0")
 ggemm_add_emulated_mutant("stores of a whole tile are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<0>()" "(void)0")

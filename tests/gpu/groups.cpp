@@ -154,7 +154,7 @@ void plain_bits(int ordinal, ggemm_dtype in, ggemm_compute compute) {
   const ggemm_dtype out = in == GGEMM_F64 ? GGEMM_F64 : in == GGEMM_I8 ? GGEMM_I32 : GGEMM_F32;  // as the sums, so that nothing hides their last bits
   GpuContext context(ordinal);
   const std::unique_ptr<Memory> memory = cuda_memory(ordinal, false);
-  constexpr std::int64_t n = 160, k = 336, rows[] = {40, 0, 200, 64, 1, 129, 70};
+  constexpr std::int64_t n = 160, k = 336, rows[] = {40, 0, 200, 64, 1};
   constexpr std::size_t groups = std::size(rows);
   const std::int64_t size = static_cast<std::int64_t>(ggemm_dtype_size(in)), size_d = static_cast<std::int64_t>(ggemm_dtype_size(out));
   std::array<std::int32_t, groups> ends{};
