@@ -131,7 +131,8 @@ pub struct ggemm_context_options {
     pub cache_limit_bytes: u64,
     /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for
     pub nvrtc_path: *const ::core::ffi::c_char,
-    /// a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only
+    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only. One that is named and cannot be used is a warning
+ in the log when it is first needed, and own kernels are used*/
     pub cblas_path: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1983,7 +1984,7 @@ extern "C" {
 
  Parameter out\_result may be NULL; else with struct\_size set.
 
- Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: m, n or groups is 0, or a grouped problem has neither sample\_sizes nor all of expected\_\*.
+ Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: m, n or groups is 0, each group of the sample is empty, or a grouped problem has neither sample\_sizes nor all of expected\_\*.
 
  Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
 
@@ -2054,6 +2055,8 @@ extern "C" {
     /** Removes entries from the context's own cache folder. Kernels that are loaded stay; with the tuning records, what was chosen by them is forgotten too.
 
  Parameter nvrtc only cubins made by this NVRTC version, such as "13.0"; NULL: all cubins and tuning records.
+
+ Returns GGEMM\_ERROR\_ARGUMENT it is "".
 
  Parameter out\_removed receives how many; may be NULL.
 
