@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,7 +159,9 @@ TEST_CASE("a last line that was cut off is passed over, and the next row takes i
 TEST_CASE("a file of something else is refused, and stays as it is") {
   const TemporaryFile file;
   const std::string whole = to_json(sample_row("one", 10)).dump();
-  for (const std::string& text : {std::string("name,us\nfirst,1\n"), whole + "\n{\"suite\": \"plain\"}\n" + whole + "\n", std::string("\0\1\n\n", 4), std::string("[]\n")}) {
+  for (const std::string& text : {std::string("name,us\nfirst,1\n"), whole + "\n{\"suite\": \"plain\"}\n" + whole + "\n", std::string("\0\1\n\n", 4), std::string("[]\n"),
+                                  // One line without an end, which is not what a row that was cut off looks like.
+                                  std::string("a note"), std::string("\x7f" "ELF\0\1", 6), std::string("{\"suite\":\"plain\"}"), whole + "\na note"}) {
     file.write(text);
     try {
       ResultFile rows(file.path());
@@ -194,6 +197,44 @@ TEST_CASE("compacting keeps the latest row of each case, in the order of the fir
   CHECK(again.rows()[0].ours_us == 11);
   CHECK(again.rows()[0].commit == "new");
   CHECK(again.rows()[1].name == "two");
+}
+
+TEST_CASE("compacting leaves lines as they are, and a file that has nothing to drop") {
+  const TemporaryFile file;
+  nlohmann::ordered_json more = to_json(sample_row("one", 10));
+  more["note"] = "of another program";
+  file.write(more.dump() + "\n" + to_json(sample_row("two", 20)).dump() + "\n");
+  struct stat before {}, after{};
+  REQUIRE(stat(file.path().c_str(), &before) == 0);
+  ResultFile rows(file.path());
+  rows.compact();
+  REQUIRE(stat(file.path().c_str(), &after) == 0);
+  CHECK(before.st_ino == after.st_ino);
+  rows.append(sample_row("two", 21));
+  rows.compact();
+  CHECK(file.text() == more.dump() + "\n" + to_json(sample_row("two", 21)).dump() + "\n");
+}
+
+TEST_CASE("compacting follows a link, keeps the file's mode, and touches no other file") {
+  const TemporaryFile file, link;
+  file.write("");
+  REQUIRE(chmod(file.path().c_str(), 0600) == 0);
+  REQUIRE(symlink(file.path().c_str(), link.path().c_str()) == 0);
+  const std::string other = file.path() + ".new";
+  std::ofstream(other) << "another's";
+  ResultFile rows(link.path());
+  for (const double us : {1.0, 2.0}) rows.append(sample_row("one", us));
+  rows.compact();
+  struct stat found {};
+  REQUIRE(lstat(link.path().c_str(), &found) == 0);
+  CHECK(S_ISLNK(found.st_mode));
+  REQUIRE(stat(file.path().c_str(), &found) == 0);
+  CHECK((found.st_mode & 0777) == 0600);
+  CHECK(file.text() == to_json(sample_row("one", 2)).dump() + "\n");
+  std::stringstream left;
+  left << std::ifstream(other).rdbuf();
+  CHECK(left.str() == "another's");
+  std::remove(other.c_str());
 }
 
 TEST_CASE("a file of results that cannot be written is an error of its own kind") {

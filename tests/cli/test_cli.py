@@ -67,6 +67,14 @@ class Cli(unittest.TestCase):
         self.assertIn(says, done.stderr)
         return done
 
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(self.path(name)) as file:
+            return file.read()
+
     def values(self, name, shape, descr="<f4"):
         got_shape, got_descr, flat = npy.load(self.path(name))
         self.assertEqual((got_shape, got_descr), (shape, descr))
@@ -112,6 +120,23 @@ class TestGeneral(Cli):
         with open("/dev/full", "w") as full:
             done = subprocess.run([GGEMM, "tiles", "--size", "8x8", "--tile", "2x2"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual((done.returncode, done.stderr), (3, "ggemm: standard output: cannot be written\n"))
+
+
+    def test_a_file_of_another_kind_is_no_output(self):
+        for name in "a", "b":
+            npy.save(self.path(f"{name}.npy"), self.matrix(4, 4))
+        self.write("notes", "of mine\n")
+        grouped = ("grouped", "--a", "a.npy", "--b", "b.npy", "-o")
+        for words in (("gemm", "a.npy", "b.npy", "-o"), grouped, ("tiles", "--size", "8x8", "--tile", "2x2", "--svg"), ("demo", "-o"), ("demo", "--json"),
+                      ("bench", "--shape", "8x8x8", "--plot")):
+            host = words[0] != "tiles"
+            done = self.fails(3, *words, "notes", says="notes is a file of another kind", host=host)
+            self.assertEqual((done.stdout, self.read("notes")), ("", "of mine\n"))
+            self.assertEqual(self.fails(3, *words, "missing/file", says="missing/file: No such file", host=host).stdout, "")
+        # What is of the kind is written anew, and so is what is empty.
+        self.write("empty.npy", "")
+        for name in "a.npy", "empty.npy":
+            self.run_tool("gemm", "a.npy", "b.npy", "-o", name, host=True)
 
 
 class TestGemm(Cli):
@@ -482,9 +507,13 @@ class TestConfigurations(Cli):
         self.fails(2, "tune", "--suite", "quick", "--dtype", "e5m2", says="no case of suite quick is selected", host=True)
         for of_suites in ("--shard", "1/2"), ("--commit", "abc"), ("--keep-any",):
             self.fails(2, "tune", "--gemm", "8x8x8", *of_suites, says="--suite plain, grouped or quick", host=True)
-        with open(self.path("records.txt"), "w") as file:
-            file.write("no record\n")
-        self.fails(2, "tune", "--suite", "quick", "--filter", "fp32/64", "--records", "records.txt", says="'no record' is no record", host=True)
+        for text in "no record\n", "a note without an end", "first\t1\nsecond\t2\n":
+            self.write("records.txt", text)
+            done = self.run_tool("tune", "--suite", "quick", "--filter", "fp32/64", "--records", "records.txt", code=3, host=True)
+            self.assertIn("ggemm: records.txt: line 1 is none", done.stderr)
+            self.assertNotIn("[1/1]", done.stderr)
+            self.assertEqual(self.read("records.txt"), text)
+        self.fails(3, "tune", "--suite", "quick", "--filter", "fp32/64", "--records", "missing/records.txt", says="missing/records.txt", host=True)
 
     def test_wrong_problems(self):
         self.fails(2, "tune", says="no problem given", host=True)
@@ -543,11 +572,13 @@ class TestBench(Cli):
         self.fails(2, "bench", "--shape", "64x", says="64x", host=True)
         self.fails(2, "bench", "--filter", "no such case", says="is selected", host=True)
         self.assertIn("\nggemm: cannot write missing/rows.jsonl", self.run_tool(*self.CASES, "--jsonl", "missing/rows.jsonl", code=3, host=True).stderr)
-        with open(self.path("other.csv"), "w") as file:
-            file.write("name,us\nfirst,1\n")
-        self.assertIn("\nggemm: other.csv: line 1 is none", self.run_tool(*self.CASES, "--jsonl", "other.csv", code=3, host=True).stderr)
-        with open(self.path("other.csv")) as file:
-            self.assertEqual(file.read(), "name,us\nfirst,1\n")
+        for text in "name,us\nfirst,1\n", "a note without an end":
+            self.write("other.csv", text)
+            self.assertIn("\nggemm: other.csv: line 1 is none", self.run_tool(*self.CASES, "--jsonl", "other.csv", code=3, host=True).stderr)
+            self.assertEqual(self.read("other.csv"), text)
+        self.fails(3, *self.CASES, "--plot", "missing/plot.svg", says="missing/plot.svg", host=True)
+        self.fails(3, *self.CASES, "--plot", ".", says="Is a directory", host=True)
+        self.assertIn("\nggemm: --plot and --jsonl name the same file", self.run_tool(*self.CASES, "--jsonl", "new", "--plot", "./new", code=2, host=True).stderr)
 
 
 class TestCache(Cli):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/results.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "common/failure.hpp"
 
@@ -34,6 +36,12 @@ std::FILE* open_to_append(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "a");
   if (!file) tools::fail_file("cannot write %s: %s", path.c_str(), std::strerror(errno));
   return file;
+}
+
+// Whether a run may have ended in writing this line: all rows begin alike, and whole JSON that is no row is another program's.
+bool begins_row(std::string_view line) {
+  constexpr std::string_view begin = "{\"suite\":\"";
+  return line.substr(0, begin.size()) == begin.substr(0, line.size()) && !json::accept(line);
 }
 
 void close_file(std::FILE* file, const std::string& path) {
@@ -127,7 +135,7 @@ LineFile::LineFile(std::string path, const std::function<bool(const std::string&
     if (line.empty() || read(line)) {
       unended_ = unended && !line.empty();
       whole_ += line.size() + 1;
-    } else if (unended) {
+    } else if (unended && begins_row(line)) {
       cut_off_ = true;
     } else {
       tools::fail_file("%s: line %d is none of such a file's, which would be written anew without it; name another file", path_.c_str(), number);
@@ -150,12 +158,23 @@ void LineFile::append(const std::string& line) {
 
 void LineFile::replace(const std::vector<std::string>& lines) {
   if (path_.empty()) return;
-  const std::string temporary = path_ + ".new";
-  std::FILE* file = std::fopen(temporary.c_str(), "w");
-  if (!file) tools::fail_file("cannot write %s: %s", temporary.c_str(), std::strerror(errno));
-  for (const std::string& line : lines) write_line(file, line, temporary);
-  close_file(file, temporary);
-  if (std::rename(temporary.c_str(), path_.c_str()) != 0) tools::fail_file("cannot replace %s: %s", path_.c_str(), std::strerror(errno));
+  std::error_code none;
+  const std::string target = std::filesystem::canonical(path_, none).string();  // a link stays one
+  if (target.empty()) tools::fail_file("cannot replace %s: it is gone", path_.c_str());
+  std::string temporary = target + ".XXXXXX";  // a name that is no other file's
+  const int made = mkstemp(temporary.data());
+  if (made < 0) tools::fail_file("cannot write %s: %s", temporary.c_str(), std::strerror(errno));
+  try {
+    std::FILE* file = fdopen(made, "w");
+    struct stat old {};
+    if (stat(target.c_str(), &old) == 0) fchmod(made, old.st_mode & 0777);
+    for (const std::string& line : lines) write_line(file, line, temporary);
+    close_file(file, temporary);
+    if (std::rename(temporary.c_str(), target.c_str()) != 0) tools::fail_file("cannot replace %s: %s", path_.c_str(), std::strerror(errno));
+  } catch (...) {
+    std::remove(temporary.c_str());
+    throw;
+  }
   unended_ = cut_off_ = false;
 }
 

@@ -66,12 +66,12 @@ bool counts(const Row& row, const Provenance& provenance);
 class LineFile {
  public:
   // Reads what is there; a file that does not exist is empty. "": nothing is kept on disk. read: says whether a line is one of such a file's: one that is not is a Failure, and so is a file that cannot be
-  // written, so that neither is found out after hours, nor what is another's lost; but a last line that was cut off is passed over, and the next takes its place.
+  // written, so that neither is found out after hours, nor what is another's lost; but a last line that is the beginning of a row was cut off: it is passed over, and the next takes its place.
   LineFile(std::string path, const std::function<bool(const std::string&)>& read);
   bool cut_off() const { return cut_off_; }
   // Complete on return. Throws tools::Failure.
   void append(const std::string& line);
-  // Writes the file anew. Throws tools::Failure; the old file stays then.
+  // Writes the file anew, where a link leads to. Throws tools::Failure; the old file stays then.
   void replace(const std::vector<std::string>& lines);
 
  private:
@@ -105,19 +105,21 @@ class RowFile {
     read(line);
     file_.append(line);
   }
-  // Leaves the latest row of each key, in the order of the first. Throws tools::Failure.
+  // Leaves the latest row of each key, in the order of the first, and its line as it was. Throws tools::Failure.
   void compact() {
-    std::vector<R> latest;
+    std::vector<size_t> latest;
     std::map<std::string, size_t> place;
-    for (const R& row : rows_) {
-      const auto [found, is_new] = place.try_emplace(row_key(row), latest.size());
-      if (is_new) latest.push_back(row);
-      else latest[found->second] = row;
+    for (size_t i = 0; i < rows_.size(); i++) {
+      const auto [found, is_new] = place.try_emplace(row_key(rows_[i]), latest.size());
+      if (is_new) latest.push_back(i);
+      else latest[found->second] = i;
     }
-    rows_ = std::move(latest);
+    if (latest.size() == rows_.size() && !file_.cut_off()) return;
+    std::vector<R> rows;
     std::vector<std::string> lines;
-    for (const R& row : rows_) lines.push_back(to_json(row).dump());
-    file_.replace(lines);
+    for (const size_t i : latest) rows.push_back(std::move(rows_[i])), lines.push_back(std::move(lines_[i]));
+    rows_ = std::move(rows), lines_ = std::move(lines);
+    file_.replace(lines_);
   }
 
  private:
@@ -126,12 +128,14 @@ class RowFile {
       R row;
       read_row(nlohmann::json::parse(line), row);
       rows_.push_back(std::move(row));
+      lines_.push_back(line);
       return true;
     } catch (const nlohmann::json::exception&) {
       return false;
     }
   }
   std::vector<R> rows_;
+  std::vector<std::string> lines_;  // as they are in the file, which may say more
   LineFile file_;  // the last, as it fills the others
 };
 using ResultFile = RowFile<Row>;

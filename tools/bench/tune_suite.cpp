@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -132,11 +131,14 @@ class Tuner {
   size_t compiled_ = 0;                    // that come next and are
 };
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream out;
-  if (file) out << file.rdbuf();
-  return out.str();
+// The file, whose text is put into `text`. Throws tools::Failure if it has lines that are no records.
+LineFile records_file(const std::string& path, std::string& text) {
+  return LineFile(path, [&text](const std::string& line) {
+    text += line + '\n';
+    const size_t tab = line.find('\t');
+    ggemm_config config = GGEMM_CONFIG_INIT;
+    return line[0] == '#' || (tab != std::string::npos && ggemm_config_parse(line.c_str() + tab + 1, &config) == GGEMM_OK);
+  });
 }
 
 }  // namespace
@@ -194,10 +196,16 @@ std::string tuning_report(const std::vector<TunedRow>& rows) {
 }
 
 std::string merged_records(const std::string& text, const std::vector<TunedRow>& rows) {
+  constexpr const char* own_comment = " tuning records, by `ggemm tune --suite`";
   std::map<std::string, std::string> records;
+  std::string comments;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
+    if (line.empty() || line.find(own_comment) != std::string::npos) continue;
+    if (line[0] == '#') {
+      comments += line + '\n';
+      continue;
+    }
     const size_t tab = line.find('\t');
     if (tab == std::string::npos) tools::fail_usage("'%s' is no record: a key, a tab, a configuration", line.c_str());
     records[line.substr(0, tab)] = line.substr(tab + 1);
@@ -210,18 +218,21 @@ std::string merged_records(const std::string& text, const std::vector<TunedRow>&
     else records.erase(row.key);
     made = std::max(made, row.date + " at " + row.commit);
   }
-  std::string out = tools::format("# %zu tuning records, by `ggemm tune --suite`; the latest of %s.\n", records.size(), made.empty() ? "no time" : made.c_str());
+  std::string out = tools::format("# %zu%s; the latest of %s.\n", records.size(), own_comment, made.empty() ? "no time" : made.c_str()) + comments;
   for (const auto& [key, config] : records) out += key + "\t" + config + "\n";
   return out;
 }
 
 void run_tune_suite(const TuneSuite& suite, ggemm_context* context, const ggemm_device_info& info) {
-  merged_records(read_text(suite.records), {});  // what is wrong with the file is better said before hours of tuning
+  std::string text;
+  records_file(suite.records, text);  // what is wrong with the file is better said before hours of tuning
   Tuner tuner(suite, context, info);
   const std::vector<TunedRow> rows = tuner.run();
   if (!suite.records.empty()) {
-    const std::string text = merged_records(read_text(suite.records), rows);
-    LineFile(suite.records, [](const std::string&) { return true; }).replace({text.substr(0, text.size() - 1)});
+    text.clear();
+    LineFile file = records_file(suite.records, text);  // as it is now
+    const std::string merged = merged_records(text, rows);
+    file.replace({merged.substr(0, merged.size() - 1)});
   }
   if (suite.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();

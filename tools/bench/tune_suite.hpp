@@ -32,7 +32,7 @@ bool counts(const TunedRow& row, const Provenance& provenance);
 std::string tuning_report(const std::vector<TunedRow>& rows);
 
 // The text of a file of records, one a line (key, tab, configuration), sorted: what `text` has, with the rows' in place of those of their keys, or none
-// where the model's choice is as good.
+// where the model's choice is as good. Its comments stay, at the top.
 // Throws tools::Failure for a text that is none.
 std::string merged_records(const std::string& text, const std::vector<TunedRow>& rows);
 

@@ -8,6 +8,7 @@
 #include "common/failure.hpp"
 #include "common/names.hpp"
 #include "common/operands.hpp"
+#include "common/output.hpp"
 
 namespace ggemm::tools {
 namespace {
@@ -128,6 +129,7 @@ ErrorReport check_product(const Options& options, const Operands& x) {
 }
 
 void run(const Options& options) {
+  check_output(options.output, npy_begin);
   Operands x = read_operands(options);
   const Context context = options.device.create();
   multiply(options, context.get(), x);

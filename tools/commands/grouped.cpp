@@ -10,6 +10,7 @@
 #include "common/failure.hpp"
 #include "common/mean_size.hpp"
 #include "common/operands.hpp"
+#include "common/output.hpp"
 
 namespace ggemm::tools {
 namespace {
@@ -332,6 +333,7 @@ std::string numbered(const std::string& pattern, std::size_t number) {
 
 void run(const Options& options) {
   Job job = read_job(options);
+  for (std::size_t i = 0; i < job.d.size(); ++i) check_output(numbered(options.output, i), npy_begin);
   const Context context = options.device.create();
   multiply(options, context.get(), job);
   for (std::size_t i = 0; i < job.d.size(); ++i) write_npy(numbered(options.output, i), job.d[i]);

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "common/failure.hpp"
 #include "common/names.hpp"
+#include "common/output.hpp"
 #include "common/table.hpp"
 #include "ggemm.h"
 
@@ -206,6 +207,7 @@ void write_svg(const Grid& grid, const std::string& path) {
 
 void run(const Options& options) {
   const Grid grid(options);
+  check_output(options.svg, svg_begin);
   if (options.pid >= 0) {
     if (options.pid >= grid.count()) fail_usage("--pid %lld: there are %lld programs", ll(options.pid), ll(grid.count()));
     std::printf("%s\n", sentence(grid, options.pid).c_str());

@@ -14,6 +14,7 @@
 #include "common/failure.hpp"
 #include "common/names.hpp"
 #include "common/npy.hpp"
+#include "common/output.hpp"
 #include "common/table.hpp"
 #include "demo/report.hpp"
 #include "demo/text.hpp"
@@ -156,6 +157,8 @@ void print(const std::string& text) {
 }
 
 void run(const Options& options) {
+  check_output(options.output, npy_begin);
+  check_output(options.json, json_begin);
   DemoReport report;
   report.runs = options.runs;
   report.fresh_cache = options.device.cache_dir.empty();
