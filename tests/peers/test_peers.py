@@ -180,6 +180,22 @@ class TestResults(unittest.TestCase):
         file.append(row_of(GROUPED))
         self.assertEqual([results.key(row) for row in results.read(self.path)], [PLAIN.key, GROUPED.key])
 
+    def test_a_cut_off_line_is_not_left_between_rows(self):
+        self.path.write_text(results.line(row_of(PLAIN)) + "\n" + results.line(row_of(GROUPED))[:40])
+        results.ResultFile(self.path, "abc", "D").append(row_of(GROUPED))
+        self.assertEqual(self.path.read_text().count("\n"), 2)
+
+    def test_a_file_of_something_else_stays_as_it_is(self):
+        row = results.line(row_of(PLAIN))
+        for text in "a note without an end", "name,us\nfirst,1\n", f"{row}\n{{}}\n{row}\n", '{"suite":"s"}', "[]":
+            self.path.write_text(text)
+            with self.assertRaisesRegex(SystemExit, r"results\.jsonl: line \d is no row"):
+                results.ResultFile(self.path, "abc", "D")
+            self.assertEqual(self.path.read_text(), text)
+        self.path.write_bytes(b"\x7fELF\xff\n")
+        with self.assertRaisesRegex(SystemExit, "line 1 is no row"):
+            results.ResultFile(self.path, "abc", "D")
+
     def test_compacting_keeps_the_latest(self):
         file = results.ResultFile(self.path, "abc", "D")
         for row in (row_of(PLAIN), row_of(GROUPED), row_of(PLAIN, ours_us=7.0)):

@@ -6,7 +6,9 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import statistics
+import tempfile
 from typing import Any, Iterable, Sequence
 
 from cases import Case
@@ -33,16 +35,33 @@ def line(row: Row) -> str:
     return json.dumps({field: rounded(row[field]) for field in FIELDS if field in row}, separators=(",", ":"))
 
 
+def _row(text: str) -> Row | None:
+    try:
+        row = json.loads(text)
+        return row if key(row) and {"config", "ours_us", "peers", "device", "commit"} <= row.keys() else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _cut_off(text: str) -> bool:
+    """Whether a run may have ended in writing this last line."""
+    try:
+        json.loads(text)
+        return False
+    except ValueError:
+        return text.startswith('{"suite":'[:len(text)])
+
+
 def read(path: pathlib.Path) -> list[Row]:
-    """The rows of a file; one that is not there has none, and lines that are no rows are passed over."""
+    """The rows of a file; one that is not there has none. A last line that was cut off is passed over, any other line that is no row is refused: it would be lost."""
+    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
     rows = []
-    for text in path.read_text().splitlines() if path.exists() else ():
-        try:
-            row = json.loads(text)
-            key(row)
-        except (ValueError, KeyError, TypeError):
-            continue
-        rows.append(row)
+    for number, text in enumerate(lines, 1):
+        row = _row(text)
+        if row is not None:
+            rows.append(row)
+        elif text and not (number == len(lines) and _cut_off(text)):
+            raise SystemExit(f"{path}: line {number} is no row; name another file")
     return rows
 
 
@@ -62,19 +81,25 @@ class ResultFile:
         self.rows.append(row)
         if not self._path:
             return
-        torn = self._path.exists() and self._path.stat().st_size and not self._path.read_bytes().endswith(b"\n")
+        last = self._path.read_bytes().rpartition(b"\n")[2] if self._path.exists() else b""
+        unended = bool(last) and _row(last.decode(errors="replace")) is not None
+        if last and not unended:  # it was cut off
+            os.truncate(self._path, self._path.stat().st_size - len(last))
         with self._path.open("a") as file:
-            file.write(("\n" if torn else "") + line(row) + "\n")
+            file.write(("\n" if unended else "") + line(row) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def compact(self) -> None:
         """Keeps the latest row of each case, in the order of the first."""
-        self.rows = list({key(row): row for row in self.rows}.values())
-        if self._path:
-            new = self._path.with_name(self._path.name + ".new")
-            new.write_text("".join(line(row) + "\n" for row in self.rows))
-            new.replace(self._path)
+        latest = list({key(row): row for row in self.rows}.values())
+        superseded, self.rows = len(latest) < len(self.rows), latest
+        if self._path and superseded:
+            target = self._path.resolve()  # a link stays one
+            with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name + ".", delete=False) as file:
+                file.write("".join(line(row) + "\n" for row in self.rows))
+            shutil.copymode(target, file.name)
+            os.replace(file.name, target)
 
 
 def limits(path: pathlib.Path) -> dict[str, tuple[str, float]]:
