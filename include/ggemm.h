@@ -696,7 +696,7 @@ typedef int32_t (*ggemm_tune_fn)(void* user, const ggemm_tune_row* row);
 typedef struct ggemm_tune_options {
   size_t struct_size;
   double budget_seconds;           /**< time allowed; 0: 10 s. No candidate is begun after it, but the one under way is finished */
-  const char* const* configs;      /**< `config_count` candidates by name; none: the library's own */
+  const char* const* configs;      /**< `config_count` candidates by name; 0 of them: the library's own */
   size_t config_count;
   const int64_t* sample_sizes;     /**< grouped: m, n, k of each of `sample_groups` groups, in host memory; NULL: the expected_* of the description */
   size_t sample_groups;
@@ -729,7 +729,8 @@ GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t 
  *  Capture: GGEMM_ERROR_NOT_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
  *  Threads: any; but what else the device does meanwhile is in the times.
  *  @param options NULL: defaults. @param out_result may be NULL; else with struct_size set.
- *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: m, n or groups is 0, each group of the sample is empty, or a grouped problem has neither sample_sizes nor all of expected_*.
+ *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: m, n or groups is 0, the sample has no group or only empty ones, or a grouped problem has neither sample_sizes nor all of expected_*. k may be 0, and
+ *          tflops are then. All arguments are looked at before anything is compiled. A single candidate is verified, timed and recorded all the same.
  *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
  *  @retval GGEMM_ERROR_CANCELLED options.function asked to stop before any candidate was right.
  *  @retval GGEMM_ERROR_OUT_OF_MEMORY the scratch memory cannot be had. @since 0.1 */

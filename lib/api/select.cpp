@@ -17,9 +17,15 @@ select::TuneProgress tune_progress(const ggemm_tune_options& options, const core
   };
 }
 
+// Whether every group has this size, and it is 0.
+bool always_0(const kernels::Source& size) { return size.kind == GGEMM_SOURCE_CONST && size.value == 0; }
+
 std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
   std::vector<select::Sizes> out;
+  if (p.groups == 0 || always_0(p.m) || always_0(p.n))
+    core::fail(GGEMM_ERROR_ARGUMENT, "%s=0: there is nothing to tune", p.groups == 0 ? "groups" : always_0(p.m) ? "m" : "n");
   if (options.sample_groups && !options.sample_sizes) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes is NULL with sample_groups=%zu", options.sample_groups);
+  if (options.sample_sizes && !options.sample_groups) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_groups=0 with sample_sizes: there is nothing to tune");
   if (options.sample_sizes) {
     for (std::size_t i = 0; i < options.sample_groups; ++i) {
       const int64_t* s = options.sample_sizes + 3 * i;
@@ -30,7 +36,8 @@ std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const
   } else if (p.expected_m > 0 && p.expected_n > 0 && p.expected_k > 0) {
     out = select::sample_of({p.groups, p.expected_m, p.expected_n, p.expected_k}, p.expected_largest_m);
   }
-  if (out.empty()) core::fail(GGEMM_ERROR_ARGUMENT, "tuning a grouped problem needs groups=%lld above 0 and options.sample_sizes, or desc.expected_m, expected_n and expected_k", static_cast<long long>(p.groups));
+  if (out.empty()) core::fail(GGEMM_ERROR_ARGUMENT, "tuning a grouped problem needs options.sample_sizes, or desc.expected_m=%lld, expected_n=%lld and expected_k=%lld above 0", static_cast<long long>(p.expected_m),
+                              static_cast<long long>(p.expected_n), static_cast<long long>(p.expected_k));
   return out;
 }
 

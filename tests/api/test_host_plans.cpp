@@ -258,10 +258,14 @@ TEST_CASE("Wrong tuning options are refused by name") {
   const ContextPointer context = host_context();
   F32 p(GGEMM_F32);
   GroupedProblem g;
-  const ggemm_problem plain{&p.desc, nullptr}, grouped{nullptr, &g.desc};
+  ggemm_gemm_desc rowless = p.desc;
+  rowless.m = 0;
+  ggemm_grouped_desc groupless = g.desc, columnless = g.desc;
+  groupless.groups = 0, columnless.n = ggemm_const(0);
+  const ggemm_problem plain{&p.desc, nullptr}, grouped{nullptr, &g.desc}, no_rows{&rowless, nullptr}, no_groups{nullptr, &groupless}, empty_groups{nullptr, &columnless};
   const char* names[] = {"host_f32_f32_f32_tt", "nonsense"};
   const char* null_name[] = {nullptr};
-  const std::int64_t negative[] = {4, -4, 4}, empty[] = {0, 4, 4, 4, 0, 4};
+  const std::int64_t sizes[] = {4, 4, 4}, negative[] = {4, -4, 4}, empty[] = {0, 4, 4, 4, 0, 4};
   struct Row {
     const char* title;
     const ggemm_problem& problem;
@@ -276,6 +280,10 @@ TEST_CASE("Wrong tuning options are refused by name") {
       {"sample groups without sizes", grouped, [](ggemm_tune_options& o) { o.sample_groups = 2; }, {"sample_sizes", "2"}},
       {"a negative sample size", grouped, [&](ggemm_tune_options& o) { o.sample_sizes = negative, o.sample_groups = 1; }, {"sample_sizes", "-4"}},
       {"a sample of empty groups", grouped, [&](ggemm_tune_options& o) { o.sample_sizes = empty, o.sample_groups = 2; }, {"sample_sizes", "empty"}},
+      {"sample sizes of no groups", grouped, [&](ggemm_tune_options& o) { o.sample_sizes = sizes; }, {"sample_groups", "0"}},
+      {"no groups", no_groups, [&](ggemm_tune_options& o) { o.sample_sizes = sizes, o.sample_groups = 1; }, {"groups=0", "nothing to tune"}},
+      {"groups that are all empty", empty_groups, [&](ggemm_tune_options& o) { o.sample_sizes = sizes, o.sample_groups = 1; }, {"n=0", "nothing to tune"}},
+      {"no rows", no_rows, [](ggemm_tune_options&) {}, {"m=0", "nothing to tune"}},
       {"grouped sizes that nobody gave", grouped, [](ggemm_tune_options&) {}, {"expected_m"}},
   };
   for (const Row& row : rows) {
@@ -284,6 +292,22 @@ TEST_CASE("Wrong tuning options are refused by name") {
     row.spoil(options);
     CHECK(ggemm_tune(context.get(), &row.problem, &options, nullptr) == GGEMM_ERROR_ARGUMENT);
     check_sentence(row.sentence);
+  }
+}
+
+TEST_CASE("Products over no terms can be tuned") {
+  const ContextPointer context = host_context();
+  F32 p(GGEMM_F32);
+  p.desc.k = 0;
+  GroupedProblem g;
+  const std::int64_t sizes[] = {4, 4, 0};
+  for (const ggemm_problem problem : {ggemm_problem{&p.desc, nullptr}, ggemm_problem{nullptr, &g.desc}}) {
+    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+    options.budget_seconds = 0.1, options.sample_sizes = sizes, options.sample_groups = 1;
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    REQUIRE(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_OK);
+    CHECK(result.microseconds > 0);
+    CHECK(result.tflops == 0);
   }
 }
 
