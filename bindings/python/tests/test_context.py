@@ -41,6 +41,7 @@ def test_no_driver_is_an_error_with_what_was_tried():
 def test_bad_options():
     for call, message in [(lambda: ggemm.Context("tpu"), "device='tpu' is neither"), (lambda: ggemm.Context("cuda:x"), "device='cuda:x'"),
                           (lambda: ggemm.Context("cpu", threads=-1), "threads"), (lambda: ggemm.Context("cpu", log=print, level="loud"), "level='loud'"),
+                          (lambda: ggemm.Context("cpu", level="loud"), "level='loud'"), (lambda: ggemm.Context(f"cuda:{1 << 40}"), "nor 'cuda:<ordinal>'"),
                           (lambda: ggemm.Context("cpu", allocate=lambda n, s: 0), "one of allocate and deallocate")]:
         with pytest.raises(ggemm.ArgumentError, match=message):
             call()

@@ -84,7 +84,7 @@ def dtype_number(dtype: Any, name: str = "dtype") -> int:
     else:
         try:
             text = np.dtype(dtype).name
-        except TypeError:
+        except (TypeError, ValueError):
             text = str(dtype)
     number = _NUMBERS.get(text, I64)
     if number == I64:
@@ -97,7 +97,7 @@ def device_number(device: Any) -> int:
     kind, _, ordinal = str(device).partition(":")
     if kind in ("cpu", "host") and not ordinal:
         return HOST
-    if kind == "cuda" and (not ordinal or ordinal.isdecimal()):
+    if kind == "cuda" and (not ordinal or (ordinal.isdecimal() and int(ordinal) < 1 << 31)):
         return int(ordinal or 0)
     raise ArgumentError(f"device={str(device)!r} is neither 'cpu' nor 'cuda:<ordinal>'")
 

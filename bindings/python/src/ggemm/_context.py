@@ -98,10 +98,11 @@ class Context:
         for name, text in (("cache_dir", cache_dir), ("shared_cache_dir", shared_cache_dir), ("nvrtc_path", nvrtc_path), ("cblas_path", cblas_path)):
             if text is not None:
                 setattr(options, name, str(text))
+        level_number = log_level(level)
         self._callables: list[Any] = []  # the library holds their addresses
         if log is not None:
             self._callables.append(_log_adapter(log))
-            options.set_log(self._callables[-1], log_level(level))
+            options.set_log(self._callables[-1], level_number)
         if (allocate is None) != (deallocate is None):
             raise ArgumentError("one of allocate and deallocate is missing")
         if allocate is not None:

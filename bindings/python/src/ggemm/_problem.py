@@ -48,7 +48,7 @@ class Settings(NamedTuple):
 
 def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> None:
     """The settings into a plain or grouped description."""
-    name, *parameters = (s.activation or "none",) if s.activation is None or isinstance(s.activation, str) else s.activation
+    name, *parameters = (s.activation or "none",) if s.activation is None or isinstance(s.activation, str) else s.activation or ("",)
     if name not in _ACTIVATIONS:
         raise ArgumentError(f"activation={name!r} is none of {', '.join(_ACTIVATIONS)}")
     number, count, defaults = _ACTIVATIONS[name]
@@ -58,7 +58,10 @@ def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> N
     epilogue = desc.epilogue
     epilogue.activation = number
     for field, value in zip(("activation_p0", "activation_p1"), values):
-        setattr(epilogue, field, float(value))
+        try:
+            setattr(epilogue, field, float(value))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"activation {name!r} has the parameter {value!r}, which is no number") from None
     epilogue.bias, epilogue.bias_dtype = bias_kind, bias_dtype
     epilogue.scalars_on_device = int(s.device_scalars)
     if s.gate not in _GATES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from . import native
+from ._errors import ArgumentError
 from ._plan import default_plans
 from ._problem import Problem
 
@@ -98,7 +99,11 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
         rows.append(TuneRow(*row))
         return progress is not None and progress(rows[-1]) is True
 
-    flat = [size for sizes in sample_sizes or () for size in sizes]
+    samples = None if sample_sizes is None else [tuple(sizes) for sizes in sample_sizes]
+    # Below they are one row of numbers, of which other groups could be made.
+    if samples is not None and (not samples or any(len(sizes) != 3 for sizes in samples)):
+        raise ArgumentError(f"sample_sizes={samples}: m, n and k of each group are wanted")
+    flat = [size for sizes in samples or () for size in sizes]
     names = [str(config) for config in configs or ()]
     best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, float(budget), names, flat, function)
     for plans in (default_plans, problem.context._plans):  # which matmul made before

@@ -28,6 +28,8 @@ class Tiles(Sequence[Tile]):
     def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, ...], raster: int, cluster: tuple[int, ...], swapped: bool) -> None:
         self._grid = grid = native.tile_grid()
         self._sizes = []  # the grid points to them
+        if len(tile) < 2 or len(cluster) < 2:
+            raise ArgumentError(f"tile={tuple(tile)}, cluster={tuple(cluster)}: rows and columns are wanted")
         grid.tile_m, grid.tile_n = tile[:2]
         grid.raster = raster
         grid.cluster_m, grid.cluster_n = cluster[:2]
