@@ -138,7 +138,9 @@ class Context:
         return entries
 
     def clear_cache(self, nvrtc: str | None = None) -> int:
-        """Removes entries from the cache folder and returns how many: cubins made by one NVRTC version, such as "13.0", or (None) everything."""
+        """Removes entries from the cache folder and returns how many: cubins made by one NVRTC version, such as "13.0", or (None) everything.
+
+        Raises ArgumentError for "", which is no version."""
         return native.cache_clear(self._handle.pointer, nvrtc)
 
     def __repr__(self) -> str:

@@ -1292,7 +1292,7 @@ pub struct ggemm_tune_options {
     pub struct_size: usize,
     /// time allowed; 0: 10 s. No candidate is begun after it, but the one under way is finished
     pub budget_seconds: f64,
-    /// `config\_count` candidates by name; none: the library's own
+    /// `config\_count` candidates by name; 0 of them: the library's own
     pub configs: *const *const ::core::ffi::c_char,
     pub config_count: usize,
     /// grouped: m, n, k of each of `sample\_groups` groups, in host memory; NULL: the expected\_\* of the description
@@ -1984,7 +1984,8 @@ extern "C" {
 
  Parameter out\_result may be NULL; else with struct\_size set.
 
- Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: m, n or groups is 0, each group of the sample is empty, or a grouped problem has neither sample\_sizes nor all of expected\_\*.
+ Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: m, n or groups is 0, the sample has no group or only empty ones, or a grouped problem has neither sample\_sizes nor all of expected\_\*. k may be 0, and
+ tflops are then. All arguments are looked at before anything is compiled. A single candidate is verified, timed and recorded all the same.
 
  Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
 

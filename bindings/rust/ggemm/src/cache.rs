@@ -77,7 +77,8 @@ impl Context {
     /// Removes the kernels that this version of NVRTC made, such as `"13.0"`.
     ///
     /// # Errors
-    /// As [`clear_cache`](Context::clear_cache).
+    /// As [`clear_cache`](Context::clear_cache), and [`ErrorKind::Argument`](crate::ErrorKind::Argument): the version is
+    /// empty or holds a NUL.
     pub fn clear_cache_of_nvrtc(&self, version: &str) -> Result<usize> {
         let version = CString::new(version).map_err(|_| Error::argument("a version of NVRTC holds no NUL"))?;
         self.clear(Some(&version))
