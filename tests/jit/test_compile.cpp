@@ -265,11 +265,31 @@ TEST_CASE("jit: ptxas is heard when it spills, serialises wgmma or ignores setma
   CHECK(jit::ptxas_complaint("ptxas info    : (C4001) something else") == "");
 }
 
-TEST_CASE("compile: a spill is told from what else may be wrong with a kernel") {
-  const std::string spill = "0 bytes stack frame, 8 bytes spill stores, 0 bytes spill loads", serialised = "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized";
-  CHECK(tests::only_spills(spill));
-  CHECK(tests::only_spills(spill + "\n" + spill));
+TEST_CASE("compile: only a spill may be let pass, and nothing beside it") {
+  const std::string usual = "ptxas info    : 0 bytes gmem\nptxas info    : Function properties for foo\n", used = "ptxas info    : Used 32 registers, used 1 barriers\n";
+  const auto frame = [](int bytes, int stores, int loads) {
+    return "ptxas         .     " + std::to_string(bytes) + " bytes stack frame, " + std::to_string(stores) + " bytes spill stores, " + std::to_string(loads) + " bytes spill loads\n";
+  };
+  const std::string none = frame(0, 0, 0), spill = frame(56, 60, 60);
+  CHECK(tests::complaints(usual + none + used) == "");
   CHECK_FALSE(tests::only_spills(""));
-  for (const std::string& other : {serialised, std::string("a second compile gives other bits"), std::string("f for sm_90a: nvrtcCompileProgram fails with NVRTC_ERROR_COMPILATION\nkernel.cu(3): error: x")})
-    for (const std::string& complaint : {other, spill + "\n" + other, other + "\n" + spill}) CHECK_FALSE(tests::only_spills(complaint));
+  for (const std::string& text : {spill, frame(0, 8, 0), frame(0, 0, 8), frame(8, 4, 4), spill + spill}) {
+    CAPTURE(text);
+    CHECK(tests::only_spills(tests::complaints(usual + text + used)));
+  }
+  const std::string others[] = {"ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x in function 'foo'\n",
+                                "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.\n",
+                                "ptxas warning : Local memory used for function 'foo'\n", "ptxas error   : x\n", "kernel.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n",
+                                frame(528, 0, 0)};
+  for (const std::string& other : others) {
+    CAPTURE(other);
+    for (const std::string& log : {usual + other + none + used, usual + other + spill + used, usual + spill + other + used}) {
+      CHECK(tests::complaints(log) != "");
+      CHECK_FALSE(tests::only_spills(tests::complaints(log)));
+    }
+  }
+  CHECK_FALSE(tests::only_spills(tests::complaints(usual + frame(528, 60, 60) + used)));  // an array besides
+  CHECK_FALSE(tests::only_spills(tests::complaints(usual + used)));                       // nothing is known
+  for (const char* other : {"a second compile gives other bits", "foo for sm_90a: nvrtcCompileProgram fails with NVRTC_ERROR_COMPILATION\nkernel.cu(3): error: x"})
+    for (const std::string& both : {other + std::string(), tests::complaints(spill) + "\n" + other}) CHECK_FALSE(tests::only_spills(both));
 }
