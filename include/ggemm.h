@@ -729,7 +729,7 @@ GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t 
  *  Capture: GGEMM_ERROR_NOT_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
  *  Threads: any; but what else the device does meanwhile is in the times.
  *  @param options NULL: defaults. @param out_result may be NULL; else with struct_size set.
- *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: m, n or groups is 0, the sample has no group or only empty ones, or a grouped problem has neither sample_sizes nor all of expected_*. k may be 0, and
+ *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: groups, or m or n of a plain product, is 0, the sample has no group or only empty ones, or a grouped problem has neither sample_sizes nor all of expected_*. k may be 0, and
  *          tflops are then. All arguments are looked at before anything is compiled. A single candidate is verified, timed and recorded all the same.
  *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
  *  @retval GGEMM_ERROR_CANCELLED options.function asked to stop before any candidate was right.

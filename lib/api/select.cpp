@@ -17,13 +17,9 @@ select::TuneProgress tune_progress(const ggemm_tune_options& options, const core
   };
 }
 
-// Whether every group has this size, and it is 0.
-bool always_0(const kernels::Source& size) { return size.kind == GGEMM_SOURCE_CONST && size.value == 0; }
-
 std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
   std::vector<select::Sizes> out;
-  if (p.groups == 0 || always_0(p.m) || always_0(p.n))
-    core::fail(GGEMM_ERROR_ARGUMENT, "%s=0: there is nothing to tune", p.groups == 0 ? "groups" : always_0(p.m) ? "m" : "n");
+  if (p.groups == 0) core::fail(GGEMM_ERROR_ARGUMENT, "groups=0: there is nothing to tune");
   if (options.sample_groups && !options.sample_sizes) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes is NULL with sample_groups=%zu", options.sample_groups);
   if (options.sample_sizes && !options.sample_groups) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_groups=0 with sample_sizes: there is nothing to tune");
   if (options.sample_sizes) {

@@ -1984,7 +1984,7 @@ extern "C" {
 
  Parameter out\_result may be NULL; else with struct\_size set.
 
- Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: m, n or groups is 0, the sample has no group or only empty ones, or a grouped problem has neither sample\_sizes nor all of expected\_\*. k may be 0, and
+ Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: groups, or m or n of a plain product, is 0, the sample has no group or only empty ones, or a grouped problem has neither sample\_sizes nor all of expected\_\*. k may be 0, and
  tflops are then. All arguments are looked at before anything is compiled. A single candidate is verified, timed and recorded all the same.
 
  Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
