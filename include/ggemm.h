@@ -441,7 +441,7 @@ typedef struct ggemm_grouped_scale {
   int64_t group_stride; /**< as in ggemm_grouped_matrix, and see above */
 } ggemm_grouped_scale;
 
-/** For each group g: D_g[m_g,n_g] = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; with gated pairs D_g is [m_g,n_g/2].
+/** For each group g: D_g[m_g,n_g] = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one call; with gated pairs D_g is [m_g,n_g/2].
  *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta_g C_g + bias_g), and the pointers of A, B and their scales are not looked at.
  *  A size or count below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
  *  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold

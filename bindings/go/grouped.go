@@ -139,7 +139,7 @@ func (p Pointers) operands() Operands {
 	return Operands{A: array(p.A), B: array(p.B), C: array(p.C), D: array(p.D), Bias: array(p.Bias)}
 }
 
-// GroupedGemm computes D = act(alpha scale A B + beta C + bias) for every group, in one launch. The arrays, and what they name, must stay until
+// GroupedGemm computes D = act(alpha scale A B + beta C + bias) for every group, in one call. The arrays, and what they name, must stay until
 // the launch has run. It takes the options of [Context.Gemm] but for [WithC], biases and scales, which [Grouped] and [Operands] have.
 func (c *Context) GroupedGemm(problem *Grouped, operands GroupOperands, options ...Option) error {
 	var s call

@@ -63,8 +63,8 @@ TEST_CASE("records are merged by key, sorted, and what is none is refused") {
   const std::string second = merged_records(first, {newer, sample("c", "mid", 2, 1)});
   CHECK(second.substr(second.find('\n') + 1) == "GPU X | key of a\tbetter\nGPU X | key of b\tbest_of_b\nGPU X | key of c\tbest_of_c\n");
   // Where the model's choice is as good, there is none, nor the one of before.
-  const std::string commented = merged_records("# Of another day.\n" + second, {});
-  CHECK(commented.substr(commented.find('\n') + 1) == "# Of another day.\n" + second.substr(second.find('\n') + 1));
+  const std::string commented = merged_records("# Of 5 tuning records, by `ggemm tune --suite`, the best.\n" + second, {});
+  CHECK(commented.substr(commented.find('\n') + 1) == "# Of 5 tuning records, by `ggemm tune --suite`, the best.\n" + second.substr(second.find('\n') + 1));
   const std::string third = merged_records(second, {sample("c", "mid", 1.01, 1), sample("d", "mid", 1, 1)});
   CHECK(third.substr(third.find('\n') + 1) == "GPU X | key of a\tbetter\nGPU X | key of b\tbest_of_b\n");
   CHECK_THROWS_AS(merged_records("a line without a tab\n", {}), ggemm::tools::Failure);

@@ -203,6 +203,16 @@ class TestResults(unittest.TestCase):
         file.compact()
         self.assertEqual([(results.key(row), row["ours_us"]) for row in results.read(self.path)], [(PLAIN.key, 7.0), (GROUPED.key, 2.0)])
 
+    def test_lines_of_other_programs_are_not_touched(self):
+        theirs = results.line(row_of(GROUPED))[:-1] + ',"note":"mine","exact":1.23456789}'
+        self.path.write_text(theirs + "\n")
+        file = results.ResultFile(self.path, "abc", "D")
+        for row in (row_of(PLAIN), row_of(PLAIN, ours_us=7.0)):
+            file.append(row)
+        file.compact()
+        self.assertEqual(self.path.read_text().splitlines(), [theirs, results.line(file.rows[-1])])
+        self.assertEqual([entry.name for entry in self.path.parent.iterdir()], [self.path.name])
+
     def test_limits_of_other_results(self):
         self.path.write_text(results.line(row_of(PLAIN, limit_us=1.25)) + "\n" + results.line(row_of(GROUPED)) + "\n")
         self.assertEqual(results.limits(self.path), {PLAIN.key.partition("|")[2]: ("D", 1.25)})

@@ -2,7 +2,6 @@
 // `ggemm bench`: the project's benchmark.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -86,8 +85,6 @@ class Run {
  public:
   Run(const Options& options, ggemm_context* context, const ggemm_device_info& info) : options_(options), session_(options.session, info.name, options.run.config) {
     RunOptions run = options.run;
-    std::error_code none;
-    if (std::filesystem::equivalent(options.plot, options.session.jsonl, none)) tools::fail_usage("--plot and --jsonl name the same file");
     const bool cuda = info.kind == GGEMM_DEVICE_CUDA;
     if (run.model && (run.tune || !run.config.empty())) tools::fail_usage("--choice model goes with neither --tune nor --config: it forces the model's first configuration");
     if (run.graph && !cuda) tools::fail_usage("--graph needs a GPU");
@@ -116,9 +113,9 @@ class Run {
   }
 
   void finish() {
-    session_.compact();
     if (const std::string machine = runner_->machine(); !machine.empty()) say(machine);
     std::fputs(report(entries_, options_.format).c_str(), stdout);
+    session_.compact();  // then the report is there even if the file cannot be replaced
     if (!options_.plot.empty()) {
       std::ofstream out(options_.plot);
       out << plot_svg(entries_, session_.provenance().device + ", suite " + options_.suite + ", " + session_.provenance().commit);
@@ -150,6 +147,7 @@ void run_bench(const Options& options) {
   const bool host_suite = options.suite == "host" && options.shapes.empty();
   const std::vector<Case> cases = host_suite ? std::vector<Case>() : chosen_cases(options, info.kind == GGEMM_DEVICE_CUDA);
   if (options.list) return print_list(cases, options.format);
+  if (tools::same_file(options.plot, options.session.jsonl)) tools::fail_usage("--plot and --jsonl name the same file");
   tools::check_output(options.plot, tools::svg_begin);
   if (!host_suite && cases.empty()) tools::fail_usage("no case of suite %s is selected", options.suite.c_str());
   say(tools::describe(info));

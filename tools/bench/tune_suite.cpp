@@ -2,6 +2,7 @@
 #include "bench/tune_suite.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include "bench/description.hpp"
 #include "bench/stats.hpp"
 #include "common/failure.hpp"
+#include "common/output.hpp"
 #include "common/table.hpp"
 
 namespace ggemm::bench {
@@ -134,10 +136,11 @@ class Tuner {
 // The file, whose text is put into `text`. Throws tools::Failure if it has lines that are no records.
 LineFile records_file(const std::string& path, std::string& text) {
   return LineFile(path, [&text](const std::string& line) {
-    text += line + '\n';
     const size_t tab = line.find('\t');
     ggemm_config config = GGEMM_CONFIG_INIT;
-    return line[0] == '#' || (tab != std::string::npos && ggemm_config_parse(line.c_str() + tab + 1, &config) == GGEMM_OK);
+    const bool fits = line[0] == '#' || (tab != std::string::npos && ggemm_config_parse(line.c_str() + tab + 1, &config) == GGEMM_OK);
+    if (fits) text += line + '\n';
+    return fits;
   });
 }
 
@@ -201,7 +204,8 @@ std::string merged_records(const std::string& text, const std::vector<TunedRow>&
   std::string comments;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line.find(own_comment) != std::string::npos) continue;
+    const size_t number = line.rfind("# ", 0) == 0 ? line.find_first_not_of("0123456789", 2) : 0;
+    if (line.empty() || (number > 2 && number != std::string::npos && line.compare(number, std::strlen(own_comment), own_comment) == 0)) continue;
     if (line[0] == '#') {
       comments += line + '\n';
       continue;
@@ -224,22 +228,23 @@ std::string merged_records(const std::string& text, const std::vector<TunedRow>&
 }
 
 void run_tune_suite(const TuneSuite& suite, ggemm_context* context, const ggemm_device_info& info) {
+  if (tools::same_file(suite.session.jsonl, suite.records)) tools::fail_usage("--jsonl and --records name the same file");
   std::string text;
   records_file(suite.records, text);  // what is wrong with the file is better said before hours of tuning
   Tuner tuner(suite, context, info);
   const std::vector<TunedRow> rows = tuner.run();
-  if (!suite.records.empty()) {
-    text.clear();
-    LineFile file = records_file(suite.records, text);  // as it is now
-    const std::string merged = merged_records(text, rows);
-    file.replace({merged.substr(0, merged.size() - 1)});
-  }
   if (suite.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const TunedRow& row : rows) all.push_back(to_json(row));
     std::printf("%s\n", all.dump(1).c_str());
   } else {
     std::fputs(tuning_report(rows).c_str(), stdout);
+  }
+  if (!suite.records.empty()) {
+    text.clear();
+    LineFile file = records_file(suite.records, text);  // as it is now
+    const std::string merged = merged_records(text, rows);
+    file.replace({merged.substr(0, merged.size() - 1)});
   }
   if (tuner.failed() > 0) tools::fail("%d cases failed; their reasons are above", tuner.failed());
 }

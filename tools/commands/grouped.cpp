@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggemm grouped: many products of .npy files in one launch.
+// ggemm grouped: many products of .npy files in one call.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -348,7 +348,7 @@ void run(const Options& options) {
 
 void add_grouped(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("grouped", "Multiply many pairs of matrices in one launch");
+  CLI::App* command = app.add_subcommand("grouped", "Multiply many pairs of matrices in one call");
   command->add_option("--a", options->a, "A of each group [m,k]; one 3-D file; or with --ends one file whose rows are split")
       ->required()
       ->type_name("FILE");

@@ -158,7 +158,8 @@ void print(const std::string& text) {
 
 void run(const Options& options) {
   check_output(options.output, npy_begin);
-  check_output(options.json, json_begin);
+  check_output(options.json, demo_begin);
+  if (same_file(options.output, options.json)) fail_usage("-o and --json name the same file");
   DemoReport report;
   report.runs = options.runs;
   report.fresh_cache = options.device.cache_dir.empty();

@@ -94,12 +94,20 @@ class ResultFile:
         """Keeps the latest row of each case, in the order of the first."""
         latest = list({key(row): row for row in self.rows}.values())
         superseded, self.rows = len(latest) < len(self.rows), latest
-        if self._path and superseded:
-            target = self._path.resolve()  # a link stays one
-            with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name + ".", delete=False) as file:
-                file.write("".join(line(row) + "\n" for row in self.rows))
-            shutil.copymode(target, file.name)
-            os.replace(file.name, target)
+        if not self._path or not superseded:
+            return
+        target = self._path.resolve()  # a link stays one
+        # Lines as they are, since other programs' say more.
+        lines = {key(row): text for text in target.read_text(errors="replace").split("\n") if (row := _row(text)) is not None}
+        with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name + ".", delete=False) as file:
+            try:
+                file.write("".join(text + "\n" for text in lines.values()))
+                file.close()
+                shutil.copymode(target, file.name)
+                os.replace(file.name, target)
+            except OSError:
+                os.unlink(file.name)
+                raise
 
 
 def limits(path: pathlib.Path) -> dict[str, tuple[str, float]]:

@@ -70,7 +70,7 @@ def test_tune():
 
 def test_samples_that_are_not_three_sizes_a_group():
     grouped = ggemm.grouped_problem(ggemm.Matrix((100, 32), "f32"), ggemm.Matrix((4, 32, 48), "f32"), ends=np.arange(1, 5, dtype=np.int32))
-    for sizes in ([], [(48, 32)] * 3, [(10, 48, 32, 1)]):
+    for sizes in ([], [(48, 32)] * 3, [(10, 48, 32, 1)], [10, 48, 32], 10):
         with pytest.raises(ggemm.ArgumentError, match="sample_sizes="):
             ggemm.tune(grouped, budget=0.1, sample_sizes=sizes)
     assert ggemm.tune(grouped, budget=0.1, sample_sizes=np.array([[10, 48, 32]])).microseconds > 0
@@ -108,7 +108,7 @@ def test_tiles():
                         (lambda: ggemm.tiles([1, 2], [1], (4, 4)), ggemm.ArgumentError)]:
         with pytest.raises(error):
             call()
-    for wrong in ({"tile": (2,)}, {"tile": (2, 2), "cluster": (1,)}):
+    for wrong in ({"tile": (2,)}, {"tile": 128}, {"tile": (2, 2), "cluster": (1,)}):
         with pytest.raises(ggemm.ArgumentError, match="rows and columns"):
             ggemm.tiles(8, 8, **wrong)
 

@@ -56,7 +56,7 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
                    dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
                    expected: tuple[int, ...] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
                    context: Context | None = None) -> Any:
-    """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one launch; what is not said here is as in `matmul`.
+    """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one call; what is not said here is as in `matmul`.
 
     The groups are given in one of these ways. All numbers of groups are arrays on the device, int32 or int64, which the host does not wait for.
 

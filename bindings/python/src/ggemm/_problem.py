@@ -48,8 +48,9 @@ class Settings(NamedTuple):
 
 def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> None:
     """The settings into a plain or grouped description."""
-    name, *parameters = (s.activation or "none",) if s.activation is None or isinstance(s.activation, str) else s.activation or ("",)
-    if name not in _ACTIVATIONS:
+    given = "none" if s.activation is None or s.activation == "" else s.activation
+    name, *parameters = given if isinstance(given, (tuple, list)) and given else (given,)
+    if not isinstance(name, str) or name not in _ACTIVATIONS:
         raise ArgumentError(f"activation={name!r} is none of {', '.join(_ACTIVATIONS)}")
     number, count, defaults = _ACTIVATIONS[name]
     values = tuple(parameters) or defaults

@@ -99,10 +99,13 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
         rows.append(TuneRow(*row))
         return progress is not None and progress(rows[-1]) is True
 
-    samples = None if sample_sizes is None else [tuple(sizes) for sizes in sample_sizes]
     # Below they are one row of numbers, of which other groups could be made.
+    try:
+        samples = None if sample_sizes is None else [tuple(sizes) for sizes in sample_sizes]
+    except TypeError:
+        samples = []
     if samples is not None and (not samples or any(len(sizes) != 3 for sizes in samples)):
-        raise ArgumentError(f"sample_sizes={samples}: m, n and k of each group are wanted")
+        raise ArgumentError(f"sample_sizes={sample_sizes}: m, n and k of each group are wanted")
     flat = [size for sizes in samples or () for size in sizes]
     names = [str(config) for config in configs or ()]
     best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, float(budget), names, flat, function)

@@ -28,11 +28,11 @@ class Tiles(Sequence[Tile]):
     def __init__(self, m: int | Sequence[int], n: int | Sequence[int], tile: tuple[int, ...], raster: int, cluster: tuple[int, ...], swapped: bool) -> None:
         self._grid = grid = native.tile_grid()
         self._sizes = []  # the grid points to them
-        if len(tile) < 2 or len(cluster) < 2:
-            raise ArgumentError(f"tile={tuple(tile)}, cluster={tuple(cluster)}: rows and columns are wanted")
-        grid.tile_m, grid.tile_n = tile[:2]
+        try:
+            (grid.tile_m, grid.tile_n), (grid.cluster_m, grid.cluster_n) = tile[:2], cluster[:2]
+        except (TypeError, ValueError):
+            raise ArgumentError(f"tile={tile}, cluster={cluster}: rows and columns are wanted") from None
         grid.raster = raster
-        grid.cluster_m, grid.cluster_n = cluster[:2]
         grid.swapped = swapped
         lengths = set()
         for name, sizes in (("m", m), ("n", n)):

@@ -818,7 +818,7 @@ const _: () = {
         "Offset of field: ggemm_grouped_scale::group_stride",
     ][::core::mem::offset_of!(ggemm_grouped_scale, group_stride) - 72usize];
 };
-/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch; with gated pairs D\_g is \[m\_g,n\_g/2\].
+/** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one call; with gated pairs D\_g is \[m\_g,n\_g/2\].
  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A, B and their scales are not looked at.
  A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
  ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold

@@ -39,7 +39,7 @@ pub struct DeviceGroups<'a> {
 }
 
 impl Context {
-    /// For every group D_g = act(alpha scale_g A_g B_g + beta C_g + bias_g), in one launch, of operands as the problem's form
+    /// For every group D_g = act(alpha scale_g A_g B_g + beta C_g + bias_g), in one call, of operands as the problem's form
     /// takes them: in device memory, an array of each group's address, or the elements of all groups. A captured launch may be
     /// replayed with other sizes, ends, strides and addresses in the same arrays.
     ///

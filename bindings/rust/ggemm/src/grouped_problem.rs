@@ -113,7 +113,7 @@ impl GroupScale {
     }
 }
 
-/// A grouped problem: for each group g, D_g = act(alpha A_g B_g + beta C_g + bias_g), in one launch that reads sizes,
+/// A grouped problem: for each group g, D_g = act(alpha A_g B_g + beta C_g + bias_g), in one call that reads sizes,
 /// strides and addresses on the device.
 ///
 /// ```
