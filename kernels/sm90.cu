@@ -17,11 +17,13 @@ constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
 constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
-using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN, Mainloop::RING_BYTES, CONSUMERS>;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Mainloop::BLOCKS * Mainloop::WN <= 128 && !Mainloop::PROMOTED);
 constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
+// Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
+constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Mainloop::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Mainloop::BLOCKS * Mainloop::WN / 2 - 40 : 0;
+using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN, Mainloop::RING_BYTES, CONSUMERS, HELD_WORDS>;
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
@@ -47,13 +49,14 @@ struct Consumer {
   u32 turn = 0;                                         // counts tiles
   Mainloop::Cursor at;
   u32 slot = 0;
+  Epilogue::Held held;  // of the tile before
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
   u32 piece = 0, steps = 0;
 
   // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
-  // d: its map, in which it begins at this line. rows, start: where rows lie by an index, and the number of the product's first.
-  template <class Place>
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const MappedLines& d, TensorStore store, const GroupRows& rows, i64 start, Place place, i32 first_tile, i32 tiles, bool unusual = false) {
+  // last: says whether it is the CTA's last one. d: its map, in which it begins at this line. rows, start: where rows lie by an index, and the number of the product's first.
+  template <class Place, class Last>
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const MappedLines& d, TensorStore store, const GroupRows& rows, i64 start, Place place, Last last, i32 first_tile, i32 tiles, bool unusual = false) {
     Mainloop mainloop;
     TileCoord tile_at{};
     if constexpr (T::BLOCK_SCALED) tile_at = place();
@@ -62,9 +65,11 @@ struct Consumer {
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
     mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.slots, part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
-    });
+    }, [&](i32 step) { store_held(cta, step); });
+    store_held(cta, -1);
     // While the last products are under way.
     if constexpr (!T::BLOCK_SCALED) tile_at = place();
+    const bool hold = Epilogue::HELD > 0 && !last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tiles);
     const i64 first = row * T::BM + part / T::WARPS_N * Mainloop::WM;
@@ -78,9 +83,9 @@ struct Consumer {
         const DepthDeal deal = slices->deal;
         if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
         const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Mainloop::CLUSTER);
-        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return;
+        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return held.clear();
       }
-      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot);
+      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot, held, hold);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
@@ -97,8 +102,10 @@ struct Consumer {
     at.skip(static_cast<u32>(tiles));
     return false;
   }
-  // Shared memory must not go to another CTA while the copy engine still reads it.
-  GG_DEVICE void finish() const {
+  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, slot); }
+  // There is no more tile. Shared memory must not go to another CTA while the copy engine still reads it.
+  GG_DEVICE void finish(const Cta& cta) {
+    store_held(cta, -1);
     if (threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
   }
 };
@@ -147,9 +154,9 @@ struct Plain {
       const DepthPart depth = Mainloop::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.piece = to.piece();
-      consumer.run(cta, p.problem, {&p.d, 0}, p.store, {}, 0, [&to] { return to.place().at; }, depth.first, depth.tiles, twice);
+      consumer.run(cta, p.problem, {&p.d, 0}, p.store, {}, 0, [&to] { return to.place().at; }, [&to] { return to.last(); }, depth.first, depth.tiles, twice);
     }
-    consumer.finish();
+    consumer.finish(cta);
   }
 };
 
@@ -238,10 +245,10 @@ struct Grouped {
       if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
       if constexpr (T::SLICED) consumer.piece = note.tile;
-      consumer.run(cta, note.facts.problem, note.d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, T::SLICED ? note.first : 0, note.depth);
+      consumer.run(cta, note.facts.problem, note.d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, [] { return false; }, T::SLICED ? note.first : 0, note.depth);
       board.release(next);
     }
-    consumer.finish();
+    consumer.finish(cta);
   }
 };
 

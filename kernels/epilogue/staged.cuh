@@ -15,8 +15,8 @@
 
 namespace ggemm::kernels {
 
-// RING_BYTES, WARPGROUPS: what else the CTA has in shared memory, and how many there are that store.
-template <class T, int BLOCKS, int WN, i32 RING_BYTES, int WARPGROUPS>
+// RING_BYTES, WARPGROUPS: what else the CTA has in shared memory, and how many there are that store. HELD_WORDS: registers of a thread for steps that wait (Held).
+template <class T, int BLOCKS, int WN, i32 RING_BYTES, int WARPGROUPS, int HELD_WORDS>
 class StagedEpilogue {
   using Sum = typename T::Sum;
   using Value = typename T::Value;
@@ -41,25 +41,80 @@ class StagedEpilogue {
   static constexpr int SLOTS = store_slots(BLOCKS, Columns::OUTPUTS, SIZE_C, SIZE, MN, RING_BYTES, WARPGROUPS);
   static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
 
+  // Elements of 16 bits go to a slot by stmatrix: of two blocks of 8 columns a thread has four words.
+  static constexpr bool MATRICES = SIZE == 2 && STEP % 16 == 0;
+  static constexpr int WORDS = STEP * SIZE / 8;  // a thread's, of a step
+  static constexpr int ALL = BLOCKS * STEPS, FITTING = MATRICES && BOXES && !PAIRED && !T::SCATTER ? HELD_WORDS / WORDS : 0;
+
  public:
   static constexpr int BYTES = SLOTS * store_slot_bytes;  // a warpgroup
+  // So many of a tile's steps, the last ones, may wait until the next tile's products are under way.
+  static constexpr int HELD = FITTING < ALL ? FITTING : ALL;
+
+  // Such steps, as elements of D in their threads' registers. The sums' registers are the next tile's meanwhile, so that tensor cores wait for conversions alone, and neither for shared memory nor for barriers.
+  struct Held {
+    u32 words[HELD ? HELD : 1][WORDS];
+    MappedLines map;
+    i32 row, column;  // of D, where the tile's part begins
+    u32 steps;        // bits: those that are still to be stored
+    // Nothing is held. (Where a path had no words of its own ptxas would keep registers for those of the tile before.)
+    GG_DEVICE Held() { clear(); }
+    GG_DEVICE void clear() {
+      steps = 0;
+#pragma unroll
+      for (int i = 0; i < HELD; ++i)
+#pragma unroll
+        for (int j = 0; j < WORDS; ++j) words[i][j] = 0;
+    }
+  };
 
   // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
-  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const MappedLines& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot) {
+  // hold: what can be held of the tile may be; it goes out by store_held, before the next tile's run().
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const MappedLines& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot, Held& held, bool hold) {
     const EpilogueScalars<Value> scalars(p.epilogue);
-    const int thread = T::GROUPED || T::TURNS_A ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a mainloop of groups, or with A in registers, has none for what follows from it
+    const int thread = HELD > 0 || T::GROUPED || T::TURNS_A || BLOCKS * WN > 256 ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a mainloop of groups, with A in registers, or with more than its sums to hold, has none for what follows from it
     const bool add_c = !PAIRED && scalars.beta != Value(0);
     const Columns of(p.n, column);
     const Part part{p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS)), thread, group, scalars};
-    if (part.rows <= 0 || part.columns <= 0) return;
+    if (part.rows <= 0 || part.columns <= 0) return held.clear();
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
     if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole) || inner(store))) {
-      if constexpr (BLOCKS * STEPS <= SLOTS) store_whole(sums, part, map, store, staging);
-      else store_steps<true>(sums, part, map, store, false, staging, slot);
+      if (HELD > 0 && hold && (!inner(store) || (part.rows == 64 * BLOCKS && part.columns == Columns::OUTPUTS))) {
+        store_steps<true, ALL - HELD>(sums, part, map, store, false, staging, slot);
+        return keep(sums, part, map, held);
+      } else if constexpr (ALL <= SLOTS) {
+        store_whole(sums, part, map, store, staging);
+      } else {
+        store_steps<true, ALL>(sums, part, map, store, false, staging, slot);
+      }
     } else {
-      store_steps<false>(sums, part, map, store, add_c, staging, slot);
+      store_steps<false, ALL>(sums, part, map, store, add_c, staging, slot);
+    }
+    held.clear();
+  }
+
+  // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0.
+  GG_DEVICE static void store_held(Held& held, i32 number, char* staging, int group, u32& slot) {
+#pragma unroll
+    for (int i = 0; i < HELD; ++i) {
+      if ((number >= 0 && i != number) || !(held.steps >> i & 1)) continue;
+      held.steps &= ~(1u << i);
+      const int thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), step = ALL - HELD + i;
+      char* const at = staging + slot * store_slot_bytes;
+      if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<SLOTS - 1>();
+      ptx::barrier_sync<128>(1 + group);
+      const Matrices matrices(at, thread);
+#pragma unroll
+      for (int j = 0; j < WORDS / 4; ++j) matrices.put(2 * j, {held.words[i][4 * j], held.words[i][4 * j + 1], held.words[i][4 * j + 2], held.words[i][4 * j + 3]});
+      ptx::fence_async();
+      ptx::barrier_sync<128>(1 + group);
+      if (thread < 32 && ptx::elect_one()) {
+        store_boxes(held.map, held.row + step / STEPS * 64, held.column + Step::columns_before(step), at);
+        ptx::store_commit();
+      }
+      slot = (slot + 1) % SLOTS;
     }
   }
 
@@ -85,8 +140,9 @@ class StagedEpilogue {
     int rows, columns;
     bool narrow;
     GG_DEVICE Step(const Part& part, int number, bool overlap)
-        : across(number % STEPS ? FIRST + (number % STEPS - 1) * STEP : 0), row(part.row + number / STEPS * 64), column(part.column + across), rows(min_of(part.rows - number / STEPS * 64, 64)),
+        : across(columns_before(number)), row(part.row + number / STEPS * 64), column(part.column + across), rows(min_of(part.rows - number / STEPS * 64, 64)),
           columns(min_of(part.columns - across, across == 0 && !overlap ? FIRST : STEP)), narrow(across == 0 && !overlap && FIRST < STEP) {}
+    GG_DEVICE static constexpr int columns_before(int number) { return number % STEPS ? FIRST + (number % STEPS - 1) * STEP : 0; }
     GG_DEVICE bool any() const { return rows > 0 && columns > 0; }
     // Its first sum, of those of a row and its block.
     GG_DEVICE int sum() const { return across / 2 * (PAIRED ? 2 : 1); }
@@ -102,20 +158,20 @@ class StagedEpilogue {
     if (part.thread < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
     ptx::barrier_sync<128>(1 + part.group);
 #pragma unroll
-    for (int number = 0; number < BLOCKS * STEPS; ++number)
+    for (int number = 0; number < ALL; ++number)
       if (const Step step(part, number, true); step.any()) fill<false>(part, step, sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
     ptx::fence_async();
     ptx::barrier_sync<128>(1 + part.group);
     if constexpr (INNER) {
       if (inner(store)) {
 #pragma unroll
-        for (int number = 0; number < BLOCKS * STEPS; ++number)
+        for (int number = 0; number < ALL; ++number)
           if (const Step step(part, number, true); step.any() && !step.inside()) put_vectors(step, part, staging + number * store_slot_bytes);
       }
     }
     if (part.thread < 32 && ptx::elect_one()) {
 #pragma unroll
-      for (int number = 0; number < BLOCKS * STEPS; ++number)
+      for (int number = 0; number < ALL; ++number)
         if (const Step step(part, number, true); step.any() && (!inner(store) || step.inside())) store_boxes(map, step.row, step.column, staging + number * store_slot_bytes);
       // Where the next tile goes out by steps, it waits for all groups but the newest ones.
 #pragma unroll
@@ -123,12 +179,29 @@ class StagedEpilogue {
     }
   }
 
-  // BY_TENSOR: the copy engine stores all steps but for what is not inside, and C is not read.
-  template <bool BY_TENSOR>
+  // Converts the last HELD steps, whose boxes the copy engine will store.
+  GG_DEVICE static void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, Held& held) {
+    u32 steps = 0;
+    held.map = map, held.row = static_cast<i32>(part.row), held.column = static_cast<i32>(part.column);
+#pragma unroll
+    for (int i = 0; i < HELD; ++i) {
+      const int number = ALL - HELD + i;
+      const Step step(part, number, true);
+      fill<false>(part, step, sums[number / STEPS] + step.sum(), nullptr, [&held, i](int j, const u32 (&words)[4]) {
+#pragma unroll
+        for (int word = 0; word < 4; ++word) held.words[i][2 * j + word] = words[word];
+      });
+      steps |= (step.any() ? 1u : 0u) << i;
+    }
+    held.steps = steps;
+  }
+
+  // The first COUNT steps. BY_TENSOR: the copy engine stores all steps but for what is not inside, and C is not read.
+  template <bool BY_TENSOR, int COUNT>
   GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, char* staging, u32& slot) {
     const int thread = part.thread, group = part.group;
 #pragma unroll
-    for (int number = 0; number < BLOCKS * STEPS; ++number) {
+    for (int number = 0; number < COUNT; ++number) {
       const Step step(part, number, BY_TENSOR);
       if (!step.any()) continue;
       const bool tensor = BY_TENSOR ? !inner(store) || step.inside() : step.by_tensor(store);
@@ -336,9 +409,28 @@ class StagedEpilogue {
       }
   }
 
+  // Where a warp's stmatrix goes in the slot at `at`: its two blocks of 8 rows, of one block of 8 columns and then of the next. j: number of the former, which is even.
+  struct Matrices {
+    u32 first;
+    GG_DEVICE Matrices(const char* at, int thread) {
+      const int lane = thread % 32, row = thread / 32 * 16 + lane / 8 % 2 * 8, line = lane % 8, column = lane / 16 * 8;
+      first = static_cast<u32>(__cvta_generic_to_shared(at)) + (MN ? offset<D>(row, column + line) : offset<D>(row + line, column));
+    }
+    GG_DEVICE void put(int j, const u32 (&words)[4]) const {
+      if constexpr (MN) ptx::stmatrix_transposed(first + 1024 * j, words);
+      else ptx::stmatrix(first ^ 16 * j, words);  // the bits of an even j are 0 in `first` before the swizzle
+    }
+  };
+
   // Turns a step's sums into elements of D in the slot, where C's are if beta is not 0 (never, if not ADD_C).
   template <bool ADD_C>
   GG_DEVICE static void fill(const Part& part, const Step& step, const Sum* sums, char* at) {
+    const Matrices matrices(at, part.thread);
+    fill<ADD_C>(part, step, sums, at, [&matrices](int j, const u32 (&words)[4]) { matrices.put(j, words); });
+  }
+  // take: is given what goes by stmatrix.
+  template <bool ADD_C, class Take>
+  GG_DEVICE static void fill(const Part& part, const Step& step, const Sum* sums, char* at, Take take) {
     const GemmParams& p = part.p;
     const EpilogueScalars<Value>& scalars = part.scalars;
     const i64 row = step.row, column = step.column, start = part.start;
@@ -391,16 +483,9 @@ class StagedEpilogue {
     }, at, warp * 16 + lane / 4);
     // Where C and D differ in size, an element of D lies where some other thread's of C does: all are read before any is written.
     constexpr bool OVER_C = ADD_C && sizeof(C) != sizeof(D);
-    if constexpr (SIZE == 2 && STEP % 16 == 0 && !OVER_C) {
-      // Matrices of an stmatrix: this warp's two blocks of 8 rows, of one block of 8 columns and then of the next.
-      const int line = lane % 8, half = lane / 8 % 2, next = lane / 16;
-      const u32 first = static_cast<u32>(__cvta_generic_to_shared(at)) + (MN ? offset<D>(warp * 16 + 8 * half, 8 * next + line) : offset<D>(warp * 16 + 8 * half + line, 8 * next));
+    if constexpr (MATRICES && !OVER_C) {
 #pragma unroll
-      for (int j = 0; j < STEP / 8; j += 2) {
-        const u32 words[4] = {pair(j, 0).bits, pair(j, 1).bits, pair(j + 1, 0).bits, pair(j + 1, 1).bits};
-        if constexpr (MN) ptx::stmatrix_transposed(first + 1024 * j, words);
-        else ptx::stmatrix(first ^ 16 * j, words);  // j is even, so that its bits are 0 in `first` before the swizzle
-      }
+      for (int j = 0; j < STEP / 8; j += 2) take(j, {pair(j, 0).bits, pair(j, 1).bits, pair(j + 1, 0).bits, pair(j + 1, 1).bits});
     } else {
       if constexpr (OVER_C) {
         Pair<D> values[STEP / 8][2];

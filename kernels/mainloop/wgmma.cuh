@@ -226,35 +226,36 @@ class WgmmaMainloop {
 
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
   // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
+  // meanwhile: called by all threads while products are under way, with the number of the tile of k that is multiplied; not where sums are promoted, or A comes through registers.
   // unusual: of terms, as split.cu found (tile/terms.cuh). An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product
   // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.
-  template <class LastFull>
-  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full) {
+  template <class LastFull, class Meanwhile>
+  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full, Meanwhile meanwhile) {
     const u32 slots = ptx::shared_address(shared);
     const int row = group / GROUPS_N * WM, column = group % GROUPS_N * WN;
-    // Where nothing is added up between products the first ones write the sums.
-    const bool blank = !PROMOTED && tiles > 0;
-#pragma unroll
-    for (int b = 0; b < BLOCKS; ++b)
-#pragma unroll
-      for (int s = 0; s < WN / 2; ++s) {
-        if (blank) ptx::wgmma_blank(sums[b][s]);
-        else sums[b][s] = 0;
-      }
+    if constexpr (!BLANK) {
+      const bool written = !PROMOTED && tiles > 0;
+      each_sum([written](Sum& sum) {
+        if (written) ptx::wgmma_blank(sum);
+        else sum = 0;
+      });
+    }
     if (tiles == 0) return last_full();
     if constexpr (T::TERMS) {
       if (!unusual) return consume_terms(ring, at, slots, row, column, tiles);
       consume_products(ring, at, slots, row, column, tiles, 0, term_corrections);
-#pragma unroll
-      for (int b = 0; b < BLOCKS; ++b)
-#pragma unroll
-        for (int s = 0; s < WN / 2; ++s)
-          if ((bit_cast<u32>(sums[b][s]) & 0x7f800000u) == 0x7f800000u) sums[b][s] = 0;
+      each_sum([](Sum& sum) {
+        if ((bit_cast<u32>(sum) & 0x7f800000u) == 0x7f800000u) sum = 0;
+      });
       consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
-    } else if constexpr (TWO_PARTS) consume_promoted(ring, at, slots, row, column, tiles);
-    else if constexpr (PROMOTED) consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
-    else if constexpr (T::TURNS_A) consume_turned(ring, at, shared, row, column, tiles, last_full);
-    else consume_fast(ring, at, slots, row, column, tiles, last_full);
+    } else if constexpr (PROMOTED) {
+      if constexpr (TWO_PARTS) consume_promoted(ring, at, slots, row, column, tiles);
+      else consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
+    } else {
+      if constexpr (BLANK) each_sum([](Sum& sum) { ptx::wgmma_blank(sum); });
+      if constexpr (T::TURNS_A) consume_turned(ring, at, shared, row, column, tiles, last_full);
+      else consume_fast(ring, at, slots, row, column, tiles, last_full, meanwhile);
+    }
   }
   // A consumer warpgroup that has no part of a tile: the next `tiles` slots are as good as read.
   GG_DEVICE static void pass_over(const Ring<T::STAGES>& ring, Cursor& at, i32 tiles) {
@@ -268,22 +269,32 @@ class WgmmaMainloop {
   }
   // From then on the sums may be read. tiles: as before.
   GG_DEVICE void finish(const Ring<T::STAGES>& ring, i32 tiles) {
-    if constexpr (PROMOTED) return;
-    ptx::wgmma_wait<0>();
-#pragma unroll
-    for (int b = 0; b < BLOCKS; ++b)
-#pragma unroll
-      for (int s = 0; s < WN / 2; ++s) ptx::wgmma_settle(sums[b][s]);
-    if (tiles > 0) release(ring, last_);
+    if constexpr (!PROMOTED) {
+      ptx::wgmma_wait<0>();
+      each_sum([](Sum& sum) { ptx::wgmma_settle(sum); });
+      if (tiles > 0) release(ring, last_);
+    }
+    if (BLANK && tiles == 0) each_sum([](Sum& sum) { ptx::wgmma_zero(sum); });
   }
 
   // Of this warpgroup's part: block of 64 rows, then as ptx/wgmma.cuh says.
   Sum sums[BLOCKS][WN / 2];
 
  private:
+  // The first products write the sums, so that nothing need be 0 before them. Where there are none the sums are set to 0 in a branch behind the wait: before it, ptxas would write zeros for every tile.
+  // (Where registers are fewer it would spill for that.)
+  static constexpr bool BLANK = !PROMOTED && !T::SLICED && T::TEAMS == 1 && CONSUMERS == 2 && T::BARE;
   u32 last_;  // slot of consume_fast and consume_turned
   using Fragments = u32[BLOCKS][STEPS][4];
   Fragments fragments_[T::TURNS_A ? 2 : 1];  // of consume_turned: products under way read them
+
+  template <class Each>
+  GG_DEVICE void each_sum(Each each) {
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll
+      for (int s = 0; s < WN / 2; ++s) each(sums[b][s]);
+  }
 
   using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
   using Scales = BlockScales<T, BLOCKS, WN>;
@@ -316,8 +327,8 @@ class WgmmaMainloop {
     }
   };
 
-  template <class LastFull>
-  GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, LastFull last_full) {
+  template <class LastFull, class Meanwhile>
+  GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, LastFull last_full, Meanwhile meanwhile) {
     u32 former = at.slot;
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
@@ -332,6 +343,7 @@ class WgmmaMainloop {
         for (int b = 0; b < BLOCKS; ++b)
           ptx::Wgmma<WN>::mma(sums[b], TileA::descriptor(slot, row + 64 * b) + TileA::step(step), b0 + TileB::step(step), step > 0 ? 1 : i);
       ptx::wgmma_commit();
+      meanwhile(i);
       ptx::wgmma_wait<1>();
       if (i > 0) release(ring, former);
       former = at.slot;

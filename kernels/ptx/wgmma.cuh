@@ -17,6 +17,10 @@ GG_DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" :
 GG_DEVICE void wgmma_settle(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 GG_DEVICE void wgmma_settle(i32& sum) { asm volatile("" : "+r"(sum)::"memory"); }
 
+// A sum of no products. (In a branch of its own, which the compiler would otherwise make a selection for each sum.)
+GG_DEVICE void wgmma_zero(float& sum) { asm volatile("mov.b32 %0, 0;" : "=f"(sum)); }
+GG_DEVICE void wgmma_zero(i32& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }
+
 // A sum that the first product will write without reading it.
 GG_DEVICE void wgmma_blank(float& sum) { asm volatile("" : "=f"(sum)); }
 GG_DEVICE void wgmma_blank(i32& sum) { asm volatile("" : "=r"(sum)); }

@@ -39,10 +39,11 @@ template <int CM, int CN, int CK, bool CUT = false>
 class PersistentScheduler {
  public:
   GG_DEVICE PersistentScheduler(const TileWalk& walk, const DepthDeal& deal) : walk_(walk), deal_(deal), tiles_(walk.tiles), steps_(walk.steps), pieces_(cluster(), clusters()) {}
-  GG_DEVICE bool next() {
-    // Of what is not cut, all tiles are whole.
-    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_, 0, 1, 0};
-    return pieces_.next(deal, steps_, cluster(), clusters());
+  GG_DEVICE bool next() { return next(pieces_); }
+  // Whether nothing comes after.
+  GG_DEVICE bool last() const {
+    PieceCursor after = pieces_;
+    return !next(after);
   }
   // The CTA's tile.
   GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), walk_, CM, CN, blockIdx.x % (CM * CN)); }
@@ -55,6 +56,11 @@ class PersistentScheduler {
 
  private:
   GG_DEVICE u32 tile() const { return pieces_.tile(); }
+  GG_DEVICE bool next(PieceCursor& pieces) const {
+    // Of what is not cut, all tiles are whole.
+    const DepthDeal deal = CUT ? deal_ : DepthDeal{tiles_, 0, 1, 0};
+    return pieces.next(deal, steps_, cluster(), clusters());
+  }
 
   const TileWalk& walk_;
   const DepthDeal& deal_;
@@ -72,6 +78,7 @@ class SliceScheduler {
   // (Where ptxas sees that there is one piece it serialises wgmma: C7520.)
   GG_DEVICE bool next() { return (number_ += static_cast<i32>(deal_.pieces)) < static_cast<i32>(deal_.pieces); }
   GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), walk_, CM, CN, blockIdx.x % (CM * CN)); }
+  GG_DEVICE bool last() const { return true; }
   // Where sums of the piece lie; and its steps of k.
   GG_DEVICE u32 piece() const { return tile() * deal_.pieces + static_cast<u32>(number_); }
   GG_DEVICE DepthPart depth() const { return depth_part(steps_, static_cast<i32>(deal_.pieces), number_); }

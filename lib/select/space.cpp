@@ -36,6 +36,13 @@ constexpr Row rows[] = {
     // Hopper, much to store for what is multiplied: two consumers take turns at tiles, and one stores while the other multiplies.
     {Family::sm90, 128, 128, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
     {Family::sm90, 128, 128, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 176, 128, 4, 1, 5, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 176, 128, 128, 1, 4, 5, 1, 2, 1, 1, 0, 2},
+    {Family::sm90, 128, 160, 128, 4, 1, 5, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 144, 128, 4, 1, 5, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 112, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 112, 128, 4, 1, 6, 1, 1, 0, 1, 0, 2},
+    {Family::sm90, 128, 96, 128, 4, 1, 6, 2, 1, 0, 1, 0, 2},
     // Hopper, small problems and wave tails.
     {Family::sm90, 64, 256, 128, 4, 1, 4, 1, 1},
     {Family::sm90, 128, 64, 128, 8, 1, 8, 1, 1},
@@ -45,6 +52,8 @@ constexpr Row rows[] = {
     {Family::sm90, 256, 112, 128, 8, 1, 4, 1, 1},
     {Family::sm90, 128, 112, 128, 8, 1, 6, 2, 1},
     {Family::sm90, 128, 96, 128, 8, 1, 6, 2, 1},
+    {Family::sm90, 128, 96, 128, 8, 1, 6, 1, 1},
+    {Family::sm90, 128, 144, 128, 8, 1, 5, 1, 1},
     {Family::sm90, 64, 128, 128, 4, 1, 8, 2, 1},
     {Family::sm90, 64, 96, 128, 4, 1, 8, 2, 1},
     {Family::sm90, 256, 64, 128, 1, 4, 5, 1, 1, 1},
@@ -158,7 +167,8 @@ constexpr Rule any_cuda[] = {
     {[](const Query& q) { return !q.type.gate || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
-    {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= 128; }, "a thread's sums must fit in 128 registers"},
+    {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= (q.config.teams > 1 && !q.type.grouped && q.type.sum == Sum::f32 ? 176 : 128); },
+     "a thread's sums must fit in 128 registers, or 176 where they are f32 and consumers take turns in a plain product"},
     {[](const Query& q) { return shared_bytes(q.type, q.config) + static_shared_bytes(q.type, q.config) <= q.facts.shared_per_block; }, "the tile must fit in shared memory"},
 };
 

@@ -12,6 +12,8 @@ GG_DEVICE void wgmma_wait() { emulator::machine().product_wait(PENDING); }
 
 template <class Sum>
 GG_DEVICE void wgmma_settle(Sum&) {}
+template <class Sum>
+GG_DEVICE void wgmma_zero(Sum& sum) { sum = 0; }
 // Who reads it before a product has written it shall notice.
 GG_DEVICE void wgmma_blank(float& sum) { sum = __builtin_nanf(""); }
 GG_DEVICE void wgmma_blank(i32& sum) { sum = 0x5a5a5a5a; }
