@@ -31,6 +31,18 @@ endforeach()
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1 bf16_bf16_f32_tn_128x176x64_w8x1_s4_c2x1_r1 f16_f16_f32_tn_128x224x64_w8x1_s4_c2x1_r1 e4m3_e4m3_f32_tn_256x112x128_w8x1_s4_c1x1_r1 f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 bf16_bf16_f32_nt_128x256x64_w8x1_s3_c1x1_r2)
   ggemm_add_emulated_kernels("sm90_${config}, D" 4 --config sm90_${config} --per-kernel 6 --sizes 130x733x90)
 endforeach()
+# What a tile stores waits for the next one's products: few steps of k and many, k cut for the last tiles, groups; and sums of no products.
+foreach(case IN ITEMS bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2:700x1100x100 bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r2:390x1100x330 f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r2:700x600x0 bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r2:390x1100x330)
+  string(REPLACE ":" ";" case ${case})
+  list(GET case 0 config)
+  list(GET case 1 sizes)
+  ggemm_add_emulated_kernels("sm90_${config}, stored later" 2 --config sm90_${config} --kind plain --per-kernel 3 --sizes ${sizes} --first-kernel 1 --seed 1)
+endforeach()
+ggemm_add_emulated_kernels("groups, stored later" 2 --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 3 --sizes 300x512x192,257x512x192,64x512x192,400x512x192,0x512x192 --seed 5)
+# More than 128 sums a thread, by turns.
+foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2)
+  ggemm_add_emulated_kernels("sm90_${config}" 2 --config sm90_${config} --per-kernel 3 --sizes 700x600x130)
+endforeach()
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.
 ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
@@ -138,6 +150,9 @@ ggemm_add_emulated_mutant("the ring is read before it is full" ${small} pipeline
 ggemm_add_emulated_mutant("a phase's parity is wrong" ${small} pipeline/ring.cuh "at.phase ^ 1" "at.phase")
 ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<SLOTS - 1>()" "(void)0")
 ggemm_add_emulated_mutant("stores of a whole tile are not waited for" ${small} epilogue/staged.cuh "ptx::store_wait_read<0>()" "(void)0")
+set(held sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r2)
+ggemm_add_emulated_mutant("what a product of few steps stores later is not stored" ${held} sm90.cu "store_held(cta, -1)" "(void)0" --kind plain --per-kernel 6 --seed 1 --first-kernel 1 --sizes 400x1500x100)
+ggemm_add_emulated_mutant("sums of no products are not 0" ${held} mainloop/wgmma.cuh "if (BLANK && tiles == 0)" "if (false)" --kind plain --per-kernel 6 --seed 1 --sizes 300x333x0)
 set(narrow sm90_bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1)
 ggemm_add_emulated_mutant("a tile that goes out at once leaves too few groups of stores" sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s2_c1x1_r1 epilogue/staged.cuh "group < SLOTS" "group < 1")
 ggemm_add_emulated_mutant("the slot before the first of three is the second" sm90_f16_f16_f32_tn_128x192x64_w8x1_s4_c2x1_r1 epilogue/staged.cuh "(slot + SLOTS - 1) % SLOTS" "(slot ^ 1)" --seed 1 --sizes 130x733x90 --first-kernel 1)
