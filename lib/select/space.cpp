@@ -429,7 +429,7 @@ std::vector<Config> table(const ProblemType& type) {
   for (const Row& row : rows) {
     if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
-    if (row.family == Family::sm90 && row.tile_n > 128 && row.tile_n % 64 != 0 && (type.grouped || type.gate)) continue;
+    if (const int columns = row.swap ? row.tile_m : row.tile_n; row.family == Family::sm90 && columns > 128 && columns % 64 != 0 && (type.grouped || type.gate)) continue;
     if (row.family == Family::sm90 && row.slices == core::tail_slices && !cut(row)) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.

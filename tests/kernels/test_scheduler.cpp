@@ -163,6 +163,8 @@ TEST_CASE("schedulers: where k is cut, every CTA of a cluster has its tile of th
               wrong += !scheduler.next() || scheduler.place().at.row != tile.tile_row || scheduler.place().at.col != tile.tile_col || scheduler.piece() != cursor.tile();
               const DepthPart here = scheduler.depth(), there = cursor.depth(deal, steps, cluster);
               wrong += here.first != there.first || here.tiles != there.tiles;
+              PieceCursor after = cursor;
+              wrong += scheduler.last() == after.next(deal, steps, cluster, clusters);
             }
             wrong += scheduler.next();
           }
