@@ -4,26 +4,30 @@
 #include "epilogue/slices.cuh"
 #include "epilogue/staged.cuh"
 #include "mainloop/wgmma.cuh"
+#include "mainloop/wgmma_producer.cuh"
 #include "ptx/launch.cuh"
 #include "scheduler/board.cuh"
 
 using namespace ggemm::kernels;
 
 using T = Traits;
+using Shape = WgmmaShape<T>;
+using Producer = WgmmaProducer<T>;
 using Mainloop = WgmmaMainloop<T>;
-using Reduction = ClusterReduction<T, Mainloop>;
-using Slices = SliceReduction<Mainloop::Sum, Mainloop::BLOCKS, Reduction::WN, Mainloop::CONSUMERS, Mainloop::CLUSTER>;
+using Reduction = ClusterReduction<T, Shape>;
+using Slices = SliceReduction<Shape::Sum, Shape::BLOCKS, Reduction::WN, Shape::CONSUMERS, Shape::CLUSTER>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
-constexpr int CONSUMERS = T::TEAMS * Mainloop::CONSUMERS;
-constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Mainloop::BLOCKS * Mainloop::WN <= 128 && !Mainloop::PROMOTED);
-constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Mainloop::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
+constexpr int CONSUMERS = T::TEAMS * Shape::CONSUMERS;
+constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Shape::BLOCKS * Shape::WN <= 128 && !Shape::PROMOTED);
+constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 // Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
-constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Mainloop::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Mainloop::BLOCKS * Mainloop::WN / 2 - 40 : 0;
-using Epilogue = StagedEpilogue<T, Mainloop::BLOCKS, Reduction::WN, Mainloop::RING_BYTES, CONSUMERS, HELD_WORDS>;
+constexpr int MAINLOOP_REGISTERS = 40;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
+constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
+using Epilogue = StagedEpilogue<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS, HELD_WORDS>;
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
@@ -33,13 +37,13 @@ struct Cta {
   Ring<T::STAGES> ring;
   Turns turns;  // where there are teams
   GG_DEVICE explicit Cta(char* shared)
-      : slots(shared), ring(ptx::shared_address(shared) + Mainloop::RING_BYTES + CONSUMERS * STAGING_BYTES), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
+      : slots(shared), ring(ptx::shared_address(shared) + Shape::RING_BYTES + CONSUMERS * STAGING_BYTES), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
   GG_DEVICE void init() const {
-    ring.init(1, Mainloop::EMPTIES);
-    if constexpr (T::TEAMS > 1) turns.init(4 * Mainloop::CONSUMERS);
+    ring.init(1, Shape::EMPTIES);
+    if constexpr (T::TEAMS > 1) turns.init(4 * Shape::CONSUMERS);
   }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
-  GG_DEVICE char* staging(int group) const { return slots + Mainloop::RING_BYTES + group * STAGING_BYTES; }
+  GG_DEVICE char* staging(int group) const { return slots + Shape::RING_BYTES + group * STAGING_BYTES; }
 };
 
 // A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
@@ -47,7 +51,7 @@ template <int CLUSTER_K>
 struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;  // of all; a team's follow one another
   u32 turn = 0;                                         // counts tiles
-  Mainloop::Cursor at;
+  Shape::Cursor at;
   u32 slot = 0;
   Epilogue::Held held;  // of the tile before
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
@@ -60,7 +64,7 @@ struct Consumer {
     Mainloop mainloop;
     TileCoord tile_at{};
     if constexpr (T::BLOCK_SCALED) tile_at = place();
-    const int part = group % Mainloop::CONSUMERS;
+    const int part = group % Shape::CONSUMERS;
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
     mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.slots, part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
@@ -72,33 +76,33 @@ struct Consumer {
     const bool hold = Epilogue::HELD > 0 && !last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tiles);
-    const i64 first = row * T::BM + part / T::WARPS_N * Mainloop::WM;
-    i64 across = column * T::BN + part % T::WARPS_N * Mainloop::WN;
-    using Sums = Mainloop::Sum[Mainloop::BLOCKS][Reduction::WN / 2];
+    const i64 first = row * T::BM + part / T::WARPS_N * Shape::WM;
+    i64 across = column * T::BN + part % T::WARPS_N * Shape::WN;
+    using Sums = Shape::Sum[Shape::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
       if constexpr (T::LEAVES) {
         ptx::launch_next();
-        return Slices::leave(sums, *slices, piece, blockIdx.x % Mainloop::CLUSTER, group);
+        return Slices::leave(sums, *slices, piece, blockIdx.x % Shape::CLUSTER, group);
       } else if constexpr (T::SLICED) {
         const DepthDeal deal = slices->deal;
         if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
-        const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Mainloop::CLUSTER);
-        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Mainloop::CLUSTER, group)) return held.clear();
+        const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Shape::CLUSTER);
+        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Shape::CLUSTER, group)) return;
       }
       if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot, held, hold);
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
     } else {
-      const u32 rank = Mainloop::part_of_k();
+      const u32 rank = Shape::part_of_k();
       across += rank * Reduction::WN;
       Reduction reduction;
-      if (reduction.run(mainloop, cta.slots, rank)) finish(reduction.sums);
+      if (reduction.run(mainloop.sums, cta.slots, rank)) finish(reduction.sums);
     }
   }
   // Whether the CTA's next tile is this team's; if not, its slots are passed over.
   GG_DEVICE bool takes(i32 tiles) {
-    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group / Mainloop::CONSUMERS)) return true;
+    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group / Shape::CONSUMERS)) return true;
     at.skip(static_cast<u32>(tiles));
     return false;
   }
@@ -137,13 +141,13 @@ struct Plain {
   }
   GG_DEVICE void produce(const Cta& cta) const {
     if (threadIdx.x != 0) return;
-    Mainloop::Cursor at;
+    Shape::Cursor at;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
-      const DepthPart depth = Mainloop::part(to.depth());
+      const DepthPart depth = Shape::part(to.depth());
       const ClusterTile tile = to.place();
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Mainloop::produce({&p.a, 0}, {&p.b, 0}, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, 0}, {&p.b, 0}, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
   }
   GG_DEVICE void consume(const Cta& cta) const {
@@ -151,7 +155,7 @@ struct Plain {
     consumer.slices = &p.slices, consumer.steps = p.walk.steps;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
-      const DepthPart depth = Mainloop::part(to.depth());
+      const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.piece = to.piece();
       consumer.run(cta, p.problem, {&p.d, 0}, p.store, {}, 0, [&to] { return to.place().at; }, [&to] { return to.last(); }, depth.first, depth.tiles, twice);
@@ -163,9 +167,9 @@ struct Plain {
 // One product a group. A warp of the producers' finds the tiles; all warps read them.
 struct Grouped {
   using Params = GroupedTensorParams;
-  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED, Mainloop::HALVES>;
+  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED, Shape::HALVES>;
   static_assert(!T::SLICED || PRODUCER_THREADS + 128 * CONSUMERS >= most_counted_groups, "a thread counts a group's tiles");
-  static constexpr i32 INDEXED = (Mainloop::INDEX_A ? 1 : 0) | (Mainloop::INDEX_B ? 2 : 0);
+  static constexpr i32 INDEXED = (Shape::INDEX_A ? 1 : 0) | (Shape::INDEX_B ? 2 : 0);
   const Params& p;
   Board board;
 
@@ -197,7 +201,7 @@ struct Grouped {
   }
 
   GG_DEVICE void produce(const Cta& cta) const {
-    Mainloop::Cursor at;
+    Shape::Cursor at;
     // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
     const int finder = p.taken ? 0 : 2;
     if (static_cast<int>(threadIdx.x) / 32 == finder) board.begin(p);
@@ -215,10 +219,10 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
       }
       if (reach == 3) {
-        if (threadIdx.x == 0) Mainloop::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
+        if (threadIdx.x == 0) Producer::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
         else at.skip(note.depth);
       } else {
-        Mainloop::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
+        Producer::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
       }
       board.release(next);
     }
@@ -236,7 +240,7 @@ struct Grouped {
         board.release(next);
         continue;
       }
-      if (Mainloop::HALVES && note.half && consumer.group % 2) {
+      if (Shape::HALVES && note.half && consumer.group % 2) {
         Mainloop::pass_over(cta.ring, consumer.at, note.depth);
         board.release(next);
         continue;
@@ -254,7 +258,7 @@ struct Grouped {
 
 using Form = If<T::GROUPED, Grouped, Plain>;
 
-extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + 128 * CONSUMERS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
+extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + 128 * CONSUMERS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
   extern __shared__ __align__(1024) char shared[];
   const Cta cta(shared);
   const Form form(params);
@@ -264,7 +268,7 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
     if (threadIdx.x == 0) ptx::fence_barrier_init();
   }
   form.count();
-  if constexpr (Mainloop::CLUSTER > 1) ptx::cluster_sync();
+  if constexpr (Shape::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
   form.begin();
   if (threadIdx.x < PRODUCER_THREADS) {
@@ -280,7 +284,7 @@ extern "C" __global__ void __cluster_dims__(Mainloop::CLUSTER, 1, 1) __launch_bo
   }
   form.end();
   // No CTA leaves while another may still write to its ring, arrive at its barriers or read its sums.
-  if constexpr (Mainloop::CLUSTER > 1) {
+  if constexpr (Shape::CLUSTER > 1) {
     __syncwarp();
     ptx::cluster_barrier();
   }

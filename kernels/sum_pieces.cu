@@ -3,20 +3,20 @@
 // that kernel's defines. It is a chain of latencies, so its code is short, many of a thread's loads are under way at once, and D, which is small, is stored element by element.
 #include "epilogue/slices.cuh"
 #include "epilogue/sum_scale.cuh"
-#include "mainloop/wgmma.cuh"
+#include "mainloop/wgmma_shape.cuh"
 #include "ptx/launch.cuh"
 #include "scheduler/raster.cuh"
 
 using namespace ggemm::kernels;
 
 using T = Traits;
-using Mainloop = WgmmaMainloop<T>;
-using Sum = Mainloop::Sum;
+using Shape = WgmmaShape<T>;
+using Sum = Shape::Sum;
 using Value = T::Value;
-using Slices = SliceReduction<Sum, Mainloop::BLOCKS, Mainloop::WN, Mainloop::CONSUMERS, Mainloop::CLUSTER>;
+using Slices = SliceReduction<Sum, Shape::BLOCKS, Shape::WN, Shape::CONSUMERS, Shape::CLUSTER>;
 
 // A warpgroup takes a strip of 64 rows and 8 columns: of each piece a vector a thread, two neighbours in a row and two 8 rows below.
-constexpr int ACROSS = Mainloop::WN / 8, STRIPS = Mainloop::BLOCKS * ACROSS, AHEAD = 9;  // AHEAD: pieces whose loads are under way at once
+constexpr int ACROSS = Shape::WN / 8, STRIPS = Shape::BLOCKS * ACROSS, AHEAD = 9;  // AHEAD: pieces whose loads are under way at once
 constexpr bool PAIRED = T::GATE != 0;
 
 // A thread's four elements of the product: what makes elements of D of them.
@@ -79,12 +79,12 @@ extern "C" __global__ void __launch_bounds__(sum_pieces_threads, 4) GG_KERNEL_NA
   const u32 group = threadIdx.x / 128, thread = threadIdx.x % 128;
   // The CTA's strip, shared, or each warpgroup's: of a warpgroup's part of a cluster tile.
   const bool shared = strips_at_once(deal) == 1;
-  constexpr u32 PARTS = Mainloop::CLUSTER * Mainloop::CONSUMERS;
+  constexpr u32 PARTS = Shape::CLUSTER * Shape::CONSUMERS;
   const u32 number = shared ? blockIdx.x : blockIdx.x * 2 + group, strip = number % STRIPS, part = number / STRIPS % PARTS, counted = number / STRIPS / PARTS;
   const u32 tile = counted < deal.cut ? counted : deal.cut - 1;  // the last CTA may have a warpgroup too many
-  const TileCoord at = cluster_tile(tile, static_cast<u32>(ceil_div(p.m, T::BM)), static_cast<u32>(ceil_div(p.n, T::BN)), p.raster, T::CLUSTER_M, T::CLUSTER_N, part / Mainloop::CONSUMERS).at;
-  const u32 warpgroup = part % Mainloop::CONSUMERS, row = warpgroup / T::WARPS_N * Mainloop::WM + strip / ACROSS * 64 + thread / 32 * 16 + thread % 32 / 4,
-            column = warpgroup % T::WARPS_N * Mainloop::WN + strip % ACROSS * 8 + thread % 4 * 2;
+  const TileCoord at = cluster_tile(tile, static_cast<u32>(ceil_div(p.m, T::BM)), static_cast<u32>(ceil_div(p.n, T::BN)), p.raster, T::CLUSTER_M, T::CLUSTER_N, part / Shape::CONSUMERS).at;
+  const u32 warpgroup = part % Shape::CONSUMERS, row = warpgroup / T::WARPS_N * Shape::WM + strip / ACROSS * 64 + thread / 32 * 16 + thread % 32 / 4,
+            column = warpgroup % T::WARPS_N * Shape::WN + strip % ACROSS * 8 + thread % 4 * 2;
   Elements elements{p, at.row * T::BM + row, at.col * T::BN + column, {}, {}};
   const bool any = counted < deal.cut && elements.inside(0);
   const u32 half = (deal.pieces + 1) / 2, first = shared && group ? half : 0, end = shared && !group ? half : deal.pieces;

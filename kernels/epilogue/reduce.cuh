@@ -10,31 +10,32 @@
 
 namespace ggemm::kernels {
 
-template <class T, class Mainloop>
+// Shape: of the mainloop (mainloop/wgmma_shape.cuh).
+template <class T, class Shape>
 class ClusterReduction {
   using Sum = typename T::Sum;
-  static constexpr int THREADS = 128 * Mainloop::CONSUMERS, BLOCKS = Mainloop::BLOCKS;
-  static constexpr int ALL = Mainloop::WN / 8;  // 16 bytes of sums a thread and block
+  static constexpr int THREADS = 128 * Shape::CONSUMERS, BLOCKS = Shape::BLOCKS;
+  static constexpr int ALL = Shape::WN / 8;  // 16 bytes of sums a thread and block
 
  public:
-  static constexpr int FINISHERS = finishers(Mainloop::WN, T::CLUSTER_K);
-  static constexpr int WN = Mainloop::WN / FINISHERS;  // columns of a warpgroup's part that a CTA finishes
+  static constexpr int FINISHERS = finishers(Shape::WN, T::CLUSTER_K);
+  static constexpr int WN = Shape::WN / FINISHERS;  // columns of a warpgroup's part that a CTA finishes
   static constexpr int BYTES = THREADS * BLOCKS * ALL * 16;
-  static_assert(T::CLUSTER_K == 1 || (BYTES <= Mainloop::RING_BYTES && sizeof(Sum) == 4), "the ring holds a tile's sums");
+  static_assert(T::CLUSTER_K == 1 || (BYTES <= Shape::RING_BYTES && sizeof(Sum) == 4), "the ring holds a tile's sums");
   Sum sums[BLOCKS][WN / 2];
 
   // All consumers of all CTAs of the cluster, while its other threads are at a cluster_barrier too; `shared` is free. Says whether this CTA finishes anything:
   // the columns from rank * WN on of each warpgroup's part, rank being the number of its share of k.
-  GG_DEVICE bool run(const Mainloop& part, char* shared, u32 rank) {
+  GG_DEVICE bool run(const Sum (&part)[BLOCKS][Shape::WN / 2], char* shared, u32 rank) {
     const int thread = static_cast<int>(threadIdx.x) - 128;
-    ptx::barrier_sync<THREADS>(1 + Mainloop::CONSUMERS);  // the other consumers too have read the ring's last slot
+    ptx::barrier_sync<THREADS>(1 + Shape::CONSUMERS);  // the other consumers too have read the ring's last slot
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
       for (int i = 0; i < ALL; ++i) {
         ptx::Vector16 out;
 #pragma unroll
-        for (int e = 0; e < 4; ++e) out.word[e] = bit_cast<u32>(part.sums[b][4 * i + e]);
+        for (int e = 0; e < 4; ++e) out.word[e] = bit_cast<u32>(part[b][4 * i + e]);
         reinterpret_cast<ptx::Vector16*>(shared)[(b * ALL + i) * THREADS + thread] = out;
       }
     ptx::cluster_barrier();
@@ -47,7 +48,7 @@ class ClusterReduction {
         const u32 at = first + 16 * (b * ALL + i) * THREADS;
 #pragma unroll
         for (int cta = 0; cta < T::CLUSTER_K; ++cta) {
-          const ptx::Vector16 in = ptx::load_cluster(ptx::cluster_address(at, cta * Mainloop::SHARERS + Mainloop::sharer()));
+          const ptx::Vector16 in = ptx::load_cluster(ptx::cluster_address(at, cta * Shape::SHARERS + Shape::sharer()));
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             const Sum term = bit_cast<Sum>(in.word[e]);

@@ -3,14 +3,15 @@
 // one is filled. What the copy engine cannot reach (strides or bases off 16 bytes) is stored by threads, in aligned vectors where D's lines are contiguous; C is read by threads,
 // in vectors where it is aligned. Else neighbouring threads take neighbouring elements.
 #pragma once
+#include "epilogue/by_threads.cuh"
 #include "epilogue/pack.cuh"
+#include "epilogue/slot.cuh"
 #include "epilogue/sum_scale.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/tensor.cuh"
 #include "tile/columns.cuh"
 #include "tile/panels.cuh"
-#include "tile/vectors.cuh"
 #include "traits.cuh"
 
 namespace ggemm::kernels {
@@ -39,7 +40,8 @@ class StagedEpilogue {
   static_assert(STEP % 8 == 0 && Columns::OUTPUTS % 8 == 0, "a step is whole blocks of 8 columns");
   static constexpr int STEPS = (Columns::OUTPUTS + STEP - 1) / STEP, FIRST = Columns::OUTPUTS - (STEPS - 1) * STEP;  // across, and columns of the first of them
   static constexpr int SLOTS = store_slots(BLOCKS, Columns::OUTPUTS, SIZE_C, SIZE, MN, RING_BYTES, WARPGROUPS);
-  static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
+  using Slot = StoreSlot<T, STEP>;
+  using ByThreads = StepByThreads<T, STEP>;
 
   // Elements of 16 bits go to a slot by stmatrix: of two blocks of 8 columns a thread has four words.
   static constexpr bool MATRICES = SIZE == 2 && STEP % 16 == 0;
@@ -51,13 +53,16 @@ class StagedEpilogue {
   // So many of a tile's steps, the last ones, may wait until the next tile's products are under way.
   static constexpr int HELD = FITTING < ALL ? FITTING : ALL;
 
+  // What follows from a thread's number is worked out for each tile: mainloops of groups, with A in registers, with steps that wait or with more than 128 sums have no registers to keep it.
+  static constexpr bool RENEWS = HELD > 0 || T::GROUPED || T::TURNS_A || BLOCKS * WN / 2 > 128;
+
   // Such steps, as elements of D in their threads' registers. The sums' registers are the next tile's meanwhile, so that tensor cores wait for conversions alone, and neither for shared memory nor for barriers.
   struct Held {
     u32 words[HELD ? HELD : 1][WORDS];
     MappedLines map;
     i32 row, column;  // of D, where the tile's part begins
     u32 steps;        // bits: those that are still to be stored
-    // Nothing is held. (Where a path had no words of its own ptxas would keep registers for those of the tile before.)
+    // Nothing is held. (Words are set too: ptxas would keep registers for those of the tile before.)
     GG_DEVICE Held() { clear(); }
     GG_DEVICE void clear() {
       steps = 0;
@@ -73,11 +78,11 @@ class StagedEpilogue {
   // hold: what can be held of the tile may be; it goes out by store_held, before the next tile's run().
   GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const MappedLines& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot, Held& held, bool hold) {
     const EpilogueScalars<Value> scalars(p.epilogue);
-    const int thread = HELD > 0 || T::GROUPED || T::TURNS_A || BLOCKS * WN > 256 ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;  // a mainloop of groups, with A in registers, or with more than its sums to hold, has none for what follows from it
+    const int thread = RENEWS ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;
     const bool add_c = !PAIRED && scalars.beta != Value(0);
     const Columns of(p.n, column);
     const Part part{p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS)), thread, group, scalars};
-    if (part.rows <= 0 || part.columns <= 0) return held.clear();
+    if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
     if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole) || inner(store))) {
@@ -92,10 +97,9 @@ class StagedEpilogue {
     } else {
       store_steps<false, ALL>(sums, part, map, store, add_c, staging, slot);
     }
-    held.clear();
   }
 
-  // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0.
+  // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0: nothing is held then.
   GG_DEVICE static void store_held(Held& held, i32 number, char* staging, int group, u32& slot) {
 #pragma unroll
     for (int i = 0; i < HELD; ++i) {
@@ -103,19 +107,18 @@ class StagedEpilogue {
       held.steps &= ~(1u << i);
       const int thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), step = ALL - HELD + i;
       char* const at = staging + slot * store_slot_bytes;
-      if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<SLOTS - 1>();
-      ptx::barrier_sync<128>(1 + group);
-      const Matrices matrices(at, thread);
+      await_slot<SLOTS - 1>(thread, group);
+      const typename Slot::Matrices matrices(at, thread);
 #pragma unroll
       for (int j = 0; j < WORDS / 4; ++j) matrices.put(2 * j, {held.words[i][4 * j], held.words[i][4 * j + 1], held.words[i][4 * j + 2], held.words[i][4 * j + 3]});
-      ptx::fence_async();
-      ptx::barrier_sync<128>(1 + group);
+      slot_filled(group, true);
       if (thread < 32 && ptx::elect_one()) {
         store_boxes(held.map, held.row + step / STEPS * 64, held.column + Step::columns_before(step), at);
         ptx::store_commit();
       }
       slot = (slot + 1) % SLOTS;
     }
+    if (number < 0) held.clear();
   }
 
  private:
@@ -134,14 +137,15 @@ class StagedEpilogue {
   };
   // A step of it: the rows of a block and some columns, from (row, column) of D on; either may be none. overlap: a first step of fewer columns has those of the next one too,
   // which are stored twice then, as boxes are of one size. (Not where C is read, which may be D.)
-  struct Step {
+  struct Step : StepPart {
     int across;  // number of the first column
-    i64 row, column;
-    int rows, columns;
     bool narrow;
-    GG_DEVICE Step(const Part& part, int number, bool overlap)
-        : across(columns_before(number)), row(part.row + number / STEPS * 64), column(part.column + across), rows(min_of(part.rows - number / STEPS * 64, 64)),
-          columns(min_of(part.columns - across, across == 0 && !overlap ? FIRST : STEP)), narrow(across == 0 && !overlap && FIRST < STEP) {}
+    GG_DEVICE Step(const Part& part, int number, bool overlap) {
+      across = columns_before(number);
+      row = part.row + number / STEPS * 64, column = part.column + across;
+      rows = min_of(part.rows - number / STEPS * 64, 64), columns = min_of(part.columns - across, across == 0 && !overlap ? FIRST : STEP);
+      narrow = across == 0 && !overlap && FIRST < STEP;
+    }
     GG_DEVICE static constexpr int columns_before(int number) { return number % STEPS ? FIRST + (number % STEPS - 1) * STEP : 0; }
     GG_DEVICE bool any() const { return rows > 0 && columns > 0; }
     // Its first sum, of those of a row and its block.
@@ -153,20 +157,30 @@ class StagedEpilogue {
     }
   };
 
+  // Until a slot's former store has been read out, for which its thread waits (all stores but the newest NEWER), and all threads are done with it.
+  template <int NEWER>
+  GG_DEVICE static void await_slot(int thread, int group) {
+    if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<NEWER>();
+    ptx::barrier_sync<128>(1 + group);
+  }
+  // What the threads put in a slot may be read by all of them and, if `tensor`, by the copy engine.
+  GG_DEVICE static void slot_filled(int group, bool tensor) {
+    if (tensor) ptx::fence_async();
+    ptx::barrier_sync<128>(1 + group);
+  }
+
   // The copy engine stores all steps but for what is not inside, which the slots hold at once, and C is not read.
   GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, char* staging) {
-    if (part.thread < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
-    ptx::barrier_sync<128>(1 + part.group);
+    await_slot<0>(part.thread, part.group);
 #pragma unroll
     for (int number = 0; number < ALL; ++number)
       if (const Step step(part, number, true); step.any()) fill<false>(part, step, sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
-    ptx::fence_async();
-    ptx::barrier_sync<128>(1 + part.group);
+    slot_filled(part.group, true);
     if constexpr (INNER) {
       if (inner(store)) {
 #pragma unroll
         for (int number = 0; number < ALL; ++number)
-          if (const Step step(part, number, true); step.any() && !step.inside()) put_vectors(step, part, staging + number * store_slot_bytes);
+          if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, staging + number * store_slot_bytes);
       }
     }
     if (part.thread < 32 && ptx::elect_one()) {
@@ -206,20 +220,17 @@ class StagedEpilogue {
       if (!step.any()) continue;
       const bool tensor = BY_TENSOR ? !inner(store) || step.inside() : step.by_tensor(store);
       char* const at = staging + slot * store_slot_bytes;
-      // The slot's former store has been read out, for which its thread waits, and all threads are done with it.
-      if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<SLOTS - 1>();
-      ptx::barrier_sync<128>(1 + group);
+      await_slot<SLOTS - 1>(thread, group);
       if (!BY_TENSOR && add_c) {
-        get_c(step, part, at);
+        ByThreads::get_c(step, part.p.c, thread, at);
         ptx::barrier_sync<128>(1 + group);
       }
       fill<!BY_TENSOR>(part, step, sums[number / STEPS] + step.sum(), at);
-      if (tensor) ptx::fence_async();
-      ptx::barrier_sync<128>(1 + group);
-      if constexpr (T::SCATTER) scatter(part, step, at);
+      slot_filled(group, tensor);
+      if constexpr (T::SCATTER) ByThreads::scatter(step, part.p.d, part.lines, part.start, thread, at);
       else if constexpr (INNER && BY_TENSOR) {
-        if (!tensor) put_vectors(step, part, at);
-      } else if (!tensor) put_d(step, part, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
+        if (!tensor) ByThreads::put_vectors(step, part.p.d, part.thread, at);
+      } else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
       // A group for every step, empty or not: store_wait_read counts steps.
       if (thread < 32 && ptx::elect_one()) {
         if (!T::SCATTER && tensor) store_boxes(map, step.row, step.column, at);
@@ -232,118 +243,6 @@ class StagedEpilogue {
   // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end.
   GG_DEVICE static constexpr bool follows(int number) { return !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
 
-  // C of a step, vectors of 16 bytes at once where they are aligned.
-  GG_DEVICE static void get_c(const Step& step, const Part& part, char* at) {
-    constexpr int SIZE_OF_C = static_cast<int>(sizeof(C)), LENGTH_OF_C = LENGTH / SIZE * SIZE_OF_C, ACROSS = LENGTH_OF_C / 16;
-    constexpr int TOGETHER = sizeof(typename T::A) == 1 ? 1 : 4;  // kernels of 8-bit operands have few registers left
-    const Matrix& c = part.p.c;
-    const i64 stride = (MN ? c.col_stride : c.row_stride) * SIZE_OF_C;
-    const char* const first = static_cast<const char*>(c.data) + (step.row * c.row_stride + step.column * c.col_stride) * SIZE_OF_C;
-    const bool whole = MN ? step.rows == 64 : step.columns == STEP;
-    if constexpr (LENGTH_OF_C % 16 == 0) {
-      if (whole && (MN ? c.row_stride : c.col_stride) == 1 && ((reinterpret_cast<u64>(first) | static_cast<u64>(stride)) & 15) == 0) {
-        const int lines = MN ? step.columns : step.rows;
-#pragma unroll TOGETHER
-        for (int piece = part.thread; piece < LINES * ACROSS; piece += 128) {
-          const int line = piece / ACROSS, byte = piece % ACROSS * 16;
-          if (line < lines) *reinterpret_cast<ptx::Vector16*>(at + line_offset(line, byte)) = ptx::load_vector(first + line * stride + byte);
-        }
-        return;
-      }
-    }
-    move<const C, 4>(part.thread, c, step.row, step.column, step.rows, step.columns, [at](const C& e, int i, int j) { *reinterpret_cast<C*>(at + offset<C>(i, j)) = e; });
-  }
-  GG_DEVICE static void put_d(const Step& step, const Part& part, const char* at, const char* before, bool continues) {
-    if constexpr (LENGTH % 16 == 0)
-      if ((MN ? part.p.d.row_stride : part.p.d.col_stride) == 1) return put_lines(step, part, at, before, continues);
-    move<D, 2>(part.thread, part.p.d, step.row, step.column, step.rows, step.columns, [at](D& d, int i, int j) { d = *reinterpret_cast<const D*>(at + offset<D>(i, j)); });
-  }
-
-  // The same where D's lines, and a tile's part of them, are whole vectors of 16 bytes.
-  GG_DEVICE static void put_vectors(const Step& step, const Part& part, const char* at) {
-    const Matrix& d = part.p.d;
-    constexpr int ACROSS = LENGTH / 16;
-    const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
-    char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;
-    const int lines = MN ? step.columns : step.rows, bytes = (MN ? step.rows : step.columns) * SIZE;
-#pragma unroll 4
-    for (int piece = part.thread; piece < lines * ACROSS; piece += 128) {
-      const int line = piece / ACROSS, byte = piece % ACROSS * 16;
-      if (byte < bytes) ptx::store_vector(first + line * stride + byte, *reinterpret_cast<const ptx::Vector16*>(at + line_offset(line, byte)));
-    }
-  }
-
-  // The same where D's lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's. Where the steps of a row of D follow one
-  // another along its lines, what a step has of a line's last vector is stored with the next one's first bytes; `before` is the slot of the step before, if there is one in line. What is left at
-  // the ends of a tile's lines is stored in smaller pieces, by a thread each.
-  GG_DEVICE static void put_lines(const Step& step, const Part& part, const char* at, const char* before, bool continues) {
-    const Matrix& d = part.p.d;
-    constexpr int ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
-    static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
-    const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
-    char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;
-    const int lines = MN ? step.columns : step.rows, bytes = (MN ? step.rows : step.columns) * SIZE;
-    const auto line_off = [&](int line) { return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(first)) + static_cast<u32>(line) * static_cast<u32>(stride)) & 15); };
-    // What D's vector has that is `number` of the line's, counted from the one that holds its first byte. What is not of the line, nor of the one before, counts for nothing.
-    const auto vector = [&](int line, int number, int off) {
-      const auto of = [line](const char* slot, int vector) { return *reinterpret_cast<const ptx::Vector16*>(slot + line_offset(line, 16 * vector)); };
-      const int low = off ? number - 1 : number;
-      return joined(low >= 0 ? of(at, low) : of(before ? before : at, ACROSS - 1), of(at, number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
-    };
-    const int line = part.thread / ACROSS, off = line_off(line), number = part.thread % ACROSS;
-    if (16 * number - off + 16 <= bytes && (number > 0 || off == 0 || before)) {
-      char* to = first + line * stride + 16 * number - off;
-#pragma unroll 2
-      for (int down = 0; down < LINES; down += DOWN) {
-        if (line + down < lines) ptx::store_vector(to, vector(line + down, number, off));
-        to += DOWN * stride;
-      }
-    }
-    if (before && continues) return;
-#pragma unroll 1
-    for (int end = part.thread; end < 2 * lines; end += 128) {
-      const int of = end / 2, apart = line_off(of), past = apart + bytes;
-      // The first vector, of which the line before has nothing, and the last, if it is another.
-      const bool last = end % 2;
-      const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
-      if ((last ? continues || (number == 0 && !before) : before != nullptr) || behind == begin || behind - begin == 16) continue;
-      store_part<SIZE>(first + of * stride + 16 * number - apart, vector(of, number, apart), begin, behind);
-    }
-  }
-
-  // Where a byte of a step's line lies in its slot; and its element (row, column).
-  GG_DEVICE static u32 line_offset(int line, int byte) { return static_cast<u32>(byte / 128 * (STEP * 128) + line * 128 + ((byte % 128) ^ (line & 7) << 4)); }
-  template <class E>
-  GG_DEVICE static u32 offset(int row, int column) { return line_offset(MN ? column : row, (MN ? row : column) * static_cast<int>(sizeof(E))); }
-
-  // offset(r + 8 half, c + 8 j) from offset(r, c), for the r and c of a thread's first sum, which leave the bits of these steps 0; and that of the next column.
-  template <class E>
-  GG_DEVICE static u32 place(u32 first, int j, int half) {
-    constexpr int size = sizeof(E);
-    return MN ? (first ^ static_cast<u32>(8 * half * size)) + 1024 * j : (first ^ static_cast<u32>(8 * j * size)) + 1024 * half;
-  }
-  template <class E>
-  GG_DEVICE static u32 next_column(u32 place) { return MN ? (place ^ 16) + 128 : place + sizeof(E); }
-  // Two elements in neighbouring columns.
-  template <class E>
-  GG_DEVICE static void get(const char* at, u32 place, Value& x, Value& y) {
-    if constexpr (MN) {
-      x = to_sum<Value>(*reinterpret_cast<const E*>(at + place)), y = to_sum<Value>(*reinterpret_cast<const E*>(at + next_column<E>(place)));
-    } else {
-      const Pair<E> pair = *reinterpret_cast<const Pair<E>*>(at + place);
-      x = to_sum<Value>(pair.first()), y = to_sum<Value>(pair.second());
-    }
-  }
-  template <class E>
-  GG_DEVICE static void put(char* at, u32 place, Pair<E> pair) {
-    if constexpr (MN) {
-      *reinterpret_cast<E*>(at + place) = pair.first();
-      *reinterpret_cast<E*>(at + next_column<E>(place)) = pair.second();
-    } else {
-      *reinterpret_cast<Pair<E>*>(at + place) = pair;
-    }
-  }
-
   GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
     const u32 from = static_cast<u32>(__cvta_generic_to_shared(at));
     if constexpr (MN) {
@@ -351,40 +250,6 @@ class StagedEpilogue {
       for (int part = 0; part < 64 * SIZE / 128; ++part) ptx::tensor_store(*to.map, from + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), to.line + static_cast<i32>(column));
     } else {
       ptx::tensor_store(*to.map, from, static_cast<i32>(column), to.line + static_cast<i32>(row));
-    }
-  }
-
-  // Calls each(element, row, column) for the step's elements in the matrix, neighbouring threads for neighbouring ones, so many of a thread's together.
-  template <class E, int TOGETHER, class Each>
-  GG_DEVICE static void move(int thread, const Matrix& matrix, i64 row, i64 column, int rows, int columns, Each each) {
-    E* const first = static_cast<E*>(const_cast<void*>(matrix.data)) + row * matrix.row_stride + column * matrix.col_stride;
-    constexpr int ALONG = MN ? 64 : STEP;
-#pragma unroll TOGETHER
-    for (int at = thread; at < 64 * STEP; at += 128) {
-      const int i = MN ? at % ALONG : at / ALONG, j = MN ? at / ALONG : at % ALONG;
-      if (i < rows && j < columns) each(first[i * matrix.row_stride + j * matrix.col_stride], i, j);
-    }
-  }
-
-  // Stores a step to where the index says: a line's 16 bytes at a time where it is one of the slot's, and D's lines are contiguous at multiples of 16 bytes.
-  GG_DEVICE static void scatter(const Part& part, const Step& step, const char* at) {
-    const Matrix& d = part.p.d;
-    constexpr int PIECE = T::INDEX_COLUMNS == MN ? 16 / SIZE : 1, ALONG = (MN ? 64 : STEP) / PIECE;
-    const i64 line_stride = T::INDEX_COLUMNS ? d.col_stride : d.row_stride, unit = T::INDEX_COLUMNS ? d.row_stride : d.col_stride;
-    const bool pieces = PIECE > 1 && unit == 1 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(line_stride * SIZE)) & 15) == 0;
-#pragma unroll 2
-    for (int piece = part.thread; piece < 64 * STEP / PIECE; piece += 128) {
-      const int along = piece % ALONG * PIECE, across = piece / ALONG, i = MN ? along : across, j = MN ? across : along;
-      if (i >= step.rows || j >= step.columns) continue;
-      const i64 line = read_row(part.lines.d_index, part.start + (T::INDEX_COLUMNS ? step.column + j : step.row + i));
-      if (line < 0) continue;
-      D* const to = static_cast<D*>(const_cast<void*>(d.data)) + line * line_stride + (T::INDEX_COLUMNS ? step.row + i : step.column + j) * unit;
-      const int left = MN ? step.rows - i : step.columns - j;
-      if (pieces && left >= PIECE) {
-        ptx::store_vector(to, *reinterpret_cast<const ptx::Vector16*>(at + offset<D>(i, j)));
-      } else {
-        for (int e = 0; e < PIECE && e < left; ++e) to[e * unit] = *reinterpret_cast<const D*>(at + (MN ? offset<D>(i + e, j) : offset<D>(i, j + e)));
-      }
     }
   }
 
@@ -397,7 +262,7 @@ class StagedEpilogue {
   template <class Gated>
   GG_DEVICE static void fill_pairs(int lane, const Sum* sums, Gated gated, char* at, int row) {
     const bool odd = lane & 1;
-    const u32 place_d = offset<D>(row, (lane & 2) + (odd ? 4 : 0));
+    const u32 place_d = Slot::template offset<D>(row, (lane & 2) + (odd ? 4 : 0));
 #pragma unroll
     for (int j = 0; j < STEP / 8; ++j)
 #pragma unroll
@@ -405,27 +270,14 @@ class StagedEpilogue {
         const Sum* const s = sums + 8 * j + 2 * half;
         const Value low = gated(half, 2 * j, s[0], s[1]), high = gated(half, 2 * j + 1, s[4], s[5]);
         const Value other = __shfl_xor_sync(0xffffffffu, odd ? low : high, 1);
-        put<D>(at, place<D>(place_d, j, half), Pair<D>::from(odd ? other : low, odd ? high : other));
+        Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), Pair<D>::from(odd ? other : low, odd ? high : other));
       }
   }
-
-  // Where a warp's stmatrix goes in the slot at `at`: its two blocks of 8 rows, of one block of 8 columns and then of the next. j: number of the former, which is even.
-  struct Matrices {
-    u32 first;
-    GG_DEVICE Matrices(const char* at, int thread) {
-      const int lane = thread % 32, row = thread / 32 * 16 + lane / 8 % 2 * 8, line = lane % 8, column = lane / 16 * 8;
-      first = static_cast<u32>(__cvta_generic_to_shared(at)) + (MN ? offset<D>(row, column + line) : offset<D>(row + line, column));
-    }
-    GG_DEVICE void put(int j, const u32 (&words)[4]) const {
-      if constexpr (MN) ptx::stmatrix_transposed(first + 1024 * j, words);
-      else ptx::stmatrix(first ^ 16 * j, words);  // the bits of an even j are 0 in `first` before the swizzle
-    }
-  };
 
   // Turns a step's sums into elements of D in the slot, where C's are if beta is not 0 (never, if not ADD_C).
   template <bool ADD_C>
   GG_DEVICE static void fill(const Part& part, const Step& step, const Sum* sums, char* at) {
-    const Matrices matrices(at, part.thread);
+    const typename Slot::Matrices matrices(at, part.thread);
     fill<ADD_C>(part, step, sums, at, [&matrices](int j, const u32 (&words)[4]) { matrices.put(j, words); });
   }
   // take: is given what goes by stmatrix.
@@ -440,7 +292,7 @@ class StagedEpilogue {
     // The product's columns of this step: as many, or twice as many.
     const i64 across = PAIRED ? 2 * column : column;
     const int products = PAIRED ? 2 * columns : columns;
-    const u32 place_c = offset<C>(r0, c0), place_d = offset<D>(r0, c0);
+    const u32 place_c = Slot::template offset<C>(r0, c0), place_d = Slot::template offset<D>(r0, c0);
     const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, INDEX_A ? 0 : row);
     const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, INDEX_B ? 0 : across);
     const auto line_of_a = [&](i64 line) { return read_row(part.lines.a_index, start + line); };
@@ -472,7 +324,7 @@ class StagedEpilogue {
       Value x = biased(r, c), y = T::BIAS == 2 ? x : biased(r, c + 1);
       if constexpr (ADD_C) {
         Value cx = 0, cy = 0;
-        if (scalars.beta != Value(0)) get<C>(at, place<C>(place_c, j, half), cx, cy);
+        if (scalars.beta != Value(0)) Slot::template get<C>(at, Slot::template place<C>(place_c, j, half), cx, cy);
         x = multiply_add(scalars.beta, cx, x), y = multiply_add(scalars.beta, cy, y);
       }
       return Pair<D>::from(weighted(epilogue_value<T::ACTIVATION>(scaled(s[0], r, c), x, scalars), r, c), weighted(epilogue_value<T::ACTIVATION>(scaled(s[1], r, c + 1), y, scalars), r, c + 1));
@@ -495,12 +347,12 @@ class StagedEpilogue {
 #pragma unroll
         for (int j = 0; j < STEP / 8; ++j)
 #pragma unroll
-          for (int half = 0; half < 2; ++half) put<D>(at, place<D>(place_d, j, half), values[j][half]);
+          for (int half = 0; half < 2; ++half) Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), values[j][half]);
       } else {
 #pragma unroll
         for (int j = 0; j < STEP / 8; ++j)
 #pragma unroll
-          for (int half = 0; half < 2; ++half) put<D>(at, place<D>(place_d, j, half), pair(j, half));
+          for (int half = 0; half < 2; ++half) Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), pair(j, half));
       }
     }
   }

@@ -2,11 +2,9 @@
 // A libnvrtc.so whose compiler is g++ and whose GPU is the emulator: a "cubin" is a shared library for this machine, which the fake driver loads.
 //
 // Environment:
-//   GGEMM_EMULATOR_CXX    the compiler; else the one that this was built with
 //   GGEMM_EMULATOR_CACHE  a folder of what was compiled before; unset: nothing is kept
-//   GGEMM_EMULATOR_FLAGS  more options for the compiler
 //   GGEMM_EMULATOR_RACES  if set, kernels tell their accesses to shared memory, and the emulator finds those that no barrier orders (slower)
-//   GGEMM_EMULATOR_EDIT   "file=>from=>to": a change to one of the sources, to see that it is noticed. A program whose file lacks `from` is not compiled.
+//   GGEMM_EMULATOR_EDIT   "file=>from=>to": a change to one of the sources, wherever it has `from`, to see that it is noticed. A program whose file lacks `from` is not compiled.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -20,7 +18,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,12 +118,10 @@ std::string device_headers() {
 }
 
 std::vector<std::string> Program::command(const std::vector<std::string>& options) const {
-  std::vector<std::string> words = {environment("GGEMM_EMULATOR_CXX", GGEMM_EMULATOR_COMPILER), "-std=c++20", "-O1", "-w", "-Wno-psabi", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
+  std::vector<std::string> words = {GGEMM_EMULATOR_COMPILER, "-std=c++20", "-O1", "-w", "-Wno-psabi", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing",
                                     "-fno-stack-protector", "-fno-gnu-unique", "-ffp-contract=off", "-fno-math-errno", "-include", std::string(GGEMM_EMULATOR_DEVICE) + "/cuda.hpp"};
   // g++'s instrumentation for its thread sanitizer, whose library is not linked: cuda.hpp has its functions.
   if (!environment("GGEMM_EMULATOR_RACES", "").empty()) words.insert(words.end(), {"-fsanitize=thread", "-nostdlib", "-fno-threadsafe-statics"});
-  std::istringstream more(environment("GGEMM_EMULATOR_FLAGS", ""));
-  for (std::string flag; more >> flag;) words.push_back(flag);
   for (const std::string& option : options)
     if (option.starts_with("-D")) words.push_back(option);
   return words;
@@ -145,10 +140,11 @@ bool Program::edit() {
   std::string* edited = file == name ? &text : nullptr;
   for (auto& [header, content] : headers)
     if (header == file) edited = &content;
-  const std::size_t at = edited ? edited->find(from) : std::string::npos;
-  if (at == std::string::npos) log = "GGEMM_EMULATOR_EDIT: \"" + from + "\" is not in " + file + "\n";
-  else edited->replace(at, from.size(), to);
-  return at != std::string::npos;
+  std::size_t at = edited && !from.empty() ? edited->find(from) : std::string::npos;
+  const bool found = at != std::string::npos;
+  if (!found) log = "GGEMM_EMULATOR_EDIT: \"" + from + "\" is not in " + file + "\n";
+  for (; at != std::string::npos; at = edited->find(from, at + to.size())) edited->replace(at, from.size(), to);
+  return found;
 }
 
 Result Program::compile(const std::vector<std::string>& options) {

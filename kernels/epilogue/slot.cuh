@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of D in a slot of shared memory: 64 rows and STEP columns, as the copy engine stores them: panels of 128 bytes along D's lines, swizzled. Where C is added, it lies there first.
+#pragma once
+#include "epilogue/pack.cuh"
+#include "ptx/tensor.cuh"
+#include "traits.cuh"
+
+namespace ggemm::kernels {
+
+// Where a step begins in D, and what there is of it.
+struct StepPart {
+  i64 row, column;
+  int rows, columns;
+};
+
+template <class T, int STEP>
+struct StoreSlot {
+  using Value = typename T::Value;
+  using D = typename T::D;
+  static constexpr int SIZE = sizeof(D);
+  static constexpr bool MN = T::D_MN_MAJOR;
+  static constexpr int LINES = MN ? STEP : 64, LENGTH = (MN ? 64 : STEP) * SIZE;  // a step's, and bytes of each
+
+  // Where a byte of a step's line lies in its slot; and its element (row, column).
+  GG_DEVICE static u32 line_offset(int line, int byte) { return static_cast<u32>(byte / 128 * (STEP * 128) + line * 128 + ((byte % 128) ^ (line & 7) << 4)); }
+  template <class E>
+  GG_DEVICE static u32 offset(int row, int column) { return line_offset(MN ? column : row, (MN ? row : column) * static_cast<int>(sizeof(E))); }
+
+  // offset(r + 8 half, c + 8 j) from offset(r, c), for the r and c of a thread's first sum, which leave the bits of these steps 0; and that of the next column.
+  template <class E>
+  GG_DEVICE static u32 place(u32 first, int j, int half) {
+    constexpr int size = sizeof(E);
+    return MN ? (first ^ static_cast<u32>(8 * half * size)) + 1024 * j : (first ^ static_cast<u32>(8 * j * size)) + 1024 * half;
+  }
+  template <class E>
+  GG_DEVICE static u32 next_column(u32 place) { return MN ? (place ^ 16) + 128 : place + sizeof(E); }
+  // Two elements in neighbouring columns.
+  template <class E>
+  GG_DEVICE static void get(const char* at, u32 place, Value& x, Value& y) {
+    if constexpr (MN) {
+      x = to_sum<Value>(*reinterpret_cast<const E*>(at + place)), y = to_sum<Value>(*reinterpret_cast<const E*>(at + next_column<E>(place)));
+    } else {
+      const Pair<E> pair = *reinterpret_cast<const Pair<E>*>(at + place);
+      x = to_sum<Value>(pair.first()), y = to_sum<Value>(pair.second());
+    }
+  }
+  template <class E>
+  GG_DEVICE static void put(char* at, u32 place, Pair<E> pair) {
+    if constexpr (MN) {
+      *reinterpret_cast<E*>(at + place) = pair.first();
+      *reinterpret_cast<E*>(at + next_column<E>(place)) = pair.second();
+    } else {
+      *reinterpret_cast<Pair<E>*>(at + place) = pair;
+    }
+  }
+
+  // Where a warp's stmatrix goes in the slot at `at`: its two blocks of 8 rows, of one block of 8 columns and then of the next. j: number of the former, which is even.
+  struct Matrices {
+    u32 first;
+    GG_DEVICE Matrices(const char* at, int thread) {
+      const int lane = thread % 32, row = thread / 32 * 16 + lane / 8 % 2 * 8, line = lane % 8, column = lane / 16 * 8;
+      first = static_cast<u32>(__cvta_generic_to_shared(at)) + (MN ? offset<D>(row, column + line) : offset<D>(row + line, column));
+    }
+    GG_DEVICE void put(int j, const u32 (&words)[4]) const {
+      if constexpr (MN) ptx::stmatrix_transposed(first + 1024 * j, words);
+      else ptx::stmatrix(first ^ 16 * j, words);  // the bits of an even j are 0 in `first` before the swizzle
+    }
+  };
+};
+
+}  // namespace ggemm::kernels

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The producer of sm_90a's mainloop: one thread fills the ring through the tensor copy engine. A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them.
+// Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead, where they have not been copied first (grouped products alone: rows by index, and what found no room).
+#pragma once
+#include "mainloop/wgmma_shape.cuh"
+#include "pipeline/line_copy.cuh"
+
+namespace ggemm::kernels {
+
+template <class T>
+class WgmmaProducer {
+  using Shape = WgmmaShape<T>;
+  using TileA = typename Shape::TileA;
+  using TileB = typename Shape::TileB;
+  using Cursor = typename Shape::Cursor;
+
+ public:
+  // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart; of terms, all of each.
+  // half: of A the upper half alone.
+  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all, bool half = false) {
+    const Share share(turned);
+    const u32 bytes = Shape::HALVES && half ? Shape::SLOT_BYTES - TileA::BYTES / 2 : Shape::SLOT_BYTES;
+#pragma unroll 1
+    for (i32 i = first; i < first + tiles * Shape::STRIDE; i += Shape::STRIDE)
+#pragma unroll 1
+      for (i32 term = Shape::TERM_SLOTS - 1; term >= 0; --term, ++at) {
+        ring.wait_empty(at);
+        const u32 slot = slots + at.slot * Shape::SLOT_BYTES, barrier = ring.full(at.slot);
+        ptx::barrier_arrive_expect(barrier, bytes);
+        share.load_a(slot, a, barrier, row, (term * all + i) * T::BK, half);
+        share.load_b(slot, b, barrier, column, (term * all + i) * T::BK);
+      }
+  }
+
+  // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
+  // index: of all groups' rows, of which this one's first is number `start`. tiles: of k; it lies in shared memory, for registers are few.
+  GG_DEVICE static void gather(const GemmParams& p, const MappedLines& a, const MappedLines& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, const i32& tiles) {
+    if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
+    // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
+    constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
+    const int thread = static_cast<int>(threadIdx.x);
+    // A CTA of a cluster may lie past the product's last row or column.
+    using GatherA = LineCopy<0, TileA::ROWS, TileA::PANELS, Shape::SIZE, T::A_MN_MAJOR, Shape::INDEX_A>;
+    using GatherB = LineCopy<1, TileB::ROWS, TileB::PANELS, Shape::SIZE, T::B_MN_MAJOR, Shape::INDEX_B>;
+    if constexpr (Shape::INDEX_A) GatherA::describe(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(index, start + row + i) : -1; }, p.k);
+    else GatherA::describe(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), p.k);
+    if constexpr (Shape::INDEX_B) GatherB::describe(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; }, p.k);
+    else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), p.k);
+    const auto all_threads = [] { ptx::barrier_sync<128>(1 + T::TEAMS * Shape::CONSUMERS); };
+    all_threads();
+    const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2), needs_next = (by_threads_a && GatherA::needs_next()) || (by_threads_b && GatherB::needs_next());
+    const auto depth_of = [&](i32 tile) { return tile == tiles - 1 ? static_cast<i32>(p.k - (tiles - i64(1)) * T::BK) : T::BK; };
+    Cursor done = at;
+#pragma unroll 1
+    for (i32 i = 0; i < tiles + AHEAD; ++i) {
+      if (i < tiles) {
+        ring.wait_empty(at);
+        char* const slot = slots + at.slot * Shape::SLOT_BYTES;
+        if (thread == 0 && reach) {
+          const Share share(turned);
+          const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
+          ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
+          if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, static_cast<i32>(row), i * T::BK);
+          if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, static_cast<i32>(column), i * T::BK);
+        }
+        if (by_threads_a) GatherA::issue(slot, i, depth_of(i));
+        if (by_threads_b) GatherB::issue(slot + TileA::BYTES, i, depth_of(i));
+        ++at;
+      }
+      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the slot
+      if (i < AHEAD) continue;
+      if (needs_next) ptx::cp_async_wait<AHEAD - 1>();
+      else ptx::cp_async_wait<AHEAD>();
+      const i32 tile = i - AHEAD, depth = depth_of(tile);
+      const bool realign_a = by_threads_a && GatherA::realigns(depth), realign_b = by_threads_b && GatherB::realigns(depth);
+      if (realign_a || realign_b) {
+        all_threads();
+        Cursor after = done;
+        ++after;
+        char *const slot = slots + done.slot * Shape::SLOT_BYTES, *const next = slots + after.slot * Shape::SLOT_BYTES;
+        if (realign_a) GatherA::realign(slot, next, tile, depth, tile == tiles - 1);
+        if (realign_b) GatherB::realign(slot + TileA::BYTES, next + TileA::BYTES, tile, depth, tile == tiles - 1);
+      }
+      if constexpr (T::TF32) {
+        all_threads();
+        char* const slot = slots + done.slot * Shape::SLOT_BYTES;
+        if (by_threads_a) round_tile(slot, TileA::BYTES);
+        if (by_threads_b) round_tile(slot + TileA::BYTES, TileB::BYTES);
+      }
+      ptx::fence_async();
+      all_threads();
+      if (thread == 0) ptx::barrier_arrive(ring.full(done.slot));
+      ++done;
+    }
+  }
+
+ private:
+  // What this CTA loads for its cluster: A's rows are shared by the CTAs across, B's columns by those down, if they have not turned.
+  struct Share {
+    u32 down, across;
+    u16 mask_a, mask_b;
+    bool turned;
+    GG_DEVICE explicit Share(bool turned) : turned(turned) {
+      const u32 rank = Shape::sharer(), first = Shape::part_of_k() * Shape::SHARERS;
+      down = rank % T::CLUSTER_M, across = rank / T::CLUSTER_M;
+      u32 mask = 0;
+#pragma unroll
+      for (int i = 0; i < T::CLUSTER_N; ++i) mask |= 1u << (first + down + i * T::CLUSTER_M);
+      mask_a = static_cast<u16>(mask);
+      mask_b = static_cast<u16>(Shape::TURNS && turned ? 1u << (first + rank) : ((1u << T::CLUSTER_M) - 1) << (first + across * T::CLUSTER_M));
+    }
+    GG_DEVICE void load_a(u32 slot, const MappedLines& a, u32 barrier, i32 row, i32 k, bool half = false) const {
+      if constexpr (Shape::HALVES) {
+        TileA::template load<2, true>(slot, *a.map, barrier, a.line, row, k, 0, mask_a);
+        if (!half) TileA::template load<2, true>(slot, *a.map, barrier, a.line, row, k, 1, mask_a);
+      } else {
+        TileA::template load<T::CLUSTER_N>(slot, *a.map, barrier, a.line, row, k, across, mask_a);
+      }
+    }
+    GG_DEVICE void load_b(u32 slot, const MappedLines& b, u32 barrier, i32 column, i32 k) const {
+      TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, *b.map, barrier, b.line, column, k, down, mask_b);
+      if (Shape::TURNS && turned) TileB::template load<T::CLUSTER_M>(slot + TileA::BYTES, *b.map, barrier, b.line, column, k, 1 - down, mask_b);
+    }
+  };
+
+  // What threads have brought of f32, as the copy engine would have, so that it does not matter to the bits who brings an operand. All 128 threads of the producer warpgroup.
+  GG_DEVICE static void round_tile(char* tile, int bytes) {
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x) * 16; at < bytes; at += 128 * 16) {
+      ptx::Vector16& v = *reinterpret_cast<ptx::Vector16*>(tile + at);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) v.word[i] = round_tf32_even(v.word[i]);
+    }
+  }
+};
+
+}  // namespace ggemm::kernels

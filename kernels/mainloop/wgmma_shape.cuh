@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the roles of sm_90a's mainloop agree on: the tiles in a slot of the ring, who has which part of a CTA's tile, and how the CTAs of a cluster share operands and k.
+#pragma once
+#include "pipeline/ring.cuh"
+#include "tile/depth.cuh"
+#include "tile/panel_tile.cuh"
+#include "tile/terms.cuh"
+#include "traits.cuh"
+
+namespace ggemm::kernels {
+
+template <class T>
+struct WgmmaShape {
+  static constexpr int SIZE = sizeof(typename T::A);
+  using TileA = PanelTile<T::BM, T::BK, SIZE, T::A_MN_MAJOR>;
+  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR>;
+  using Sum = typename T::Sum;
+  using Cursor = typename Ring<T::STAGES>::Cursor;
+  static constexpr int GROUPS_M = T::WARPS_M / 4, GROUPS_N = T::WARPS_N, CONSUMERS = GROUPS_M * GROUPS_N;  // consumer warpgroups down and across; of a team
+  static constexpr int WM = T::BM / GROUPS_M, WN = T::BN / GROUPS_N;                                       // a warpgroup's part of the tile
+  static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
+  static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+  static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES, RING_BYTES = T::STAGES * SLOT_BYTES;
+
+  static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
+  static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");
+  static_assert(T::TEAMS == 1 || !PROMOTED, "where sums are promoted nobody tells when the last slot is full");
+  // Of terms each tile of k takes three slots of the ring, for the low terms of A and B, the middle ones and the high ones: in the order in which they are done with.
+  static constexpr int TERM_SLOTS = T::TERMS ? term_count : 1;
+  static_assert(T::STAGES % TERM_SLOTS == 0, "the slots of a tile of k lie one behind the other");
+
+  static constexpr int SHARERS = T::CLUSTER_M * T::CLUSTER_N, CLUSTER = SHARERS * T::CLUSTER_K;
+  static constexpr bool TURNS = clusters_turn(T::CLUSTER_M, T::CLUSTER_N);
+  // CTAs that share operands follow one another in a cluster; those that share a tile along k are so many apart.
+  GG_DEVICE static u32 sharer() { return SHARERS > 1 ? ptx::cluster_rank() % SHARERS : 0; }
+  GG_DEVICE static u32 part_of_k() { return T::CLUSTER_K > 1 ? ptx::cluster_rank() / SHARERS : 0; }
+  // A slot is empty when every warp that reads it here and in the CTAs that get slices from here has said so; of a cluster that has turned, which shares none, all the same.
+  static constexpr int EMPTIES = CONSUMERS * 4 * (T::CLUSTER_M + T::CLUSTER_N - 1);
+  static_assert(!T::TURNS_A || T::CLUSTER_N == 1, "that threads have read A is told to this CTA");
+  // A tile of which a group has rows in the upper half alone is that half (tile/panels.cuh).
+  static constexpr bool HALVES = in_halves(T::GROUPED, T::INDEX_COLUMNS, T::BM, T::WARPS_M, CLUSTER, T::TEAMS, T::BK, SIZE, T::A_MN_MAJOR);
+  // Lines of A, or of B, that lie where an index says, which the copy engine does not reach.
+  static constexpr bool INDEX_A = T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::GATHER && T::INDEX_COLUMNS;
+
+  // The CTAs that share a tile along k take turns at its tiles of k, so that together they read whole lines of memory; where scales go by k, each has a part of it.
+  static constexpr i32 STRIDE = T::BLOCK_SCALED ? 1 : T::CLUSTER_K;
+  // This CTA's tiles of k, of those of its cluster; they lie STRIDE apart.
+  GG_DEVICE static DepthPart part(const DepthPart& all) {
+    if constexpr (T::CLUSTER_K == 1) return all;
+    const i32 own = static_cast<i32>(part_of_k());
+    if constexpr (STRIDE > 1) return {all.first + own, (all.tiles - own + STRIDE - 1) / STRIDE};
+    const DepthPart part = depth_part(all.tiles, T::CLUSTER_K, own);
+    return {all.first + part.first, part.tiles};
+  }
+};
+
+}  // namespace ggemm::kernels
