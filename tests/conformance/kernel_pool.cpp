@@ -198,6 +198,18 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   return options_.config;
 }
 
+namespace {
+
+// Without an epilogue but alpha, beta and C.
+void make_bare(CaseType& t) {
+  t.d = t.sums_i32() ? GGEMM_I32 : t.a;
+  t.activation = GGEMM_ACTIVATION_NONE, t.bias = GGEMM_BIAS_NONE, t.gate = GGEMM_GATE_NONE;
+  t.scale_a = t.scale_b = GGEMM_SCALE_NONE;
+  t.gather = t.scatter = false;
+}
+
+}  // namespace
+
 std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   const int64_t around = static_cast<int64_t>(wheel_.size());
   const Spoke& spoke = wheel_[static_cast<std::size_t>(number % around)];
@@ -214,6 +226,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
     draw_epilogue(kernel.type, !options_.real, rng);
     kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
+    if (options_.bare) make_bare(kernel.type);
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }

@@ -30,6 +30,7 @@ constexpr const char* help =
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I), which is described
   --kind plain|grouped|both
   --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
+  --epilogue any|bare     bare: alpha, beta and C alone, D of A's type or the sums', rows in order (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
   --dtype NAME            only this type of A and B: f64 f32 tf32 f32x3 f16 bf16 e4m3 e5m2 i8 mixed
@@ -117,6 +118,7 @@ Options parse_options(int argc, char** argv) {
       {"--case", [&](auto& k, auto& v) { o.only_case = whole(k, v); }},
       {"--rows", [&](auto& k, auto& v) { one_of(k, v, {"any", "by-index"}), o.by_index = v == "by-index"; }},
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
+      {"--epilogue", [&](auto& k, auto& v) { o.bare = one_of(k, v, {"any", "bare"}) == "bare"; }},
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
       {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f32x3", "f16", "bf16", "e4m3", "e5m2", "i8", "mixed"}); }},
@@ -170,6 +172,7 @@ std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64
   std::string out = repeat_start(o, "kernels", o.family) + text;
   if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
   if (o.by_index) out += " --rows by-index";
+  if (o.bare) out += " --epilogue bare";
   if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";
   return out;
 }

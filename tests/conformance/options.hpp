@@ -16,6 +16,7 @@ struct Options {
   bool exact = true, real = true;          // values of random products
   bool plain = true, grouped = true;
   bool by_index = false;  // only grouped kernels with an index of rows
+  bool bare = false;      // no epilogue but alpha, beta and C
   std::uint64_t seed = 1;
   std::int64_t kernel_count = 0;           // 0: 100 on the host, as many as the budget allows on CUDA
   std::int64_t per_kernel = 40;            // products

@@ -49,7 +49,7 @@ def results(parts, step):
 def products_of(parts, date, commit, machine):
     """What the conformance steps counted: rows (family, type, form), configurations that kernels were made of, and this run."""
     rows, used, legal = {}, set(), 0
-    for result in results(parts, "degenerate") + results(parts, "random"):
+    for result in results(parts, "degenerate") + results(parts, "chosen") + results(parts, "random"):
         add_rows(rows, result["rows"])
         used.update(result["configurations"])
         legal = max(legal, result["configurations_legal"])

@@ -7,7 +7,8 @@ Usage: tests/gpu/run.sh [options] BUILD
 
 Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conformance, bin/ggemm_gpu_capture, lib/libggemm.so
 and, for the benchmark, bin/ggemm (cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled
-here but kernels, by NVRTC. What runs, in this order: corner cases (degenerate), CUDA graphs, threads and streams (capture),
+here but kernels, by NVRTC. What runs, in this order: corner cases (degenerate), products by kernels that a random choice
+seldom meets and the cost model often takes (chosen), CUDA graphs, threads and streams (capture),
 compute-sanitizer over each kernel family (sanitizer), for what is left of the budget kernels drawn from all that the library
 has, each with many random products against the reference, plain and grouped (random), and then, alone on the GPU, the quick
 benchmark (bench). Another seed, or the next kernels of the same, add to it.
@@ -17,7 +18,7 @@ benchmark (bench). Another seed, or the next kernels of the same, add to it.
   --seed N          of the random kernels (1)
   --first-kernel N  begin with kernel N of the seed, where an earlier run ended (0)
   --processes N     that share the random kernels and the capture checks (4)
-  --skip LIST       of degenerate, capture, sanitizer, random, bench, separated by commas
+  --skip LIST       of degenerate, chosen, capture, sanitizer, random, bench, separated by commas
   --out FILE        the report, as FILE.md and FILE.json (gpu-report); the benchmark's rows as FILE-bench.jsonl
   --add FILE.json   count the products of an earlier report in (and of those that it counted in)
   --commit SHA      what was built, for the report
@@ -90,6 +91,16 @@ echo "kernel families:" $families
 
 if wanted degenerate; then
   step degenerate "$budget" $conformance --mode degenerate --seed "$seed" --json "$work/degenerate.json" ${big[@]+"${big[@]}"}
+fi
+if wanted chosen && [[ " $(echo $families) " == *" sm90 "* ]]; then
+  # More than 128 sums a thread, by turns; what a tile stores waits for the next one's products.
+  for config in bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r4 bf16_bf16_f32_tt_176x128x64_w1x4x2_s5_c1x2_swap_r4 f16_f16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 bf16_bf16_f32_tt_128x256x64_w8x1_s4_c1x1_kt_r4; do
+    step "chosen.$config" "$budget" $conformance --mode kernels --epilogue bare --kind plain --config "sm90_$config" --kernels 3 --per-kernel 8 --sizes 2700x5100x330 --seed "$seed" --json "$work/chosen.$config.json" &
+  done
+  for config in bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 f16_f16_f32_nn_256x128x64_w8x1_s4_c1x2_r4 bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1_r4; do
+    step "chosen.groups-$config" "$budget" $conformance --mode kernels --epilogue bare --kind grouped --config "sm90_$config" --kernels 3 --per-kernel 40 --seed "$seed" --json "$work/chosen.groups-$config.json" &
+  done
+  wait
 fi
 if wanted capture; then
   for ((i = 0; i < processes; ++i)); do
