@@ -133,7 +133,8 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     return choice;
   }
   if (config.slices > core::tail_slices) choice.sum_pieces = load(jit::render_sum_pieces(core::compiled(type, config.family), config, facts().arch), kernels::sum_pieces_threads, 0, 1, may_load);
-  if (core::repacked_operands(type, config)) {
+  choice.upright_type = core::kernel_type(type, config), choice.upright = config.swap ? core::transposed(config) : config;
+  if ((choice.copied = core::repacked_operands(type, config))) {
     const int size = static_cast<int>(core::dtype_size(type.a));
     choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);
   }

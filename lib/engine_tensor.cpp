@@ -21,11 +21,9 @@ std::int64_t aligned(std::int64_t bytes) { return static_cast<std::int64_t>(cuda
 
 // What the kernel computes, which may be the transposed product.
 struct Upright {
-  core::ProblemType type;
-  core::Config config;
+  const core::Config& config;
   std::int64_t tiles;  // of clusters
-  Upright(const Choice& choice, const core::ProblemType& given, std::int64_t m, std::int64_t n)
-      : type(core::kernel_type(given, choice.config)), config(choice.config.swap ? core::transposed(choice.config) : choice.config) {
+  Upright(const Choice& choice, std::int64_t m, std::int64_t n) : config(choice.upright) {
     if (choice.config.swap) std::swap(m, n);
     tiles = kernels::cluster_tiles(kernels::ceil_div(m, config.tile_m), kernels::ceil_div(n, config.tile_n), config.cluster_m, config.cluster_n);
   }
@@ -85,12 +83,12 @@ struct Copy {
 };
 
 // type: as the caller described it.
-std::array<Copy, 2> copies_of(const core::ProblemType& type, const core::Config& config, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const core::ProblemType packed = core::packed(type, config);
-  const std::uint8_t copied = k > 0 ? core::repacked_operands(type, config) : 0;
-  const std::int64_t depth = core::by_terms(type) ? kernels::term_depth(k, config.tile_k) : 0;
+std::array<Copy, 2> copies_of(const Choice& choice, const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (k == 0 || !choice.copied) return {};
+  const core::ProblemType packed = core::packed(type, choice.config);
+  const std::int64_t depth = core::by_terms(type) ? kernels::term_depth(k, choice.config.tile_k) : 0;
   const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
-  const auto flag = [copied](int bit) { return (copied & bit) != 0; };
+  const auto flag = [&choice](int bit) { return (choice.copied & bit) != 0; };
   const bool a_k = packed.major_a == core::Major::k, b_k = packed.major_b == core::Major::k;
   return {Copy{flag(core::operand_a), !a_k, flag(core::strided_a), m, k, size(packed.a), depth, a_k}, Copy{flag(core::operand_b), b_k, flag(core::strided_b), k, n, size(packed.b), depth, b_k}};
 }
@@ -99,20 +97,20 @@ std::array<Copy, 2> copies_of(const core::ProblemType& type, const core::Config&
 
 std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& request) const {
   const auto& [groups, m, n, k, skew] = request.sizes;
-  const Upright upright(choice, request.key.type, m, n);
+  const Upright upright(choice, m, n);
   // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
   const std::int64_t clusters = choice.clusters(request.key.max_ctas);
   std::int64_t bytes = 0;
   if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
   else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
-  for (const Copy& copy : copies_of(request.key.type, choice.config, m, n, k)) bytes += copy.bytes();
+  for (const Copy& copy : copies_of(choice, request.key.type, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
 }
 
 // Persistent: as many clusters as the device holds, or as there are cluster tiles (of those that are cut: sharers) if those are fewer. Clusters whose CTAs share a tile along k, or
 // that have a slice of a tile's k, have one each; what those leave another launch adds up.
 void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& given, void* stream) const {
-  const Upright upright(choice, type, given.m, given.n);
+  const Upright upright(choice, given.m, given.n);
   const core::Config& c = upright.config;
   const std::int64_t slices = c.slices > core::tail_slices ? slices_of(upright, given.k) : 1;
   if (upright.tiles > most_ctas / choice.kernel->cluster / slices)
@@ -120,7 +118,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const std::int64_t resident = choice.clusters(given.max_ctas);
   const kernels::DepthDeal deal = deal_of(choice.config, type, upright, given.k, resident);
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));
-  const std::array<Copy, 2> copies = copies_of(type, choice.config, given.m, given.n, given.k);
+  const std::array<Copy, 2> copies = copies_of(choice, type, given.m, given.n, given.k);
   cuda::Workspace::Lease lease;  // until the product that uses it is launched
   if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
   kernels::GemmParams packed = given;
@@ -133,7 +131,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
     void* arguments[] = {&repack};
     device_->launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
   }
-  kernels::TensorParams params = cuda::tensor_params(*device_, upright.type, c, choice.config.swap ? kernels::transposed(packed) : packed);
+  kernels::TensorParams params = cuda::tensor_params(*device_, choice.upright_type, c, choice.config.swap ? kernels::transposed(packed) : packed);
   params.slices = {lease.data, lease.arrivals, deal};
   if (core::by_terms(type) && copies[0].wanted) params.terms = lease.terms;
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;

@@ -19,11 +19,10 @@ using std::int64_t;
 
 struct DtypeInfo {
   const char* name;
-  std::size_t size;
   bool input;
 };
 // Indexed by ggemm_dtype.
-constexpr DtypeInfo dtypes[] = {{"none", 0, false}, {"f64", 8, true}, {"f32", 4, true}, {"f16", 2, true}, {"bf16", 2, true}, {"e4m3", 1, true}, {"e5m2", 1, true}, {"i8", 1, true}, {"i32", 4, false}};
+constexpr DtypeInfo dtypes[] = {{"none", false}, {"f64", true}, {"f32", true}, {"f16", true}, {"bf16", true}, {"e4m3", true}, {"e5m2", true}, {"i8", true}, {"i32", false}};
 constexpr int dtype_count = sizeof dtypes / sizeof dtypes[0];
 constexpr const char* activations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "clamp"};
 
@@ -63,7 +62,7 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
     fail(GGEMM_ERROR_ARGUMENT, "%s.col_stride=%lld < %s=%lld (%s is column-major): columns overlap", place.name, ll(col_stride), place.rows, ll(rows), place.name);
   int64_t down, across, span;
   if (__builtin_mul_overflow(rows - 1, magnitude(row_stride), &down) || __builtin_mul_overflow(cols - 1, magnitude(col_stride), &across) || __builtin_add_overflow(down, across, &span) ||
-      __builtin_mul_overflow(span, static_cast<int64_t>(dtypes[dtype].size), &span))
+      __builtin_mul_overflow(span, static_cast<int64_t>(dtype_size(dtype)), &span))
     fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(rows), ll(cols), ll(row_stride), ll(col_stride));
 }
 
@@ -195,7 +194,7 @@ Extent dense_extent(const kernels::Matrix& matrix, int dtype, int64_t rows, int6
   const bool col_major = matrix.row_stride == 1 && (matrix.col_stride == rows || cols == 1);
   if (!row_major && !col_major) return {};
   const auto begin = reinterpret_cast<std::uintptr_t>(matrix.data);
-  return {begin, begin + static_cast<std::uintptr_t>(rows) * static_cast<std::uintptr_t>(cols) * dtypes[dtype].size};
+  return {begin, begin + static_cast<std::uintptr_t>(rows) * static_cast<std::uintptr_t>(cols) * dtype_size(dtype)};
 }
 
 kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueScalars& scalars, const void* alpha, const void* beta) {
@@ -204,7 +203,6 @@ kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueSca
 
 }  // namespace checks
 
-std::size_t dtype_size(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].size : 0; }
 const char* dtype_name(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].name : "none"; }
 const char* activation_name(int activation) { return activation >= 0 && activation <= GGEMM_ACTIVATION_CLAMP ? activations[activation] : "none"; }
 const char* sum_name(Sum sum) { return sum == Sum::f64 ? "f64" : sum == Sum::i32 ? "i32" : "f32"; }
@@ -240,7 +238,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& p) {
   const auto check = [](const kernels::Lines& lines, int dtype) -> int {
     if (!kernels::contiguous(lines)) return operand_a | strided_a;
-    return kernels::aligned(lines, static_cast<int>(dtypes[dtype].size)) ? 0 : operand_a;
+    return kernels::aligned(lines, static_cast<int>(dtype_size(dtype))) ? 0 : operand_a;
   };
   const int a = check(kernels::lines_of(p.a, p.m, p.k, type.major_a == Major::mn), type.a);
   const int b = check(kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k), type.b);

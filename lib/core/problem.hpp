@@ -37,6 +37,8 @@ constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, 
 
 // A or B is scaled by blocks along k.
 inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }
+// D = alpha A B + beta C and nothing else (kernels/traits.cuh: BARE).
+inline bool bare(const ProblemType& type) { return !type.activation && !type.bias && !type.scale_a && !type.scale_b && !type.gate; }
 // What kernels::group_params is told of a type.
 inline kernels::u32 group_shape(const ProblemType& type) { return kernels::group_shape(type.scale_a, type.scale_b, type.gate); }
 
@@ -111,7 +113,10 @@ std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n);
 kernels::GroupChecks group_checks(const ProblemType& type, bool numbers);
 
 // Bytes of an element; text of an enum. The names of ggemm.h.
-std::size_t dtype_size(int dtype);
+inline std::size_t dtype_size(int dtype) {
+  constexpr std::uint8_t sizes[] = {0, 8, 4, 2, 2, 1, 1, 1, 4};  // by ggemm_dtype
+  return dtype > 0 && dtype < static_cast<int>(sizeof sizes) ? sizes[dtype] : 0;
+}
 const char* dtype_name(int dtype);
 const char* activation_name(int activation);
 const char* scale_name(int scale);

@@ -36,7 +36,39 @@ TEST_CASE("A kernel with tensor maps gets the product that was described, uprigh
     INFO(ggemm_last_error());
     REQUIRE(status == GGEMM_OK);
     CHECK(p.right());
-    CHECK(driver().calls("cuTensorMapEncodeTiled") - maps == 3);
+    CHECK(driver().calls("cuTensorMapEncodeTiled") - maps <= 3);  // those of an earlier problem may serve
+    CHECK(machine.faults() == "");
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Maps of operands that come again are not encoded again, and those of others are") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    Bytes p(plain_config), other(plain_config);
+    const auto encoded = [&](const Bytes& of) {
+      const long maps = driver().calls("cuTensorMapEncodeTiled");
+      return ggemm_gemm(context.get(), &of.desc, &of.args, nullptr) == GGEMM_OK && of.right() ? driver().calls("cuTensorMapEncodeTiled") - maps : -1;
+    };
+    CHECK(encoded(p) >= 0);
+    CHECK(encoded(p) == 0);
+    CHECK(encoded(other) == 3);
+    CHECK(encoded(other) == 0);
+    CHECK(encoded(p) == 0);
+    // The same memory, but A and D of a row less: what this leaves of D is right already.
+    p.desc.m = Bytes::m - 1;
+    CHECK(encoded(p) == 2);
+    p.desc.m = Bytes::m;
+    // Another thread has its own; after many operands the first ones are forgotten.
+    long there = -1;
+    std::thread([&] { there = encoded(p); }).join();
+    CHECK(there == 3);
+    std::vector<std::unique_ptr<Bytes>> many;
+    for (int i = 0; i < 40; ++i) CHECK(encoded(*many.emplace_back(std::make_unique<Bytes>(plain_config))) == 3);
+    CHECK(encoded(p) > 0);
     CHECK(machine.faults() == "");
   }
   machine.check_clean();
