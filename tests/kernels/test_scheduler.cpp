@@ -49,7 +49,7 @@ ggemm_tile_grid grid_of(const Launch& launch, int cluster_m, int cluster_n) {
   return grid;
 }
 
-// Runs every CTA of the launch, its i-th tile being program CTA + i CTAs. Returns how many tiles are not what ggemm_tile_at() says, or not each of D's once.
+// Runs every CTA of the launch, its i-th tile being program CTA + i CTAs. Returns how many tiles are not what ggemm_tile_at() says, or not each of D's once, or a CTA's last one otherwise than it says.
 template <int CM, int CN>
 int faults(const Launch& launch, int cluster_m, int cluster_n) {
   const ggemm_tile_grid grid = grid_of(launch, cluster_m, cluster_n);
@@ -59,7 +59,8 @@ int faults(const Launch& launch, int cluster_m, int cluster_n) {
   gridDim.x = launch.clusters * static_cast<unsigned>(cluster_m * cluster_n);
   const std::int64_t rows = (launch.m + tile_m - 1) / tile_m, columns = (launch.n + tile_n - 1) / tile_n;
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
-  std::int64_t programs = 0;
+  std::int64_t programs = 0, count = -1;
+  if (ggemm_tile_count(&grid, &count) != GGEMM_OK) return 1000;
   int wrong = 0;
   for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
     const DepthDeal none{};
@@ -73,10 +74,9 @@ int faults(const Launch& launch, int cluster_m, int cluster_n) {
       wrong += tile.row_begin != std::min(row * tile_m, launch.m) || tile.row_end != std::min((row + 1) * tile_m, launch.m);
       wrong += tile.col_begin != std::min(column * tile_n, launch.n) || tile.col_end != std::min((column + 1) * tile_n, launch.n);
       wrong += row < rows && column < columns && !seen.insert({row, column}).second;
+      wrong += scheduler.last() != (pid + gridDim.x >= count);
     }
   }
-  std::int64_t count = -1;
-  if (ggemm_tile_count(&grid, &count) != GGEMM_OK) return 1000;
   return wrong + (count != programs) + (static_cast<std::int64_t>(seen.size()) != rows * columns);
 }
 

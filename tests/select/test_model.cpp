@@ -311,11 +311,20 @@ TEST_CASE("model: k is cut into slices where D is small and k long, and nowhere 
   CHECK(chosen(16, 256, 512).slices == 0);
 }
 
-TEST_CASE("model: teams take turns at tiles where k is short, and not where it is long") {
-  const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(GGEMM_BF16), {1, m, n, k}, device(90))); };
-  CHECK(chosen(4096, 32768, 512).teams == 2);
-  CHECK(chosen(1024, 32768, 512).teams == 2);
-  CHECK(chosen(8192, 8192, 8192).teams == 0);
+TEST_CASE("model: teams take turns at tiles of up to 176 columns where much is stored for what is multiplied, or their waves are fuller; at 128 where the epilogue needs registers") {
+  core::ProblemType biased = type_of(GGEMM_BF16);
+  biased.bias = GGEMM_BIAS_PER_COLUMN, biased.bias_dtype = GGEMM_BF16, biased.activation = GGEMM_ACTIVATION_GELU_TANH;
+  const auto chosen = [](core::ProblemType type, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(90))); };
+  const core::ProblemType bare = type_of(GGEMM_BF16);
+  CHECK(chosen(bare, 4096, 32768, 512).teams == 2);
+  CHECK(chosen(bare, 1024, 32768, 512).teams == 2);
+  const Config wide = chosen(bare, 2048, 24576, 1536);
+  CHECK(wide.teams == 2);
+  CHECK(wide.tile_n == 176);
+  CHECK(chosen(bare, 4096, 4096, 4096).teams == 0);
+  CHECK(chosen(bare, 8192, 8192, 8192).teams == 0);
+  const Config other = chosen(biased, 2048, 24576, 1536);
+  CHECK(other.tile_m * other.tile_n / (32 * other.warps_m * other.warps_n) <= 128);
 }
 
 TEST_CASE("model: groups have no teams, which gained nothing in any") {

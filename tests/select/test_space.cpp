@@ -62,6 +62,9 @@ std::vector<Broken> broken() {
   fast.compute = GGEMM_COMPUTE_FP8_FAST;
   Config swapped = cluster(tile(sm90, 128, 128, 64, 1, 8, 4), 1, 1);
   swapped.swap = 1;
+  const char* const registers_for_sums = "a thread's sums must fit in 128 registers, or 176 where they are f32 and consumers take turns in a plain product whose epilogue is alpha and beta alone";
+  const auto turns = [&](int columns) { return teams(cluster(tile(sm90, 128, columns, 64, 4, 1, 4), 1, 1)); };
+  const auto changed = [](core::ProblemType type, auto change) { return change(type), type; };
   core::DeviceFacts old = h;
   old.compute_capability = 70;
   core::DeviceFacts small = h;
@@ -72,8 +75,15 @@ std::vector<Broken> broken() {
       {"no raster group", f32, tile(simt, 64, 64, 16, 2, 2, 2, 0), h, "the raster group must be 1 or more"},
       {"1024 threads", f32, tile(simt, 128, 128, 16, 8, 4, 2), h, "the CTA must have 32 to 512 threads"},
       {"no threads", f32, tile(simt, 16, 16, 16, 0, 1, 2), h, "the CTA must have 32 to 512 threads"},
-      {"256 sums a thread", f16, tile(sm80, 128, 256, 64, 2, 2, 3), h, "a thread's sums must fit in 128 registers, or 176 where they are f32 and consumers take turns in a plain product"},
-      {"128 sums of f64", type_of(GGEMM_F64), tile(sm80, 128, 128, 8, 2, 2, 3), h, "a thread's sums must fit in 128 registers, or 176 where they are f32 and consumers take turns in a plain product"},
+      {"256 sums a thread", f16, tile(sm80, 128, 256, 64, 2, 2, 3), h, registers_for_sums},
+      {"192 sums by turns", f16, turns(192), h, registers_for_sums},
+      {"160 sums by turns, of groups", grouped, turns(160), h, registers_for_sums},
+      {"144 sums of i32 by turns", type_of(GGEMM_I8), teams(cluster(tile(sm90, 128, 144, 128, 4, 1, 4), 1, 1)), h, registers_for_sums},
+      {"176 sums by turns, with a bias", changed(f16, [](core::ProblemType& t) { t.bias = GGEMM_BIAS_PER_COLUMN, t.bias_dtype = GGEMM_F32; }), turns(176), h, registers_for_sums},
+      {"176 sums by turns, with an activation", changed(f16, [](core::ProblemType& t) { t.activation = GGEMM_ACTIVATION_RELU; }), turns(176), h, registers_for_sums},
+      {"176 sums by turns, scaled", changed(f16, [](core::ProblemType& t) { t.scale_b = GGEMM_SCALE_VECTOR; }), turns(176), h, registers_for_sums},
+      {"160 sums by turns, in pairs", pairs(f16, GGEMM_GATE_INTERLEAVED), turns(160), h, registers_for_sums},
+      {"128 sums of f64", type_of(GGEMM_F64), tile(sm80, 128, 128, 8, 2, 2, 3), h, registers_for_sums},
       {"147456 bytes of 101376", f16, tile(sm80, 128, 256, 64, 2, 4, 3), device(86), "the tile must fit in shared memory"},
       {"compute capability 7.0", f32, tile(simt, 64, 64, 16, 2, 2, 2), old, "needs compute capability 7.5 or newer"},
       {"3 stages on CUDA cores, converted", f16, tile(simt, 64, 64, 16, 2, 2, 3), h, simt_ring},
