@@ -3,7 +3,7 @@
 """Runs every command of `ggemm` on the host device, and the way to a GPU on a fake driver.
 
 test_cli.py <path of ggemm> [name of a test ...]
-GGEMM_FAKE_DRIVER names the fake driver's file, without which TestCuda is left out; GGEMM_TEST_SEED repeats a run with its numbers.
+GGEMM_FAKE_DRIVER names the fake driver's file, without which TestCuda is left out; GGEMM_SEED repeats a run with its numbers.
 Exit code 4 if all tests that were asked for were skipped.
 """
 import csv
@@ -24,7 +24,7 @@ import npy  # noqa: E402
 
 GGEMM = "ggemm"
 KEPT = ("GGEMM_NVRTC", "GGEMM_CBLAS")  # where the machine's libraries are
-SEED = int(os.environ.get("GGEMM_TEST_SEED", "20260701"))
+SEED = int(os.environ.get("GGEMM_SEED", "20260701"))
 
 
 def product(a, b):

@@ -33,7 +33,7 @@ Compiles the shipped kernels by NVRTC (GGEMM_NVRTC, else searched for) and repor
 
   --sample N     about N kernels: every configuration on every architecture at least once, with dtypes, layouts, forms and epilogues
                  taking turns (default, 120)
-  --names        every configuration by name, so with every dtype and layout, plain and grouped, on every architecture: some 9000 kernels
+  --names        every configuration by name, so with every dtype and layout, plain and grouped, on every architecture: some 11000 kernels
   --all          every configuration with every dtype, layout, form and epilogue
   --arch A,B     only these architectures
   --kernel NAME  of all kernels the one of this name, or those whose name contains it; prints what ptxas says

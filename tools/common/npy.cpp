@@ -237,26 +237,6 @@ Array make_array(ggemm_dtype dtype, std::vector<std::int64_t> shape) {
   return array;
 }
 
-std::vector<double> to_double(const Array& array) {
-  const std::int64_t count = array.count();
-  std::vector<double> out(static_cast<std::size_t>(count));
-  if (count == 0) return out;
-  const std::size_t element = ggemm_dtype_size(array.dtype);
-  std::vector<char> packed(out.size() * element);
-  std::vector<std::int64_t> index(array.shape.size(), 0);
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t at = array.offset;
-    for (std::size_t axis = 0; axis < index.size(); ++axis) at += index[axis] * array.strides[axis];
-    std::memcpy(packed.data() + std::size_t(i) * element, array.bytes.data() + std::size_t(at) * element, element);
-    for (std::size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < array.shape[axis]) break;
-      index[axis] = 0;
-    }
-  }
-  check(ggemm_convert(GGEMM_F64, out.data(), array.dtype, packed.data(), out.size()));
-  return out;
-}
-
 Array read_npy(const std::string& path, ggemm_dtype dtype, ggemm_dtype raw_dtype) {
   Raw raw = read_raw(path);
   Array array;

@@ -23,8 +23,6 @@ struct Array {
 
 // A packed row-major array of zeros.
 Array make_array(ggemm_dtype dtype, std::vector<std::int64_t> shape);
-// A packed row-major float64 copy.
-std::vector<double> to_double(const Array& array);
 
 // Reads a file. `dtype` says what the elements are (NONE: as the file says): raw elements (V2, u2, V1, u1), which is how NumPy keeps bfloat16 and
 // float8, are taken as it; others are converted to it. `raw_dtype` is for raw elements alone, where `dtype` is NONE.

@@ -173,8 +173,6 @@ class Checker {
         !out_.saturates && std::isinf(got) && std::fabs(reference) + bound >= out_.largest && std::signbit(got) == std::signbit(reference);
     if ((std::isnan(reference) && (std::isnan(got) || (integers && got == 0))) || got == reference || overflow_allowed) error = share = 0;
     if (!std::isfinite(error) || !std::isfinite(share)) share = HUGE_VAL;
-    if (std::isfinite(error)) report.sum_squares_error += error * error;
-    if (std::isfinite(reference)) report.sum_squares_reference += reference * reference;
     report.max_error = std::isnan(error) ? HUGE_VAL : std::max(report.max_error, error);
     if (report.row < 0 || share > report.max_share) {
       report.max_share = share;
@@ -195,13 +193,9 @@ class Checker {
 
 }  // namespace
 
-double ErrorReport::relative_rms() const { return sum_squares_reference > 0 ? std::sqrt(sum_squares_error / sum_squares_reference) : 0; }
-
 void ErrorReport::add(const ErrorReport& other) {
   elements += other.elements;
   max_error = std::max(max_error, other.max_error);
-  sum_squares_error += other.sum_squares_error;
-  sum_squares_reference += other.sum_squares_reference;
   if (other.row < 0 || (row >= 0 && other.max_share <= max_share)) return;
   max_share = other.max_share;
   row = other.row;

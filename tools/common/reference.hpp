@@ -34,12 +34,10 @@ struct ErrorReport {
   std::int64_t elements = 0;
   double max_error = 0;     // largest |D - ref|
   double max_share = 0;     // largest |D - ref| over its bound; at most 1 passes
-  double sum_squares_error = 0, sum_squares_reference = 0;
   std::int64_t row = -1, col = -1;  // of the largest share
   double got = 0, wanted = 0;       // there
 
   bool passed() const { return max_share <= 1; }
-  double relative_rms() const;
   void add(const ErrorReport& other);
 };
 
