@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def environment():
     libraries = [str(HERE / "lib"), os.environ.get("LD_LIBRARY_PATH")]
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, libraries)), "GGEMM_SOURCE_DIR": str(HERE / "python"), "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": str(HERE / "python/site"), "GGEMM_VECTORS": str(HERE / "python/tests/vectors/vectors.json"), "GGEMM_CACHE_DIR": "",
+            "PYTHONPATH": str(HERE / "python/site"), "GGEMM_VECTORS": str(HERE / "python/tests/vectors/vectors.json"), "GGEMM_CACHE_DIR": "/dev/null/none",
             "RUST_BACKTRACE": "0"}
 
 

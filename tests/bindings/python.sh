@@ -39,7 +39,7 @@ python3 -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(
   missing "there are no headers of $(python3 --version): install python3-dev, as tools/setup.sh bindings does"
 cd "$top"
 mkdir -p "$work"
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 GGEMM_SOURCE_DIR=$top GGEMM_CACHE_DIR=
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 GGEMM_SOURCE_DIR=$top GGEMM_CACHE_DIR=/dev/null/none
 
 # ------------------------------------------------------------------------------------------------------------ the wheel
 step "building the wheel"

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-# No file of the user's is read or written.
-os.environ.setdefault("GGEMM_CACHE_DIR", "")
+# No file of the user's is read or written: an empty variable would count as none.
+os.environ.setdefault("GGEMM_CACHE_DIR", "/dev/null/none")
 
 
 def pytest_collection_modifyitems(config, items):
