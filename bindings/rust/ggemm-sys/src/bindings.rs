@@ -6,6 +6,7 @@ pub const GGEMM_VERSION_MINOR: i32 = 1;
 pub const GGEMM_VERSION_PATCH: i32 = 0;
 pub const GGEMM_VERSION: i32 = 100;
 pub const GGEMM_AS_DESCRIBED: i32 = -1;
+/// success
 pub const GGEMM_OK: ggemm_status = 0;
 /// an argument is wrong: correct it
 pub const GGEMM_ERROR_ARGUMENT: ggemm_status = 1;
@@ -32,7 +33,9 @@ pub const GGEMM_STATUS_FORCE32: ggemm_status = 2147483647;
 pub type ggemm_status = ::core::ffi::c_uint;
 /// not given; C and bias then take D's dtype
 pub const GGEMM_DTYPE_NONE: ggemm_dtype = 0;
+/// IEEE 754 binary64
 pub const GGEMM_F64: ggemm_dtype = 1;
+/// IEEE 754 binary32
 pub const GGEMM_F32: ggemm_dtype = 2;
 /// IEEE 754 binary16
 pub const GGEMM_F16: ggemm_dtype = 3;
@@ -42,8 +45,9 @@ pub const GGEMM_BF16: ggemm_dtype = 4;
 pub const GGEMM_E4M3: ggemm_dtype = 5;
 /// OCP 8-bit float, 5 exponent bits, largest finite 57344
 pub const GGEMM_E5M2: ggemm_dtype = 6;
+/// signed
 pub const GGEMM_I8: ggemm_dtype = 7;
-/// C, D and bias only
+/// signed; C, D and bias only
 pub const GGEMM_I32: ggemm_dtype = 8;
 pub const GGEMM_DTYPE_FORCE32: ggemm_dtype = 2147483647;
 /// Element types. The numbers are part of the ABI.
@@ -58,23 +62,29 @@ pub struct ggemm_context {
 pub struct ggemm_plan {
     _unused: [u8; 0],
 }
-/// the CUDA device of the given ordinal if there is a usable one, else the host
+/// the CUDA device of the given ordinal if it is usable, else the host; with cuda\_context: as GGEMM\_DEVICE\_CUDA
 pub const GGEMM_DEVICE_BEST: ggemm_device_kind = 0;
+/// the CUDA device of the given ordinal or cuda\_context; GGEMM\_ERROR\_DEVICE if it cannot be used
 pub const GGEMM_DEVICE_CUDA: ggemm_device_kind = 1;
+/// the CPU
 pub const GGEMM_DEVICE_HOST: ggemm_device_kind = 2;
 pub const GGEMM_DEVICE_FORCE32: ggemm_device_kind = 2147483647;
+/// What a context runs on.
 pub type ggemm_device_kind = ::core::ffi::c_uint;
+/// so far unused: failures are told by a call's status and ggemm\_last\_error()
 pub const GGEMM_LOG_ERROR: ggemm_log_level = 1;
-/// soft failures, such as a cache that cannot be written
+/// soft failures, such as a cache that cannot be written or a configuration passed over because its kernel fails
 pub const GGEMM_LOG_WARNING: ggemm_log_level = 2;
-/// compiles, loads, choices of configuration
+/// compiles, loads, tunings, and fallbacks such as the host where no CUDA device is usable
 pub const GGEMM_LOG_INFO: ggemm_log_level = 3;
-/// cache hits and misses, candidates passed over
+/// kernels read from the disk cache
 pub const GGEMM_LOG_DEBUG: ggemm_log_level = 4;
 pub const GGEMM_LOG_FORCE32: ggemm_log_level = 2147483647;
+/// How urgent a line of log is. A level in the options, or of ggemm\_context\_set\_log, delivers lines of that level and of smaller numbers.
 pub type ggemm_log_level = ::core::ffi::c_uint;
-/** Receives a line of log, without a line end. Called from any thread that uses the context and from threads of the library, never with a lock of the library
- held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `message` lives as long as the call.*/
+/** Receives a line of log, without a line end. Called from any thread that uses the context and from threads of the library, never with a lock of the
+ library held. It must not use the context: it may run in the middle of making the very kernel that it would ask for. `user` is what was given with
+ the function; `message` lives as long as the call.*/
 pub type ggemm_log_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -82,9 +92,12 @@ pub type ggemm_log_fn = ::core::option::Option<
         message: *const ::core::ffi::c_char,
     ),
 >;
-/** Allocates device memory on a stream: stores the address (aligned to 256 bytes) and returns 0, or returns anything else to report "out of memory". Never asked
- during the capture of that stream; tuning needs memory, and so do products whose operands are copied first and grouped ones. What plans and ggemm\_prepare reserve is asked for on a stream of the library's,
- and given back on NULL. It must not use the context. Not used by the host device.*/
+/** Allocates device memory: stores its address, a multiple of 256 bytes, and returns 0. Anything else, or a NULL address, reports "out of memory".
+ Asked for tuning's scratch memory, and for the workspace that some products need (see ggemm\_gemm and ggemm\_grouped\_gemm).
+ `stream` orders its use: the stream of the call that needs it; or one of the library's own, for tuning and for what plans and ggemm\_prepare
+ reserve. It is never asked for on a stream while that is captured.
+ Called from any thread that uses the context and from threads of the library, at times from several at once. `user` is the options'
+ allocator\_user. It must not use the context. Not used by the host device.*/
 pub type ggemm_allocate_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -93,7 +106,9 @@ pub type ggemm_allocate_fn = ::core::option::Option<
         out_pointer: *mut *mut ::core::ffi::c_void,
     ) -> i32,
 >;
-/// Gives back what ggemm\_allocate\_fn gave.
+/** Gives back what ggemm\_allocate\_fn gave; `bytes` are as they were then. `stream` is the one on which it was allocated, where work launched earlier
+ may still use the memory; or NULL, for workspace that was reserved or kept to the context's end, which no work uses any more. It must not use the
+ context.*/
 pub type ggemm_deallocate_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -102,15 +117,17 @@ pub type ggemm_deallocate_fn = ::core::option::Option<
         stream: *mut ::core::ffi::c_void,
     ),
 >;
-/// How a context is made. Every field's default is zero or NULL.
+/** How a context is made. Every field's default is zero or NULL. Of the environment variables named here, one that is set but empty counts as not
+ set; see ggemm\_context\_create for when they are read.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_context_options {
     pub struct_size: usize,
+    /// 0: GGEMM\_DEVICE\_BEST
     pub device: ggemm_device_kind,
-    /// CUDA device ordinal
+    /// CUDA device ordinal, 0 or more; not used with a cuda\_context
     pub ordinal: i32,
-    /// CUcontext to use; NULL: the ordinal's primary context
+    /// CUcontext to use; NULL: the ordinal's primary context. Not with GGEMM\_DEVICE\_HOST
     pub cuda_context: *mut ::core::ffi::c_void,
     /// host threads for the host device and for compiling; 0: the cores this process may use
     pub threads: i32,
@@ -118,21 +135,26 @@ pub struct ggemm_context_options {
     pub log_level: ggemm_log_level,
     /// NULL: no log
     pub log: ggemm_log_fn,
+    /// handed to `log`
     pub log_user: *mut ::core::ffi::c_void,
     /// NULL: the driver's stream-ordered allocator. Give both or none
     pub allocate: ggemm_allocate_fn,
+    /// see `allocate`
     pub deallocate: ggemm_deallocate_fn,
+    /// handed to both
     pub allocator_user: *mut ::core::ffi::c_void,
-    /// NULL: $GGEMM\_CACHE\_DIR, else $XDG\_CACHE\_HOME/ggemm, else $HOME/.cache/ggemm; "": memory only
+    /** NULL: $GGEMM\_CACHE\_DIR, else $XDG\_CACHE\_HOME/ggemm, else $HOME/.cache/ggemm; "": memory only. The last two only
+ where the variable is an absolute path, and HOME only where it is the user's own folder and not under /tmp,
+ /var/tmp or /dev/shm; if none serves: memory only*/
     pub cache_dir: *const ::core::ffi::c_char,
     /// a second folder that is only read; NULL: $GGEMM\_SHARED\_CACHE\_DIR, else none; "": none
     pub shared_cache_dir: *const ::core::ffi::c_char,
     /// 0: 1 GiB; least recently used entries go first
     pub cache_limit_bytes: u64,
-    /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for
+    /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for; "": searched for
     pub nvrtc_path: *const ::core::ffi::c_char,
-    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only. One that is named and cannot be used is a warning
- in the log when it is first needed, and own kernels are used*/
+    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only. One that is named
+ and cannot be used is a warning in the log when it is first needed, and own kernels are used*/
     pub cblas_path: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -199,6 +221,7 @@ pub struct ggemm_device_info {
     pub struct_size: usize,
     /// CUDA or HOST
     pub kind: ggemm_device_kind,
+    /// CUDA device ordinal; 0 on the host
     pub ordinal: i32,
     /// "NVIDIA H200", or the CPU's model
     pub name: [::core::ffi::c_char; 128usize],
@@ -210,15 +233,15 @@ pub struct ggemm_device_info {
     pub threads: i32,
     /// CUDA driver's, major \* 1000 + minor \* 10; 0 on the host
     pub driver_version: i32,
-    /// device memory in all
+    /// device memory in all; 0: not known
     pub memory_bytes: i64,
-    /// 0 on the host
+    /// L2 cache; 0 on the host
     pub l2_bytes: i64,
     /// largest per CTA; 0 on the host
     pub shared_memory_bytes: i64,
     /// what kernels are compiled for, such as "sm\_90a"; "" on the host
     pub arch: [::core::ffi::c_char; 16usize],
-    /// CBLAS in use on the host device; "" if none
+    /// file of the CBLAS in use on the host device; "" if none, and for CUDA
     pub blas: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -274,7 +297,7 @@ const _: () = {
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_finding {
     pub struct_size: usize,
-    /// "driver", "device 0", "nvrtc", "cblas", "cache" ...
+    /// "driver", "device 0", "nvrtc", "host", "cblas", "cache" ...
     pub component: *const ::core::ffi::c_char,
     /// 1 or 0
     pub found: i32,
@@ -308,16 +331,19 @@ const _: () = {
         "Offset of field: ggemm_finding::advice",
     ][::core::mem::offset_of!(ggemm_finding, advice) - 32usize];
 };
+/// Receives one finding. `user` is what ggemm\_diagnose was given; `finding` and its texts live as long as the call.
 pub type ggemm_finding_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, finding: *const ggemm_finding),
 >;
 /** A matrix: element (i, j) is at base + (i \* row\_stride + j \* col\_stride) elements. Frozen: held by value in others.
- Strides may be negative, and 0 to repeat (not in D). Where one stride is 1 or -1, the other must be at least as long as a row (a column), or 0: overlapping
- rows are refused. No two elements of D may share an address. The whole must span less than 2^63 bytes.
- Any base that is a multiple of the element's size will do; the fast path is a unit stride in either direction with bases and rows at multiples of 16 bytes.*/
+ Strides may be negative, and 0 to repeat (not in D). Where one stride is 1 or -1, the other must be at least as long as a row (a column), or 0:
+ overlapping rows are refused. No two elements of D may share an address. The whole must span less than 2^63 bytes.
+ Any base that is a multiple of the element's size will do; the fast path is a unit stride in either direction with bases and rows at multiples of
+ 16 bytes.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_matrix {
+    /// must be given; of C NONE stands for D's
     pub dtype: ggemm_dtype,
     /// 0
     pub reserved0: u32,
@@ -350,26 +376,28 @@ const _: () = {
 };
 /// f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores.
 pub const GGEMM_COMPUTE_DEFAULT: ggemm_compute = 0;
-/** f32 inputs rounded to the nearest tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Of two that are as near it is the larger in magnitude, but in kernels of
- the sm90 family the even one. Needs A and B f32. The host device rounds likewise, to the larger.*/
+/** f32 inputs rounded to the nearest tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Of two that are as near it is the larger in
+ magnitude, but in kernels of the sm90 family the even one. Needs A and B f32. The host device rounds likewise, to the larger.*/
 pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
-/** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they have summed is
- added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by blocks sum as by default.*/
+/** fp8 products summed as fast as tensor cores can: on compute capability 9.0 they keep about 14 bits of a sum. By default (promoted) what they
+ have summed is added to a sum in full f32 every 128 of k. Needs A and B e4m3 or e5m2. Other kernels, the host device and products scaled by
+ blocks sum as by default.*/
 pub const GGEMM_COMPUTE_FP8_FAST: ggemm_compute = 2;
-/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
- six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
- multiply as by default.
+/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
+ terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
+ Needs A and B f32. Other kernels and the host device multiply as by default.
 
  Since 0.1*/
 pub const GGEMM_COMPUTE_F32_ACCURATE: ggemm_compute = 3;
-/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16 terms, of whose products
- six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0. Needs A and B f32. Other kernels and the host device
- multiply as by default.
+/** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
+ terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
+ Needs A and B f32. Other kernels and the host device multiply as by default.
 
  Since 0.1*/
 pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
 /// How A and B are multiplied.
 pub type ggemm_compute = ::core::ffi::c_uint;
+/// x
 pub const GGEMM_ACTIVATION_NONE: ggemm_activation = 0;
 /// max(x, 0); NaN stays NaN
 pub const GGEMM_ACTIVATION_RELU: ggemm_activation = 1;
@@ -383,33 +411,43 @@ pub const GGEMM_ACTIVATION_GELU_TANH: ggemm_activation = 4;
 pub const GGEMM_ACTIVATION_SILU: ggemm_activation = 5;
 /// 1 / (1 + exp(-x))
 pub const GGEMM_ACTIVATION_SIGMOID: ggemm_activation = 6;
+/// tanh(x)
 pub const GGEMM_ACTIVATION_TANH: ggemm_activation = 7;
 /// min(max(x, p0), p1); NaN stays NaN
 pub const GGEMM_ACTIVATION_CLAMP: ggemm_activation = 8;
 pub const GGEMM_ACTIVATION_FORCE32: ggemm_activation = 2147483647;
+/** The act of D = act(alpha scale A B + beta C + bias), a function of each element x.
+ p0 and p1 are ggemm\_epilogue\_desc's activation\_p0 and activation\_p1.*/
 pub type ggemm_activation = ::core::ffi::c_uint;
+/// nothing: the arguments' bias is not looked at
 pub const GGEMM_BIAS_NONE: ggemm_bias = 0;
 /// bias\[j\], n elements
 pub const GGEMM_BIAS_PER_COLUMN: ggemm_bias = 1;
 /// bias\[i\], m elements
 pub const GGEMM_BIAS_PER_ROW: ggemm_bias = 2;
 pub const GGEMM_BIAS_FORCE32: ggemm_bias = 2147483647;
+/// What is added to element (i, j) before the activation. The bias is contiguous.
 pub type ggemm_bias = ::core::ffi::c_uint;
+/// no pairs
 pub const GGEMM_GATE_NONE: ggemm_gate = 0;
 /// D's column j is of columns j (gate) and j + n/2 (up)
 pub const GGEMM_GATE_HALVES: ggemm_gate = 1;
 /// of columns 2j (gate) and 2j + 1 (up)
 pub const GGEMM_GATE_INTERLEAVED: ggemm_gate = 2;
 pub const GGEMM_GATE_FORCE32: ggemm_gate = 2147483647;
-/** Gated pairs, as in SwiGLU (silu) and GeGLU (gelu): columns of the product come in pairs, gate first, and D = act(x\_gate) x\_up has n / 2 columns, where
- x = alpha scale A B + bias. n is the number of B's columns, and even; a bias per column has n elements. There is no C: beta must be NULL, or 0 in host memory.*/
+/** Gated pairs, as in SwiGLU (silu) and GeGLU (gelu): columns of the product come in pairs, gate first, and D = act(x\_gate) x\_up has n / 2 columns,
+ where x = alpha scale A B + bias. n is the number of B's columns, and even; a bias per column has n elements. There is no C: beta must be NULL, or
+ 0 in host memory.*/
 pub type ggemm_gate = ::core::ffi::c_uint;
-/** What follows the product: D = act(alpha scale A B + beta C + bias), or the gated pairs of it. Frozen: held by value in others. Computed in f64 if the sums are f64, in
- int32 (wrapping) if the sums and D are int32 (C and bias are then i32, act is none, relu or clamp, and there is no gate), else in f32.*/
+/** What follows the product: D = act(alpha scale A B + beta C + bias), or the gated pairs of it. Frozen: held by value in others. Computed in f64 if
+ the sums are f64, in int32 (wrapping) if the sums and D are int32 (C and bias are then i32, act is none, relu or clamp, and there is no gate),
+ else in f32.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_epilogue_desc {
+    /// 0: none
     pub activation: ggemm_activation,
+    /// 0: none
     pub bias: ggemm_bias,
     /// NONE: D's
     pub bias_dtype: ggemm_dtype,
@@ -419,6 +457,7 @@ pub struct ggemm_epilogue_desc {
     pub activation_p0: f64,
     /// clamp: high end, not below the low one; likewise
     pub activation_p1: f64,
+    /// 0: no gated pairs
     pub gate: ggemm_gate,
     /// 0
     pub reserved0: u32,
@@ -461,6 +500,7 @@ const _: () = {
         "Offset of field: ggemm_epilogue_desc::reserved1",
     ][::core::mem::offset_of!(ggemm_epilogue_desc, reserved1) - 40usize];
 };
+/// not scaled
 pub const GGEMM_SCALE_NONE: ggemm_scale_kind = 0;
 /// one number
 pub const GGEMM_SCALE_TENSOR: ggemm_scale_kind = 1;
@@ -471,20 +511,26 @@ pub const GGEMM_SCALE_BLOCK_1X128: ggemm_scale_kind = 3;
 /// one for each block of 128 rows of A and 128 of k, \[ceil(m/128),ceil(k/128)\]; of B, \[ceil(k/128),ceil(n/128)\]
 pub const GGEMM_SCALE_BLOCK_128X128: ggemm_scale_kind = 4;
 pub const GGEMM_SCALE_KIND_FORCE32: ggemm_scale_kind = 2147483647;
-/** How an operand is scaled: by f32 numbers in device memory, which form a matrix of their own. Blocks along k begin at k 0, the last may be partial, as may the last
- along m or n. D = act(alpha sum(s\_a(i,kb) s\_b(kb,j) sum(a b over block kb of k)) + beta C + bias): each block's products are summed in f32 and then added, scaled, to
- an f32 sum; what does not change along k scales the whole sum once. A and B may be scaled in different ways; either may be scaled alone.
- Any dtypes of A and B, but f64 (its sums have more bits than the scales), and but i8 with D i32 (which stays in integers). i8 scaled by blocks is summed in f32.*/
+/** How an operand is scaled: by f32 numbers in device memory, which form a matrix of their own. Blocks along k begin at k 0, the last may be partial,
+ as may the last along m or n. D = act(alpha sum(s\_a(i,kb) s\_b(kb,j) sum(a b over block kb of k)) + beta C + bias): each block's products are
+ summed in f32 and then added, scaled, to an f32 sum; what does not change along k scales the whole sum once. A and B may be scaled in different
+ ways; either may be scaled alone.
+ Any dtypes of A and B, but f64 (its sums have more bits than the scales), and but i8 with D i32 (which stays in integers). i8 scaled by blocks is
+ summed in f32.*/
 pub type ggemm_scale_kind = ::core::ffi::c_uint;
-/** The scales of A or B: element (i, j) of their matrix is at base + i \* row\_stride + j \* col\_stride, in f32 elements, strides as in ggemm\_matrix (0 to repeat, packed
- row-major by default). The strides of a single number are not looked at. Fast: contiguous along A's rows (row\_stride 1) or B's columns (col\_stride 1). Frozen.*/
+/** The scales of A or B: element (i, j) of their matrix is at base + i \* row\_stride + j \* col\_stride, in f32 elements, strides as in ggemm\_matrix (0
+ to repeat, packed row-major by default). The strides of a single number are not looked at. Fast: contiguous along A's rows (row\_stride 1) or B's
+ columns (col\_stride 1). Frozen.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_scale {
+    /// 0: not scaled
     pub kind: ggemm_scale_kind,
     /// 0
     pub reserved0: u32,
+    /// f32 elements, or GGEMM\_PACKED
     pub row_stride: i64,
+    /// f32 elements, or GGEMM\_PACKED
     pub col_stride: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -509,8 +555,11 @@ const _: () = {
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_gemm_desc {
     pub struct_size: usize,
+    /// 0 or more
     pub m: i64,
+    /// 0 or more
     pub n: i64,
+    /// 0 or more
     pub k: i64,
     /// c.dtype NONE: D's
     pub a: ggemm_matrix,
@@ -520,18 +569,24 @@ pub struct ggemm_gemm_desc {
     pub c: ggemm_matrix,
     /// c.dtype NONE: D's
     pub d: ggemm_matrix,
+    /// what follows the product
     pub epilogue: ggemm_epilogue_desc,
+    /// 0: GGEMM\_COMPUTE\_DEFAULT
     pub compute: ggemm_compute,
+    /// 0
     pub reserved0: u32,
     /// force this configuration (a name, see ggemm\_config); NULL: chosen
     pub config: *const ::core::ffi::c_char,
     /// the caller's own key: only tuning records made under it are used, whatever the sizes; NULL: the library's key
     pub tune_key: *const ::core::ffi::c_char,
+    /// of A and of B
     pub scale_a: ggemm_scale,
+    /// of A and of B
     pub scale_b: ggemm_scale,
-    /** CTAs at most that multiply at once, each of which takes a multiprocessor or a part of one, so that other work may run beside; 0: as many as the
- device holds. Clusters of more CTAs are not taken. The launches that may come before, short ones that copy operands or look at groups, have CTAs of
- their own. Never changes a result beyond rounding. The host device does not look at it*/
+    /** CTAs at most that multiply at once, each of which takes a multiprocessor or a part of one, so that other work may
+ run beside; 0: as many as the device holds. Clusters of more CTAs are not taken. The launches that may come
+ before, short ones that copy operands or look at groups, have CTAs of their own. Never changes a result beyond
+ rounding. The host device does not look at it*/
     pub max_ctas: i32,
     /// 0
     pub reserved1: u32,
@@ -601,14 +656,17 @@ pub struct ggemm_gemm_args {
     pub struct_size: usize,
     /// device memory; may be NULL when m, n or k is 0
     pub a: *const ::core::ffi::c_void,
+    /// likewise
     pub b: *const ::core::ffi::c_void,
-    /// may be NULL if beta is 0, unless beta is in device memory; may be d itself, with the same strides and dtype, else must not overlap it
+    /** may be NULL if beta is 0, unless beta is in device memory; may be d itself, with the same strides and dtype, else must not
+ overlap it*/
     pub c: *const ::core::ffi::c_void,
     /// must not overlap a, b, bias, scales or a scalar in device memory; may be NULL when m or n is 0
     pub d: *mut ::core::ffi::c_void,
     /// may be NULL when the description has none, or m or n is 0
     pub bias: *const ::core::ffi::c_void,
-    /// f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1. 0 is a factor like others: NaN and infinity in A and B stay
+    /** f32; f64 where the sums are f64; i32 where the epilogue is int32. NULL: 1. 0 is a factor like others: NaN and infinity in A
+ and B stay*/
     pub alpha: *const ::core::ffi::c_void,
     /// likewise; NULL: 0. Where it is 0, C is not read
     pub beta: *const ::core::ffi::c_void,
@@ -676,15 +734,20 @@ pub const GGEMM_SOURCE_I32: ggemm_source_kind = 1;
 /// likewise int64
 pub const GGEMM_SOURCE_I64: ggemm_source_kind = 2;
 pub const GGEMM_SOURCE_FORCE32: ggemm_source_kind = 2147483647;
+/// Where a ggemm\_source has its number.
 pub type ggemm_source_kind = ::core::ffi::c_uint;
 /// Where a per-group number comes from. Frozen: held by value in others.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_source {
-    /// device memory, aligned to the number's size, as is byte\_stride; read when the launch runs, so it must stay as it is until then
+    /** device memory, aligned to the number's size, as is byte\_stride; read when the launch runs, so it must stay as it is
+ until then*/
     pub data: *const ::core::ffi::c_void,
+    /// bytes from one group's number to the next one's
     pub byte_stride: i64,
+    /// of a constant, of which `data` and byte\_stride are not looked at; else not looked at itself
     pub value: i64,
+    /// 0: a constant
     pub kind: ggemm_source_kind,
     /// 0
     pub reserved0: u32,
@@ -711,23 +774,24 @@ const _: () = {
 };
 /// a, b, c, d and bias in the arguments are device arrays of one pointer a group.
 pub const GGEMM_GROUPS_POINTERS: ggemm_grouped_form = 0;
-/** Tokens sorted by expert: D\_g = act(alpha A\_g B\_g + beta C\_g + bias\_g) for the rows of group g, which are those from the end of group g - 1 (the first: 0) to the end of
- group g of matrices A \[m,k\], C and D \[m,n\]. `m` is a constant, the rows of these matrices in all; n and k are constants; `ends` has each group's end. Equal ends make
- an empty group. Rows behind the last end belong to no group: of D they are not written. No padding between groups is needed, and any strides will do.*/
+/** Tokens sorted by expert: D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g) for the rows of group g, which are those from the end of group
+ g - 1 (the first: 0) to the end of group g of matrices A \[m,k\], C and D \[m,n\]. `m` is a constant, the rows of these matrices in all; n and k are
+ constants; `ends` has each group's end. Equal ends make an empty group. Rows behind the last end belong to no group: of D they are not written.
+ No padding between groups is needed, and any strides will do.*/
 pub const GGEMM_GROUPS_RAGGED_M: ggemm_grouped_form = 1;
-/** Weight gradients: D\_g \[m,n\] = act(alpha A\_g B\_g + beta C\_g + bias\_g), where A\_g is columns and B\_g is rows from the end of group g - 1 (the first: 0) to the end of group g
- of matrices A \[m,k\] and B \[k,n\]. `k` is a constant, the depth of these matrices in all; m and n are constants; `ends` has each group's end. A group of depth 0 has
- D\_g = act(beta C\_g + bias\_g). To accumulate, let C be D and beta 1.*/
+/** Weight gradients: D\_g \[m,n\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), where A\_g is columns and B\_g is rows from the end of group
+ g - 1 (the first: 0) to the end of group g of matrices A \[m,k\] and B \[k,n\]. `k` is a constant, the depth of these matrices in all; m and n are
+ constants; `ends` has each group's end. A group of depth 0 has D\_g = act(beta\_g C\_g + bias\_g). To accumulate, let C be D and beta 1.*/
 pub const GGEMM_GROUPS_RAGGED_K: ggemm_grouped_form = 2;
-/** Room for `m` rows in each group, of which as many count as `counts` says: A\_g \[m,k\], C\_g and D\_g \[m,n\]. `m` is a constant; a count above it counts as it. Rows of A
- and C behind the count are not used, though A's may be read, and of D not written.*/
+/** Room for `m` rows in each group, of which as many count as `counts` says: A\_g \[m,k\], C\_g and D\_g \[m,n\]. `m` is a constant; a count above it
+ counts as it. Rows of A and C behind the count are not used, though A's may be read, and of D not written.*/
 pub const GGEMM_GROUPS_MASKED: ggemm_grouped_form = 3;
 /// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
 pub const GGEMM_GROUPS_BATCH: ggemm_grouped_form = 4;
 /// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
 pub const GGEMM_GROUPED_FORM_FORCE32: ggemm_grouped_form = 2147483647;
-/** How the operands of the groups are given. In the first form each operand is an array of pointers. In the others it is one pointer to memory that holds all groups,
- unless the operand's `pointers` says otherwise; what is said here of D holds for C too.
+/** How the operands of the groups are given. In the first form each operand is an array of pointers. In the others it is one pointer to memory that
+ holds all groups, unless the operand's `pointers` says otherwise; what is said here of D holds for C too.
  | form     | a group's size                          | A                     | B                     | D                     |
  | -------- | --------------------------------------- | --------------------- | --------------------- | --------------------- |
  | POINTERS | m, n, k: sources                        | pointers              | pointers              | pointers              |
@@ -736,21 +800,25 @@ pub const GGEMM_GROUPED_FORM_FORCE32: ggemm_grouped_form = 2147483647;
  | MASKED   | m from `counts`, `m` at most; n, k      | group\_stride/pointers | group\_stride/pointers | group\_stride/pointers |
  | BATCH    | m, n, k: sources                        | group\_stride/pointers | group\_stride/pointers | group\_stride/pointers |*/
 pub type ggemm_grouped_form = ::core::ffi::c_uint;
-/** A matrix of each group. A stride that is a constant GGEMM\_PACKED follows the matrix's shape: the group's own sizes, but in ragged and masked forms the sizes in all, or
- that there is room for, as the description's constants give them. A stride from memory is taken as it is. Frozen.
+/** A matrix of each group. A stride that is a constant GGEMM\_PACKED follows the matrix's shape: the group's own sizes, but in ragged and masked forms
+ the sizes in all, or that there is room for, as the description's constants give them. A stride from memory is taken as it is. Frozen.
  The fast path needs unit strides as constants (GGEMM\_PACKED is one): a kernel is compiled for the direction that is contiguous.
  The matrices of a ragged form that hold all groups have constant strides, by the same rules as a ggemm\_matrix.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_matrix {
+    /// as in ggemm\_matrix
     pub dtype: ggemm_dtype,
-    /// 1: in the arguments it is a device array of one pointer a group, whatever the form. Not for what is one matrix. The first form takes 0 too
+    /** 1: in the arguments it is a device array of one pointer a group, whatever the form. Not for what is one
+ matrix. The first form takes 0 too*/
     pub pointers: u32,
+    /// elements, or a constant GGEMM\_PACKED
     pub row_stride: ggemm_source,
+    /// elements, or a constant GGEMM\_PACKED
     pub col_stride: ggemm_source,
-    /** elements from one group's first element to the next one's; 0: all groups share it (not D). GGEMM\_PACKED: rows or columns times the longer
- stride, so that groups follow each other; needs constant sizes and strides. Not looked at with pointers and in what is one matrix: there it
- is GGEMM\_PACKED or 0*/
+    /** elements from one group's first element to the next one's; 0: all groups share it (not D). GGEMM\_PACKED:
+ rows or columns times the longer stride, so that groups follow each other; needs constant sizes and
+ strides. Not looked at with pointers and in what is one matrix: there it is GGEMM\_PACKED or 0*/
     pub group_stride: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -777,19 +845,30 @@ const _: () = {
         "Offset of field: ggemm_grouped_matrix::group_stride",
     ][::core::mem::offset_of!(ggemm_grouped_matrix, group_stride) - 72usize];
 };
-/** The scales of each group's A or B. Their matrix is given as a ggemm\_grouped\_matrix is, by the same form: in ragged forms A's scales (in a ragged k B's too) are one
- matrix, where each group has its own rows, or its own blocks. Blocks begin anew with each group. Where what is ragged is scaled by blocks, group g's first is
- (start\_g / 128) + g blocks on, start\_g being where the group begins, with group\_stride GGEMM\_PACKED; or start\_g / 128 with group\_stride 0, for groups that all begin
- at multiples of 128. So GGEMM\_PACKED leaves room for a partial block of each group: such a matrix has size / 128 + groups blocks.
- With a\_index A's scales by row are those of A's rows, \[a\_rows,...\] in one matrix, and found by the index as the rows are; none are 128x128 then.
- The numbers of tensors are f32 `group\_stride` apart in every form (GGEMM\_PACKED: 1; 0: one for all groups), unless `pointers` is set. Frozen.*/
+/** The scales of each group's A or B. Frozen.
+ TENSOR: f32 numbers, `group\_stride` apart in every form (GGEMM\_PACKED: 1; 0: one for all groups), unless `pointers` is set. Strides are
+ ignored.
+ The other kinds: a matrix of each group, of the shape that ggemm\_scale\_kind says, given as a ggemm\_grouped\_matrix is, by the same form. What the
+ groups share along a ragged index is one matrix here too, unless `pointers` is set:
+ - RAGGED\_M: A's scales, of which each group has its own rows, or rows of blocks.
+ - RAGGED\_K: A's and B's scales by blocks, of which each group has its own blocks along k. (VECTOR scales do not change along k: they are a
+ group's own.)
+ Blocks begin anew with each group. Where there are blocks along the ragged index, and group g begins there at start\_g, its first block is
+ - start\_g / 128 + g, rounded down, with group\_stride GGEMM\_PACKED. So each group has room for a partial block; the matrix has size / 128 + groups
+ blocks.
+ - start\_g / 128 with group\_stride 0, for groups that all begin at multiples of 128.
+ With a\_index, A's scales VECTOR and BLOCK\_1X128 are those of A's rows: one matrix \[a\_rows,...\], in which rows are found by the index as A's are,
+ so that `pointers` must be 0. BLOCK\_128X128 is refused.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_scale {
+    /// 0: not scaled
     pub kind: ggemm_scale_kind,
     /// as in ggemm\_grouped\_matrix, but that the matrices of a ragged form may be given so too
     pub pointers: u32,
+    /// f32 elements, or a constant GGEMM\_PACKED
     pub row_stride: ggemm_source,
+    /// f32 elements, or a constant GGEMM\_PACKED
     pub col_stride: ggemm_source,
     /// as in ggemm\_grouped\_matrix, and see above
     pub group_stride: i64,
@@ -819,11 +898,12 @@ const _: () = {
     ][::core::mem::offset_of!(ggemm_grouped_scale, group_stride) - 72usize];
 };
 /** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one call; with gated pairs D\_g is \[m\_g,n\_g/2\].
- A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A, B and their scales are not looked at.
- A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as that, and a group that
- ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups claim, as the ends fall and rise again, hold
- the result of either.) The host device checks the pointers and strides of every group before it writes anything; a CUDA device reads them only when the launch runs, and
- can refuse nothing then, but for checked mode.
+ A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A, B and their
+ scales are not looked at.
+ A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as
+ that, and a group that ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups
+ claim, as the ends fall and rise again, hold the result of either.) The host device checks the pointers and strides of every group before it
+ writes anything; a CUDA device reads them only when the launch runs, and can refuse nothing then, but for checked mode.
  Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -831,21 +911,34 @@ pub struct ggemm_grouped_desc {
     pub struct_size: usize,
     /// 0 to 2^31 - 33
     pub groups: i64,
+    /// how the operands are given; 0: GGEMM\_GROUPS\_POINTERS
     pub form: ggemm_grouped_form,
+    /// 0: GGEMM\_COMPUTE\_DEFAULT
     pub compute: ggemm_compute,
+    /// sizes, as the form says
     pub m: ggemm_source,
+    /// sizes, as the form says
     pub n: ggemm_source,
+    /// sizes, as the form says
     pub k: ggemm_source,
+    /// c.dtype NONE: D's
     pub a: ggemm_grouped_matrix,
+    /// c.dtype NONE: D's
     pub b: ggemm_grouped_matrix,
+    /// c.dtype NONE: D's
     pub c: ggemm_grouped_matrix,
+    /// c.dtype NONE: D's
     pub d: ggemm_grouped_matrix,
+    /// of every group
     pub epilogue: ggemm_epilogue_desc,
-    /// mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding
+    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+ rounding*/
     pub expected_m: i64,
-    /// mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding
+    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+ rounding*/
     pub expected_n: i64,
-    /// mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond rounding
+    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+ rounding*/
     pub expected_k: i64,
     /// as in ggemm\_gemm\_desc
     pub config: *const ::core::ffi::c_char,
@@ -855,36 +948,42 @@ pub struct ggemm_grouped_desc {
     pub ends: ggemm_source,
     /// MASKED: rows of each group that count; else a constant 0
     pub counts: ggemm_source,
-    /** elements from one group's bias to the next one's; 0: all groups share it; GGEMM\_PACKED: its length. A bias per row in RAGGED\_M is one of m
- elements, beside D's rows*/
+    /** elements from one group's bias to the next one's; 0: all groups share it; GGEMM\_PACKED: its length. A bias per row
+ in RAGGED\_M is one of m elements, beside D's rows*/
     pub bias_group_stride: i64,
-    /// 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0 too
+    /** 1: in the arguments the bias is a device array of one pointer a group, whatever the form. The first form takes 0
+ too*/
     pub bias_pointers: u32,
     /// 1: checked mode, see ggemm\_fault. For every form
     pub checked: u32,
-    /** RAGGED\_M: not a constant 0: A is \[a\_rows,k\], and row i of the groups' order is its row a\_index\[i\], an int32 or int64 a row, byte\_stride apart,
- m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros*/
+    /** RAGGED\_M: not a constant 0: A is \[a\_rows,k\], and row i of the groups' order is its row a\_index\[i\], an int32 or int64
+ a row, byte\_stride apart, m of them. An index outside 0 to a\_rows - 1 stands for a row of zeros*/
     pub a_index: ggemm_source,
     /// with a\_index; else 0
     pub a_rows: i64,
-    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (\[d\_rows,n/2\] of pairs), and row i of the groups' order goes to its row d\_index\[i\], likewise; it is left out
- where that is outside 0 to d\_rows - 1. C stays in the groups' order, and is not D. Rows that go to one row of D are added up, in their order, in
- the type that the epilogue computes in (on a CUDA device in workspace of m rows of n f32, f64 or i32, by a launch after the product's); rows of D
- that none goes to are not written*/
+    /** RAGGED\_M: not a constant 0: D is \[d\_rows,n\] (\[d\_rows,n/2\] of pairs), and row i of the groups' order goes to its row
+ d\_index\[i\], likewise; it is left out where that is outside 0 to d\_rows - 1. C stays in the groups' order, and is not
+ D. Rows that go to one row of D are added up, in their order, in the type that the epilogue computes in (on a CUDA
+ device in workspace of m rows of n f32, f64 or i32, by a launch after the product's); rows of D that none goes to
+ are not written*/
     pub d_index: ggemm_source,
     /// with d\_index; else 0
     pub d_rows: i64,
-    /// 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of either
+    /** 1: no two rows go to one row of D, which is then stored at once. Where it is not true, D's row holds the result of
+ either*/
     pub d_index_unique: u32,
     /// 0
     pub reserved0: u32,
+    /// of A and of B
     pub scale_a: ggemm_grouped_scale,
+    /// of A and of B
     pub scale_b: ggemm_grouped_scale,
     /// as in ggemm\_gemm\_desc
     pub max_ctas: i32,
     /// 0
     pub reserved1: u32,
-    /// beside expected\_m: rows of the largest group; 0: not known. As expected\_m all (groups are alike), or as all groups' rows (one has them all), or between
+    /** beside expected\_m: rows of the largest group; 0: not known. As expected\_m all (groups are alike), or as all groups'
+ rows (one has them all), or between*/
     pub expected_largest_m: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -995,6 +1094,7 @@ const _: () = {
         "Offset of field: ggemm_grouped_desc::expected_largest_m",
     ][::core::mem::offset_of!(ggemm_grouped_desc, expected_largest_m) - 864usize];
 };
+/// nothing is wrong
 pub const GGEMM_FAULT_NONE: ggemm_fault = 0;
 /// a size or count is below 0, a count above the room, or n is odd with gated pairs
 pub const GGEMM_FAULT_SIZE: ggemm_fault = 1;
@@ -1011,25 +1111,38 @@ pub const GGEMM_FAULT_SPAN: ggemm_fault = 6;
 /// an index of a row of A or D is not below its number of rows. (One below 0 is none: it stands for no row.)
 pub const GGEMM_FAULT_INDEX: ggemm_fault = 7;
 pub const GGEMM_FAULT_FORCE32: ggemm_fault = 2147483647;
-/** What checked mode finds wrong with the numbers and pointers of groups in device memory. It looks at all of them before anything is computed, in a launch of its own on
- a CUDA device, and writes four int32 to `status` in the arguments, in stream order: the fault, the group, the ggemm\_field, and for an index the row in the groups' order
- (all 0: none found). They are of the lowest group that is wrong. D is then not written at all, for no group; the host device returns GGEMM\_ERROR\_ARGUMENT too.*/
+/** What checked mode finds wrong with the numbers and pointers of groups in device memory. It looks at all of them before anything is computed, in a
+ launch of its own on a CUDA device, and writes four int32 to `status` in the arguments, in stream order: the fault, the group, the ggemm\_field,
+ and for an index the row in the groups' order (all 0: none found). They are of the lowest group that is wrong. D is then not written at all, for
+ no group; the host device returns GGEMM\_ERROR\_ARGUMENT too.*/
 pub type ggemm_fault = ::core::ffi::c_uint;
+/// nothing is wrong
 pub const GGEMM_FIELD_NONE: ggemm_field = 0;
+/// m, a count, or an end of RAGGED\_M
 pub const GGEMM_FIELD_M: ggemm_field = 1;
+/// n
 pub const GGEMM_FIELD_N: ggemm_field = 2;
+/// k, or an end of RAGGED\_K
 pub const GGEMM_FIELD_K: ggemm_field = 3;
+/// A, or with GGEMM\_FAULT\_INDEX a\_index
 pub const GGEMM_FIELD_A: ggemm_field = 4;
+/// B
 pub const GGEMM_FIELD_B: ggemm_field = 5;
+/// C
 pub const GGEMM_FIELD_C: ggemm_field = 6;
+/// D, or with GGEMM\_FAULT\_INDEX d\_index
 pub const GGEMM_FIELD_D: ggemm_field = 7;
+/// the bias
 pub const GGEMM_FIELD_BIAS: ggemm_field = 8;
+/// A's scales
 pub const GGEMM_FIELD_SCALE_A: ggemm_field = 9;
+/// B's scales
 pub const GGEMM_FIELD_SCALE_B: ggemm_field = 10;
 pub const GGEMM_FIELD_FORCE32: ggemm_field = 2147483647;
+/// Which number or operand of the group a ggemm\_fault is about.
 pub type ggemm_field = ::core::ffi::c_uint;
-/** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes, to such matrices, as the
- description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.*/
+/** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes,
+ to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_args {
@@ -1038,7 +1151,8 @@ pub struct ggemm_grouped_args {
     pub a: *const ::core::ffi::c_void,
     /// likewise
     pub b: *const ::core::ffi::c_void,
-    /// likewise; may be NULL if beta is 0, unless beta is in device memory; it, or its pointers, may be d's, as in ggemm\_gemm\_args
+    /** likewise; may be NULL if beta is 0, unless beta is in device memory; it, or its pointers, may be d's, as in
+ ggemm\_gemm\_args*/
     pub c: *const ::core::ffi::c_void,
     /// void\* const\[groups\], or the matrix; the matrices are written
     pub d: *const ::core::ffi::c_void,
@@ -1046,16 +1160,19 @@ pub struct ggemm_grouped_args {
     pub bias: *const ::core::ffi::c_void,
     /// one scalar for all groups, as in ggemm\_gemm\_args; or one a group
     pub alpha: *const ::core::ffi::c_void,
+    /// likewise
     pub beta: *const ::core::ffi::c_void,
     /// bytes from one group's alpha to the next one's, in device memory (scalars\_on\_device); 0: one for all
     pub alpha_byte_stride: i64,
     /// likewise
     pub beta_byte_stride: i64,
-    /// with d\_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation and gate; NULL: none
+    /** with d\_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation
+ and gate; NULL: none*/
     pub row_weights: *const ::core::ffi::c_void,
     /// in checked mode: int32\[4\], aligned to 4 bytes; see ggemm\_fault. Else not looked at
     pub status: *mut ::core::ffi::c_void,
-    /// const float\* const\[groups\], or the scales; may be NULL when the description has none, groups is 0, or a constant size is
+    /** const float\* const\[groups\], or the scales; may be NULL when the description has none, groups is 0, or a constant
+ size is*/
     pub scale_a: *const ::core::ffi::c_void,
     /// likewise
     pub scale_b: *const ::core::ffi::c_void,
@@ -1111,33 +1228,56 @@ const _: () = {
         "Offset of field: ggemm_grouped_args::scale_b",
     ][::core::mem::offset_of!(ggemm_grouped_args, scale_b) - 104usize];
 };
-/** One way to run a problem. The name is unique and readable, such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8": kernel family, dtypes of A, B and the
- sums, layout (for A t: contiguous along k, n: along m; for B n: along k, t: along n), CTA tile BM x BN x BK, warps that multiply, stages of the shared-memory ring,
- raster group. The sm90 family's also say the CTAs of a cluster and whether the product is computed transposed, with n on the tensor cores' rows:
- "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_r8", "sm90\_bf16\_bf16\_f32\_tn\_16x128x64\_w1x8\_s8\_c1x1\_swap\_r1"; and how many CTAs of a cluster share a tile along k, where
- they do: "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1"; and into how many slices k is cut for as many clusters, where it is:
- "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1"; "kt" where it is cut only for the tiles that are left over when all clusters have had as many:
- "sm90\_bf16\_bf16\_f32\_tn\_128x192x64\_w8x1\_s4\_c2x1\_kt\_r8". Where k is cut the sums are added up in a fixed order, so that a device gives the same bits each time; but with "kt" how
- it is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows. Groups are cut only if they differ in m
- alone, are 256 at most and are not checked; how then depends on the rows of all of them. Where two teams of warps take turns at tiles,
- one storing while the other multiplies, they are the third of the warps' numbers: "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8". Where groups of more than 64 rows
- have a kernel of larger tiles of their own, which the library chooses by the sizes expected: "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".*/
+/** One way to run a problem. The name is unique and readable. Its parts in their order, those in brackets only where they say something:
+ family\_A\_B\_sums\_layout\_BMxBNxBK\_wMxN\[xT\]\_sS\[\_cMxN\[xK\]\]\[\_kN or \_kt\]\[\_mR\]\[\_swap\]\_rR
+ | part       | meaning                                                                                                                          |
+ | ---------- | -------------------------------------------------------------------------------------------------------------------------------- |
+ | family     | kernel family: simt, sm80, sm90; or host, whose names end at the layout                                                          |
+ | A, B, sums | their dtypes; tf32 and f32x3 for A and B: f32 under GGEMM\_COMPUTE\_TF32 and GGEMM\_COMPUTE\_F32\_ACCURATE                            |
+ | layout     | two letters: A's t (contiguous along k) or n (along m), and B's n (contiguous along k) or t (along n)                            |
+ | BMxBNxBK   | CTA tile: rows and columns of the product, and depth along k, in elements                                                        |
+ | wMxN       | warps that multiply, down and across the tile                                                                                    |
+ | xT         | sm90: T teams of so many warps take turns at tiles, one storing while the other multiplies; T is 2                               |
+ | sS         | slots (stages) of the shared-memory ring                                                                                         |
+ | cMxN       | CTAs of a cluster, down and across D; in every name of the sm90 family, and in no other                                          |
+ | xK         | K CTAs share a tile along k, so that the cluster has M x N x K of them; plain problems only                                      |
+ | kN         | sm90: k is cut into N slices (fewer if it is too short), each for a cluster of its own; plain problems only                      |
+ | kt         | sm90: k is cut only for the tiles of the last wave, which does not fill the device, at times with those of the wave before       |
+ | mR         | sm90: groups of more than R rows are computed beside, by a kernel of larger tiles that the library chooses by the sizes expected |
+ | swap       | sm90: the product is computed transposed, with n on the tensor cores' rows                                                       |
+ | rR         | raster group: R rows of tiles are walked together                                                                                |
+ Such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8", "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_kt\_r8",
+ "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1", "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1",
+ "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8" and "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".
+ Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
+ is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
+ Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a\_index,
+ in checked mode or with mR.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
     pub struct_size: usize,
+    /// as above
     pub name: [::core::ffi::c_char; 96usize],
-    /// "simt", "sm80", "sm90", "host"
+    /// "simt", "sm80", "sm90", "host"; of the last, the numbers below are all 0
     pub family: [::core::ffi::c_char; 16usize],
+    /// CTA tile: rows, columns, depth along k
     pub tile_m: i32,
+    /// CTA tile: rows, columns, depth along k
     pub tile_n: i32,
+    /// CTA tile: rows, columns, depth along k
     pub tile_k: i32,
+    /// warps that multiply, down and across the tile; of one team
     pub warps_m: i32,
+    /// warps that multiply, down and across the tile; of one team
     pub warps_n: i32,
+    /// slots of the shared-memory ring
     pub stages: i32,
-    /// rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M); what a row is there: see ggemm\_tile\_at
+    /** rows of tiles that are walked together, for L2 (Triton's GROUP\_SIZE\_M); what a row is there: see
+ ggemm\_tile\_at*/
     pub raster: i32,
-    /// of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the same as all
+    /** of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the
+ same as all*/
     pub large_above: i32,
     /// CTAs of a cluster down and across D; 0 in the families that form none
     pub cluster_m: i32,
@@ -1147,10 +1287,11 @@ pub struct ggemm_config {
     pub swapped: i32,
     /// CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters
     pub cluster_k: i32,
-    /** parts of k that a tile's sums are added up from, each by a cluster of its own; 1: none but of the tiles that are left over ("kt"), in as many
- parts as share them evenly; 0 where k is not cut*/
+    /** slices that k is cut into, each for a cluster of its own; 1: only the last tiles are cut ("kt"); 0 where k is
+ not cut*/
     pub slices: i32,
-    /// 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has them all
+    /** 2: so many teams of these warps take turns at tiles, one storing while the other multiplies; 0: one team has
+ them all*/
     pub teams: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1213,7 +1354,9 @@ const _: () = {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_problem {
+    /// a plain problem, or NULL
     pub gemm: *const ggemm_gemm_desc,
+    /// a grouped problem, or NULL
     pub grouped: *const ggemm_grouped_desc,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1227,8 +1370,8 @@ const _: () = {
         "Offset of field: ggemm_problem::grouped",
     ][::core::mem::offset_of!(ggemm_problem, grouped) - 8usize];
 };
-/** Progress of a long call: `done` of `total`, what was just finished ("" if it failed). Return 0 to go on, anything else to cancel. Called from the calling thread
- only. `what` lives as long as the call.*/
+/** Progress of a long call: `done` of `total`, what was just finished ("" if it failed). Return 0 to go on, anything else to cancel. Called from the
+ calling thread only. `what` lives as long as the call.*/
 pub type ggemm_progress_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1242,12 +1385,15 @@ pub type ggemm_progress_fn = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_tune_row {
     pub struct_size: usize,
+    /// the candidate's number, from 0, and how many there are
     pub index: usize,
+    /// the candidate's number, from 0, and how many there are
     pub total: usize,
+    /// its name
     pub config: *const ::core::ffi::c_char,
-    /// median; 0 if it was not timed
+    /// of one launch, median of the round; 0 if it was not timed
     pub microseconds: f64,
-    /// 2 m n k over the time, summed over groups
+    /// 10^12 operations a second: 2 m n k, summed over groups, over the time; 0 if it was not timed
     pub tflops: f64,
     /// why it cannot win; NULL if it can
     pub rejected: *const ::core::ffi::c_char,
@@ -1278,28 +1424,34 @@ const _: () = {
         "Offset of field: ggemm_tune_row::rejected",
     ][::core::mem::offset_of!(ggemm_tune_row, rejected) - 48usize];
 };
-/** Receives each candidate as it is finished, and again, with the reason, if it fails when it is timed once more. Return 0 to go on, anything else to stop with what
- is known.*/
+/** Receives each candidate as it is finished, and again, with the reason, if it fails when it is timed once more. Return 0 to go on, anything else to
+ stop with what is known.*/
 pub type ggemm_tune_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
         row: *const ggemm_tune_row,
     ) -> i32,
 >;
+/// How ggemm\_tune goes about it. Every field's default is zero or NULL.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_tune_options {
     pub struct_size: usize,
-    /// time allowed; 0: 10 s. No candidate is begun after it, but the one under way is finished
+    /** time allowed, 0 or more; 0: 10 s. No candidate but the first is begun after it, but the one under way is
+ finished*/
     pub budget_seconds: f64,
     /// `config\_count` candidates by name; 0 of them: the library's own
     pub configs: *const *const ::core::ffi::c_char,
+    /// see `configs`
     pub config_count: usize,
-    /// grouped: m, n, k of each of `sample\_groups` groups, in host memory; NULL: the expected\_\* of the description
+    /** grouped: m, n, k of each of `sample\_groups` groups, 0 or more, in host memory; NULL: the expected\_\* of the
+ description*/
     pub sample_sizes: *const i64,
+    /// 0 with sample\_sizes NULL, else 1 or more
     pub sample_groups: usize,
-    /// may be NULL
+    /// receives each candidate; may be NULL
     pub function: ggemm_tune_fn,
+    /// handed to `function`
     pub user: *mut ::core::ffi::c_void,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1335,17 +1487,22 @@ const _: () = {
         "Offset of field: ggemm_tune_options::user",
     ][::core::mem::offset_of!(ggemm_tune_options, user) - 56usize];
 };
+/// What ggemm\_tune found.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_tune_result {
     pub struct_size: usize,
-    /// name of the fastest configuration, as in ggemm\_config
+    /// name of the fastest configuration, as in ggemm\_config; of two within 1% the earlier candidate
     pub best: [::core::ffi::c_char; 96usize],
+    /// its time: of one launch, median of up to three rounds
     pub microseconds: f64,
+    /// its rate, as in ggemm\_tune\_row
     pub tflops: f64,
     /// that tuning took, compiles included
     pub seconds: f64,
+    /// candidates that are right and were timed, and all others: those that failed, were wrong or were not tried
     pub timed: usize,
+    /// candidates that are right and were timed, and all others: those that failed, were wrong or were not tried
     pub rejected: usize,
     /// the first candidate that can win; of the library's own, as a rule what is chosen without a record
     pub first: [::core::ffi::c_char; 96usize],
@@ -1388,19 +1545,25 @@ const _: () = {
         "Offset of field: ggemm_tune_result::first_microseconds",
     ][::core::mem::offset_of!(ggemm_tune_result, first_microseconds) - 240usize];
 };
-/** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory, when the function is
- called; a size below 0 there counts as 0, as in a product.*/
+/** The tiles of a problem under a configuration. For a plain problem groups is 1 and m, n are constants. Sources are read from host memory, when the
+ function is called; a size below 0 there counts as 0, as in a product.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_tile_grid {
     pub struct_size: usize,
+    /// 0 or more
     pub groups: i64,
+    /// of each group
     pub m: ggemm_source,
+    /// of each group
     pub n: ggemm_source,
+    /// rows and columns of a tile, 1 and up
     pub tile_m: i32,
+    /// rows and columns of a tile, 1 and up
     pub tile_n: i32,
     /// 1 and up
     pub raster: i32,
+    /// 0
     pub reserved0: i32,
     /// as in ggemm\_config; 0: 1
     pub cluster_m: i32,
@@ -1408,6 +1571,7 @@ pub struct ggemm_tile_grid {
     pub cluster_n: i32,
     /// as in ggemm\_config
     pub swapped: i32,
+    /// 0
     pub reserved1: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1453,12 +1617,16 @@ const _: () = {
         "Offset of field: ggemm_tile_grid::reserved1",
     ][::core::mem::offset_of!(ggemm_tile_grid, reserved1) - 108usize];
 };
+/// One tile of a grid: its group, its place among the group's tiles, and the rows and columns of D\_g that it covers.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_tile {
     pub struct_size: usize,
+    /// from 0
     pub group: i64,
+    /// in tiles, from 0
     pub tile_row: i64,
+    /// in tiles, from 0
     pub tile_col: i64,
     /// half open, cut at m; with clusters both may be m: nothing
     pub row_begin: i64,
@@ -1507,9 +1675,11 @@ pub struct ggemm_cache_entry {
     pub kind: *const ::core::ffi::c_char,
     /// kernel or problem
     pub name: *const ::core::ffi::c_char,
+    /// of the file
     pub path: *const ::core::ffi::c_char,
     /// version of the NVRTC that made it; "" for tuning records
     pub nvrtc: *const ::core::ffi::c_char,
+    /// of the file
     pub bytes: u64,
     /// seconds since 1970
     pub last_used: i64,
@@ -1542,11 +1712,14 @@ const _: () = {
         "Offset of field: ggemm_cache_entry::last_used",
     ][::core::mem::offset_of!(ggemm_cache_entry, last_used) - 48usize];
 };
+/// Receives one entry. `user` is what ggemm\_cache\_visit was given; `entry` and its texts live as long as the call.
 pub type ggemm_cache_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, entry: *const ggemm_cache_entry),
 >;
 extern "C" {
-    /** The name of a status, such as "GGEMM\_ERROR\_ARGUMENT"; "unknown status" for other numbers. Static, never NULL.
+    /** The name of a status, such as "GGEMM\_ERROR\_ARGUMENT". Static, never NULL.
+
+ Parameter status any number: "unknown status" where it is no ggemm\_status.
 
  Since 0.1*/
     pub fn ggemm_status_string(status: ggemm_status) -> *const ::core::ffi::c_char;
@@ -1564,27 +1737,43 @@ extern "C" {
 
  Since 0.1*/
     pub fn ggemm_version_string() -> *const ::core::ffi::c_char;
-    /** 1 if this build of the library has the named feature, 0 if not (also for unknown names and NULL). Names so far: "host", "cuda", "plain",
- "grouped", "grouped-forms", "row-index", "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs", "max-ctas".
+    /** 1 if this build of the library has the named feature, 0 if not. Names so far: "host", "cuda", "plain", "grouped", "grouped-forms", "row-index",
+ "checked", "tune", "prepare", "tile-order", "disk-cache", "activations", "bias", "scales", "gated-pairs", "max-ctas".
+
+ Parameter name as written above; other names and NULL give 0.
 
  Since 0.1*/
     pub fn ggemm_has_feature(name: *const ::core::ffi::c_char) -> i32;
-    /** "f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8", "i32"; "none" for other numbers. Static, never NULL.
+    /** "f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8" or "i32". Static, never NULL.
+
+ Parameter dtype any number: "none" for GGEMM\_DTYPE\_NONE and where it is no ggemm\_dtype.
 
  Since 0.1*/
     pub fn ggemm_dtype_name(dtype: ggemm_dtype) -> *const ::core::ffi::c_char;
-    /** Bytes of one element; 0 for other numbers.
+    /** Bytes of one element.
+
+ Parameter dtype any number: 0 for GGEMM\_DTYPE\_NONE and where it is no ggemm\_dtype.
 
  Since 0.1*/
     pub fn ggemm_dtype_size(dtype: ggemm_dtype) -> usize;
-    /** destination\[i\] = source\[i\], converted as the products convert theirs: rounded to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0 in
- integers, stays NaN in floats); f16 and bf16 overflow to infinity.
+    /** destination\[i\] = source\[i\], converted as the products convert theirs: rounded to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0
+ in integers, stays NaN in floats); f16 and bf16 overflow to infinity.
 
  Shapes: both have `count` elements.
 
  Memory: host, aligned to the element; `source` and `destination` must not overlap; may be NULL when count is 0.
 
- Returns GGEMM\_ERROR\_ARGUMENT a dtype is unknown or NONE.
+ Parameter destination\_dtype dtype of the result.
+
+ Parameter destination receives it.
+
+ Parameter source\_dtype dtype of what is converted.
+
+ Parameter source what is converted.
+
+ Parameter count elements, 0 included.
+
+ Returns GGEMM\_ERROR\_ARGUMENT a dtype is unknown or NONE, or a pointer is NULL and count is not 0.
 
  Since 0.1*/
     pub fn ggemm_convert(
@@ -1596,6 +1785,8 @@ extern "C" {
     ) -> ggemm_status;
     /** Sets the defaults. Every \*\_init function does so for its struct.
 
+ Parameter options receives them.
+
  Parameter struct\_size the struct's sizeof as the caller knows it; so many bytes are written.
 
  Since 0.1*/
@@ -1603,7 +1794,12 @@ extern "C" {
         options: *mut ggemm_context_options,
         struct_size: usize,
     ) -> ggemm_status;
-    /** Makes a context. It reads the environment variables that the options name, here only, and not at all in programs that run with raised privileges (AT\_SECURE).
+    /** Makes a context.
+ The environment variables that the options name are read here and by ggemm\_diagnose, and at no other time. GGEMM\_LIBCUDA, the file of a driver
+ library that is tried before libcuda.so.1, is read when the process first opens the driver: by the first of these two calls that looks for a CUDA
+ device, and again by later ones as long as none has found one. The folders that are searched for NVRTC ($VIRTUAL\_ENV, $CONDA\_PREFIX, $CUDA\_HOME
+ and $CUDA\_PATH; not relative ones) are read when NVRTC is first needed: to compile a kernel, or by ggemm\_diagnose. A variable that is set but
+ empty counts as not set, and programs that run with raised privileges (AT\_SECURE) read none at all.
 
  Memory: host; the texts of the options are copied.
 
@@ -1615,31 +1811,43 @@ extern "C" {
 
  Parameter out\_context receives the context; NULL on failure.
 
- Returns GGEMM\_ERROR\_ARGUMENT an option is out of range, one of allocate and deallocate is missing, or cuda\_context is none.
+ Returns GGEMM\_ERROR\_ARGUMENT an option is out of range, one of allocate and deallocate is missing, cuda\_context is no CUcontext, or it is given
+ for the host.
 
- Returns GGEMM\_ERROR\_DEVICE a CUDA device was demanded (by `device`, or by `cuda\_context`) and cannot be used; the text lists every library and device tried.
+ Returns GGEMM\_ERROR\_DEVICE a CUDA device was demanded (by `device`, or by `cuda\_context`) and cannot be used; the text lists every library and
+ device tried.
 
  Since 0.1*/
     pub fn ggemm_context_create(
         options: *const ggemm_context_options,
         out_context: *mut *mut ggemm_context,
     ) -> ggemm_status;
-    /** Destroys a context; NULL is allowed. Unloads its kernels.
+    /** Destroys a context and unloads its kernels.
 
  Stream: work that was launched must be complete, and graphs that captured it must not be launched again.
 
  Capture: not during one.
 
+ Parameter context may be NULL.
+
  Since 0.1*/
     pub fn ggemm_context_destroy(context: *mut ggemm_context);
     /** Sets the defaults.
+
+ Parameter info receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
 
  Since 0.1*/
     pub fn ggemm_device_info_init(
         info: *mut ggemm_device_info,
         struct_size: usize,
     ) -> ggemm_status;
-    /** Describes the context's device. Units: as the fields say.
+    /** Describes the context's device.
+
+ Units: as the fields say.
+
+ Parameter context the context.
 
  Parameter out\_info with struct\_size set.
 
@@ -1651,6 +1859,8 @@ extern "C" {
     /** Replaces the log function.
 
  Threads: any; a line in flight may still reach the former one after the return.
+
+ Parameter context the context.
 
  Parameter log NULL: no log.
 
@@ -1675,6 +1885,8 @@ extern "C" {
 
  Parameter user handed to `function`.
 
+ Returns GGEMM\_ERROR\_ARGUMENT also if one of the options' allocate and deallocate is missing.
+
  Since 0.1*/
     pub fn ggemm_diagnose(
         options: *const ggemm_context_options,
@@ -1683,12 +1895,20 @@ extern "C" {
     ) -> ggemm_status;
     /** Sets the defaults: packed row-major, no dtypes yet, sizes 0.
 
+ Parameter desc receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
+
  Since 0.1*/
     pub fn ggemm_gemm_desc_init(
         desc: *mut ggemm_gemm_desc,
         struct_size: usize,
     ) -> ggemm_status;
     /** Sets the defaults: no pointers, the description's sizes.
+
+ Parameter args receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
 
  Since 0.1*/
     pub fn ggemm_gemm_args_init(
@@ -1697,16 +1917,26 @@ extern "C" {
     ) -> ggemm_status;
     /** The same number for every group.
 
+ Parameter value the number.
+
  Since 0.1*/
     pub fn ggemm_const(value: i64) -> ggemm_source;
-    /** An int32 a group, `byte\_stride` bytes apart.
+    /** An int32 a group.
+
+ Parameter data group 0's, in device memory.
+
+ Parameter byte\_stride bytes from one group's to the next one's.
 
  Since 0.1*/
     pub fn ggemm_i32_at(
         data: *const ::core::ffi::c_void,
         byte_stride: i64,
     ) -> ggemm_source;
-    /** An int64 a group, `byte\_stride` bytes apart.
+    /** An int64 a group.
+
+ Parameter data group 0's, in device memory.
+
+ Parameter byte\_stride bytes from one group's to the next one's.
 
  Since 0.1*/
     pub fn ggemm_i64_at(
@@ -1715,12 +1945,20 @@ extern "C" {
     ) -> ggemm_source;
     /** Sets the defaults: no groups, constant sizes 0, packed row-major, no dtypes yet.
 
+ Parameter desc receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
+
  Since 0.1*/
     pub fn ggemm_grouped_desc_init(
         desc: *mut ggemm_grouped_desc,
         struct_size: usize,
     ) -> ggemm_status;
     /** Sets the defaults: no pointers.
+
+ Parameter args receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
 
  Since 0.1*/
     pub fn ggemm_grouped_args_init(
@@ -1729,22 +1967,27 @@ extern "C" {
     ) -> ggemm_status;
     /** D = act(alpha scale A B + beta C + bias), or the gated pairs of it.
 
- Shapes: A \[m,k\], B \[k,n\], C and D \[m,n\] (D \[m,n/2\] with gated pairs), bias \[n\] or \[m\], scales as ggemm\_scale\_kind says; any size, 0 included: with m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+ Shapes: A \[m,k\], B \[k,n\], C and D \[m,n\] (D \[m,n/2\] with gated pairs), bias \[n\] or \[m\], scales as ggemm\_scale\_kind says; any size, 0 included: with
+ m or n 0 nothing happens, with k 0 D = act(beta C + bias).
 
  Units: strides and sizes in elements.
 
- Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written, nothing before
- an operand's first element or behind its last one is read. `desc`, `args` and scalars in host memory are read before the return.
+ Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written,
+ nothing before an operand's first element or behind its last one is read. `desc`, `args` and scalars in host memory are read before the return.
 
- Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the host, where
- `stream` is ignored.
+ Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the
+ host, where `stream` is ignored.
 
- Capture: allowed; a kernel that is not loaded yet is then GGEMM\_ERROR\_NOT\_PREPARED, and so is workspace that is not there: where k is cut sums meet in memory of the
- context's, and operands off the fast path (see ggemm\_matrix) may be copied there first; it is kept for each stream and grows outside capture only. A captured stream
- that has too little takes, for good, what ggemm\_prepare and plans reserve. Replays of such a graph use that memory too, so they must not run beside other calls on the stream that was
- captured, nor beside replays of other graphs that were captured on it.
+ Capture: allowed. Meanwhile nothing is compiled or loaded and no device memory is allocated: if a kernel that the call needs is not loaded, or the
+ stream's workspace is too small, the call is GGEMM\_ERROR\_NOT\_PREPARED.
+ Workspace is device memory of the context's, kept for each stream, that some products need: where k is cut ("kN" and "kt", see ggemm\_config) sums
+ meet in it, and operands off the fast path (see ggemm\_matrix) or of GGEMM\_COMPUTE\_F32\_ACCURATE may be copied to it first. It grows outside capture
+ only. A captured stream that has too little takes, for good, some of what ggemm\_prepare and plans reserve.
+ A graph uses this memory whenever it is replayed. So its replays must not run beside other calls on the stream that was captured, nor beside
+ replays of other graphs that were captured on it.
 
- Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a launch.
+ Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a
+ launch.
 
  Parameter context its device runs the product.
 
@@ -1756,7 +1999,8 @@ extern "C" {
 
  Returns GGEMM\_ERROR\_ARGUMENT a field is wrong: the text names it and its values.
 
- Returns GGEMM\_ERROR\_UNSUPPORTED no kernel serves this on this device, or the forced configuration does not: the text has the reasons. 2^31 tiles or more.
+ Returns GGEMM\_ERROR\_UNSUPPORTED no kernel serves this on this device, or the forced configuration does not: the text has the reasons. 2^31 tiles
+ or more.
 
  Returns GGEMM\_ERROR\_NOT\_PREPARED the stream is being captured and the kernel is not loaded, or its workspace is too small.
 
@@ -1771,26 +2015,30 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch (or a few, however many groups there are) whose sizes, strides, ends, counts and
- pointers are read on the device when it runs.
+    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one launch (or a few, however many groups there are) whose sizes,
+ strides, ends, counts and pointers are read on the device when it runs.
 
- Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\], gated pairs and scales as in ggemm\_gemm; any sizes, 0 included; 0 groups are
- nothing. Of an odd n\_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie: ggemm\_grouped\_form.
+ Shapes: A\_g \[m\_g,k\_g\], B\_g \[k\_g,n\_g\], C\_g and D\_g \[m\_g,n\_g\], bias\_g \[n\_g\] or \[m\_g\], gated pairs and scales as in ggemm\_gemm; any sizes, 0
+ included; 0 groups are nothing. Of an odd n\_g with gated pairs a CUDA device leaves the last column out; the host device refuses it. How they lie:
+ ggemm\_grouped\_form.
 
  Units: strides, sizes, ends and counts in elements, byte strides in bytes.
 
- Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are until the launch has run.
+ Memory: arrays of pointers, sizes, ends, counts, strides and scalars, and what the pointers name, in device memory; they must stay as they are
+ until the launch has run.
  The whole of a matrix that holds all groups may be read, rows that no group has included; of D nothing but the groups' elements is written, and in
  checked mode the status word.
 
  Stream: as ggemm\_gemm.
 
- Capture: allowed, as in ggemm\_gemm; the kernels of the sm90 family need workspace, some 650 bytes a group, and with "kt" (ggemm\_config) up to 5 MB for those that are listed, which ggemm\_prepare and plans
- reserve.
- Operands off the fast path (see ggemm\_grouped\_matrix) are copied to such memory too, once calls of the kind (types, layouts, sizes within an octave or so) have found out
- how much that takes: the first two. What finds no room there is gathered, which is slower and gives the same bits, as are rows of A by index and operands that all groups
- share. A captured call never fails for want of that memory, but has it only where its stream has.
- A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
+ Capture: allowed, as in ggemm\_gemm. A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
+ Some workspace is needed, and reserved by ggemm\_prepare and plans: by the kernels of the sm90 family some 650 bytes a group; by those with "kt" in
+ their names (see ggemm\_config) 64 KiB a multiprocessor at most besides (those that ggemm\_config\_get lists); and for the sums that d\_index makes,
+ as is said there.
+ Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm\_grouped\_matrix) to it if there is room. How
+ much that takes is found out by the first two calls of the kind (types, layouts, sizes within an octave or so). Operands that find no room are
+ gathered instead, which is slower and gives the same bits; rows of A by index and operands that all groups share always are. A captured call makes
+ do with what its stream has, and never fails for want of this memory.
 
  Threads: as ggemm\_gemm.
 
@@ -1802,7 +2050,8 @@ extern "C" {
 
  Parameter stream as in ggemm\_gemm.
 
- Returns as ggemm\_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status word.
+ Returns as ggemm\_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status
+ word.
 
  Since 0.1*/
     pub fn ggemm_grouped_gemm(
@@ -1811,14 +2060,19 @@ extern "C" {
         args: *const ggemm_grouped_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. The sizes of the description make the choice; a run may bring others.
+    /** Chooses a configuration for the problem, compiles or loads its kernel, and binds both. The sizes of the description make the choice; a run may
+ bring others.
 
- Capture: there is no stream to ask about, so it compiles, loads and allocates even while one is captured, and leaves the capture intact. What workspace the problem
- takes is reserved for streams that are captured before they had as much: for 8 of them, or as many as 64 MiB serve, but for one at least; each further plan, and
- ggemm\_prepare, makes up for what was taken. It is freed with the context.
+ Capture: there is no stream to ask about, so it compiles, loads and allocates even while one is captured, and leaves the capture intact. What
+ workspace the problem takes is reserved for streams that are captured before they had as much: for 8 of them, or as many as 64 MiB serve, but for
+ one at least; each further plan, and ggemm\_prepare, makes up for what was taken. It is freed with the context.
 
- Lifetime: until ggemm\_plan\_destroy, which must come before the context's end. `desc` and its texts are not looked at after the return; device arrays that a
- grouped description names are looked at by every run.
+ Lifetime: until ggemm\_plan\_destroy, which must come before the context's end. `desc` and its texts are not looked at after the return; device
+ arrays that a grouped description names are looked at by every run.
+
+ Parameter context must outlive the plan.
+
+ Parameter desc the problem.
 
  Parameter out\_plan receives the plan; NULL on failure.
 
@@ -1832,20 +2086,38 @@ extern "C" {
     ) -> ggemm_status;
     /** As ggemm\_plan\_create, for a grouped problem.
 
+ Parameter context must outlive the plan.
+
+ Parameter desc the problem.
+
+ Parameter out\_plan receives the plan; NULL on failure.
+
  Since 0.1*/
     pub fn ggemm_plan_create_grouped(
         context: *mut ggemm_context,
         desc: *const ggemm_grouped_desc,
         out_plan: *mut *mut ggemm_plan,
     ) -> ggemm_status;
-    /** D = act(alpha scale A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or the strides that follow the
- args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes. Such a run is as a call of ggemm\_gemm.
+    /** D = act(alpha scale A B + beta C + bias), as ggemm\_gemm would, with the args' sizes if they are given. Never compiles, unless the addresses (or
+ the strides that follow the args' sizes) are less aligned than the description let expect: a plan reckons with bases at multiples of 16 bytes.
+ Such a run is as a call of ggemm\_gemm.
 
- Shapes, Units, Memory, Stream: as ggemm\_gemm. Capture: allowed, and never GGEMM\_ERROR\_NOT\_PREPARED where operands are as aligned as described and sizes no
- larger, but where more streams are captured than workspace is reserved for. Threads: any; one plan may run in
- many at once.
+ Shapes, Units, Memory, Stream: as ggemm\_gemm.
+
+ Capture: allowed. Where operands are as aligned as described and sizes no larger, it is GGEMM\_ERROR\_NOT\_PREPARED only if more streams are captured
+ than workspace is reserved for.
+
+ Threads: any; one plan may run in many at once.
+
+ Parameter plan of a plain problem.
+
+ Parameter args the operands, and other sizes if they are given.
+
+ Parameter stream as in ggemm\_gemm.
 
  Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a grouped problem.
+
+ Returns as ggemm\_gemm; GGEMM\_ERROR\_COMPILE only where it may compile.
 
  Since 0.1*/
     pub fn ggemm_plan_run(
@@ -1853,11 +2125,21 @@ extern "C" {
         args: *const ggemm_gemm_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** For every group D\_g = act(alpha scale\_g A\_g B\_g + beta C\_g + bias\_g), as ggemm\_grouped\_gemm would. Never compiles.
+    /** For every group D\_g = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), as ggemm\_grouped\_gemm would. Never compiles.
 
- Capture: as ggemm\_grouped\_gemm. Otherwise as ggemm\_plan\_run.
+ Shapes, Units, Memory, Stream, Capture: as ggemm\_grouped\_gemm.
+
+ Threads: any; one plan may run in many at once.
+
+ Parameter plan of a grouped problem.
+
+ Parameter args the arrays of operands.
+
+ Parameter stream as in ggemm\_gemm.
 
  Returns GGEMM\_ERROR\_ARGUMENT also if the plan is of a plain problem.
+
+ Returns as ggemm\_grouped\_gemm, but for GGEMM\_ERROR\_COMPILE.
 
  Since 0.1*/
     pub fn ggemm_plan_run_grouped(
@@ -1865,12 +2147,16 @@ extern "C" {
         args: *const ggemm_grouped_args,
         stream: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, shipped record, model), kernel, its registers and shared memory. For people: the
- wording may change.
+    /** Writes why the plan is as it is: problem, configuration and where it came from (forced, tuned, shipped record, model), kernel, its registers and
+ shared memory. For people: the wording may change.
 
- Parameter buffer receives at most `size` bytes with the final NUL; may be NULL when size is 0.
+ Parameter plan the plan.
 
- Parameter out\_size bytes needed with the NUL; may be NULL.
+ Parameter buffer receives the text, cut to `size` bytes with the final NUL; may be NULL when size is 0.
+
+ Parameter size bytes of `buffer`.
+
+ Parameter out\_size receives the bytes needed with the NUL; may be NULL.
 
  Since 0.1*/
     pub fn ggemm_plan_explain(
@@ -1879,11 +2165,19 @@ extern "C" {
         size: usize,
         out_size: *mut usize,
     ) -> ggemm_status;
-    /** Destroys a plan; NULL is allowed. Stream: work that it launched may still run.
+    /** Destroys a plan.
+
+ Stream: work that it launched may still run.
+
+ Parameter plan may be NULL.
 
  Since 0.1*/
     pub fn ggemm_plan_destroy(plan: *mut ggemm_plan);
     /** Sets the defaults.
+
+ Parameter config receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
 
  Since 0.1*/
     pub fn ggemm_config_init(
@@ -1891,6 +2185,14 @@ extern "C" {
         struct_size: usize,
     ) -> ggemm_status;
     /** How many configurations of the library's table are legal for the problem on the context's device. A description's own `config` plays no part.
+
+ Parameter context its device decides what is legal.
+
+ Parameter problem the problem.
+
+ Parameter out\_count receives how many; 0 is no failure.
+
+ Returns GGEMM\_ERROR\_ARGUMENT the description is wrong.
 
  Since 0.1*/
     pub fn ggemm_config_count(
@@ -1900,9 +2202,15 @@ extern "C" {
     ) -> ggemm_status;
     /** The index-th legal configuration, best estimate first.
 
+ Parameter context as in ggemm\_config\_count.
+
+ Parameter problem likewise.
+
+ Parameter index from 0.
+
  Parameter out\_config with struct\_size set.
 
- Returns GGEMM\_ERROR\_ARGUMENT index is past the end.
+ Returns GGEMM\_ERROR\_ARGUMENT the description is wrong, or index is past the end.
 
  Since 0.1*/
     pub fn ggemm_config_get(
@@ -1912,6 +2220,8 @@ extern "C" {
         out_config: *mut ggemm_config,
     ) -> ggemm_status;
     /** Reads a name. Says nothing about whether it is legal for a problem.
+
+ Parameter name a configuration's name.
 
  Parameter out\_config with struct\_size set.
 
@@ -1924,6 +2234,8 @@ extern "C" {
     ) -> ggemm_status;
     /** The configuration that a plan is bound to.
 
+ Parameter plan the plan.
+
  Parameter out\_config with struct\_size set.
 
  Since 0.1*/
@@ -1931,11 +2243,16 @@ extern "C" {
         plan: *const ggemm_plan,
         out_config: *mut ggemm_config,
     ) -> ggemm_status;
-    /** Compiles and loads the kernels of many problems at once, in as many threads as the context may use, and reserves workspace as plans do; runs nothing. A problem that fails does not stop the others.
+    /** Compiles and loads the kernels of many problems at once, in as many threads as the context may use, and reserves workspace as plans do; runs
+ nothing. A problem that fails does not stop the others.
 
  Capture: as ggemm\_plan\_create: it compiles, loads and allocates, and leaves captures intact.
 
+ Parameter context for whose device.
+
  Parameter problems `count` of them; may be NULL when count is 0.
+
+ Parameter count how many.
 
  Parameter progress may be NULL.
 
@@ -1955,6 +2272,10 @@ extern "C" {
     ) -> ggemm_status;
     /** Sets the defaults.
 
+ Parameter options receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
+
  Since 0.1*/
     pub fn ggemm_tune_options_init(
         options: *mut ggemm_tune_options,
@@ -1962,30 +2283,42 @@ extern "C" {
     ) -> ggemm_status;
     /** Sets the defaults.
 
+ Parameter result receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
+
  Since 0.1*/
     pub fn ggemm_tune_result_init(
         result: *mut ggemm_tune_result,
         struct_size: usize,
     ) -> ggemm_status;
-    /** Measures candidates for a problem on scratch memory with random data, each one verified against the reference before it may win, and records the best: later
- calls of the same class use it, in this process and, through the disk cache, in later ones. Plans keep the configuration that they have.
+    /** Measures candidates for a problem on scratch memory with random data, each one verified against the reference before it may win, and records the
+ best: later calls of the same class use it, in this process and, through the disk cache, in later ones. Plans keep the configuration that they
+ have.
 
  Units: as the fields say.
 
- Memory: A, B, D, bias and scales of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands are not touched.
+ Memory: A, B, D, bias and scales of the problem's sizes, and for groups of the sample's, allocated for the time of the call; the caller's operands
+ are not touched.
 
  Stream: one of the library's own; complete on return.
 
- Capture: GGEMM\_ERROR\_NOT\_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the times.
+ Capture: GGEMM\_ERROR\_NOT\_PREPARED while a stream is captured that the default stream waits for. Other captures are left intact, but spoil the
+ times.
 
  Threads: any; but what else the device does meanwhile is in the times.
+
+ Parameter context for whose device.
+
+ Parameter problem what to tune for; its own `config` plays no part.
 
  Parameter options NULL: defaults.
 
  Parameter out\_result may be NULL; else with struct\_size set.
 
- Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: groups, or m or n of a plain product, is 0, the sample has no group or only empty ones, or a grouped problem has neither sample\_sizes nor all of expected\_\*. k may be 0, and
- tflops are then. All arguments are looked at before anything is compiled. A single candidate is verified, timed and recorded all the same.
+ Returns GGEMM\_ERROR\_ARGUMENT there is nothing to tune: groups, or m or n of a plain product, is 0, the sample has no group or only empty ones, or
+ a grouped problem has neither sample\_sizes nor all of expected\_\*. k may be 0, and tflops are then. All arguments are looked at before
+ anything is compiled. A single candidate is verified, timed and recorded all the same.
 
  Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
 
@@ -2000,7 +2333,11 @@ extern "C" {
         options: *const ggemm_tune_options,
         out_result: *mut ggemm_tune_result,
     ) -> ggemm_status;
-    /** Sets the defaults.
+    /** Sets the defaults: one group, sizes 0, no tile sizes yet, raster 1.
+
+ Parameter grid receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
 
  Since 0.1*/
     pub fn ggemm_tile_grid_init(
@@ -2009,12 +2346,20 @@ extern "C" {
     ) -> ggemm_status;
     /** Sets the defaults.
 
+ Parameter tile receives them.
+
+ Parameter struct\_size as in ggemm\_context\_options\_init.
+
  Since 0.1*/
     pub fn ggemm_tile_init(tile: *mut ggemm_tile, struct_size: usize) -> ggemm_status;
-    /** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n). With clusters these are rounded up to
- whole ones: tiles past the edge of D are counted, and are empty.
+    /** How many programs (Triton's word) the grid has: one a tile, so the sum over the groups of ceil(m / tile\_m) ceil(n / tile\_n). With clusters these
+ are rounded up to whole ones: tiles past the edge of D are counted, and are empty.
 
- Returns GGEMM\_ERROR\_ARGUMENT 2^63 or more.
+ Parameter grid the grid.
+
+ Parameter out\_count receives how many.
+
+ Returns GGEMM\_ERROR\_ARGUMENT a field is out of range, or there are 2^63 or more.
 
  Since 0.1*/
     pub fn ggemm_tile_count(
@@ -2023,19 +2368,23 @@ extern "C" {
     ) -> ggemm_status;
     /** Which tile the pid-th program computes: the very arithmetic of the kernels. In a raster group, tiles go down the rows first:
  pid\_m = first + (pid mod programs in a group) mod group size, pid\_n = (pid mod programs in a group) / group size; the last group may be smaller.
- Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their rows at a time. The
- remainder is the CTA's place in the cluster, down the rows first. Clusters of 2 x 1 turn where a single row of tiles is left over: they take two tiles of it side by
- side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of their number: the first of 132 computes the
- tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of the last tiles may be several CTAs'.
- Where larger groups have a kernel of their own ("m64"), this tells of the smaller tiles alone: leave groups of more than large\_above rows out of the grid. A CTA of the smaller
- tiles takes the next one when it is free.
+ Where CTAs form clusters, the above numbers whole clusters, pid divided by its CTAs: cluster tiles of cluster\_m x cluster\_n tiles, raster of their
+ rows at a time. The remainder is the CTA's place in the cluster, down the rows first. Clusters of 2 x 1 turn where a single row of tiles is left
+ over: they take two tiles of it side by side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile
+ along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
+ A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of
+ their number: the first of 132 computes the tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of
+ the last tiles may be several CTAs'.
+ Where larger groups have a kernel of their own ("m64"), this tells of the smaller tiles alone: leave groups of more than large\_above rows out of
+ the grid. A CTA of the smaller tiles takes the next one when it is free.
+
+ Parameter grid the grid.
 
  Parameter pid counts from 0 through all groups.
 
  Parameter out\_tile with struct\_size set.
 
- Returns GGEMM\_ERROR\_ARGUMENT pid is negative or past the end.
+ Returns GGEMM\_ERROR\_ARGUMENT also if pid is negative or past the end.
 
  Since 0.1*/
     pub fn ggemm_tile_at(
@@ -2043,7 +2392,12 @@ extern "C" {
         pid: i64,
         out_tile: *mut ggemm_tile,
     ) -> ggemm_status;
-    /** Calls the function for each entry of the context's own cache folder, from this thread; unreadable entries are passed over. Without a folder there is none.
+    /** Calls the function for each entry of the context's own cache folder, from this thread; unreadable entries are passed over. Without a folder there
+ is none.
+
+ Parameter context whose folder.
+
+ Parameter function called once an entry.
 
  Parameter user handed to `function`.
 
@@ -2053,13 +2407,16 @@ extern "C" {
         function: ggemm_cache_fn,
         user: *mut ::core::ffi::c_void,
     ) -> ggemm_status;
-    /** Removes entries from the context's own cache folder. Kernels that are loaded stay; with the tuning records, what was chosen by them is forgotten too.
+    /** Removes entries from the context's own cache folder. Kernels that are loaded stay; with the tuning records, what was chosen by them is forgotten
+ too.
+
+ Parameter context whose folder.
 
  Parameter nvrtc only cubins made by this NVRTC version, such as "13.0"; NULL: all cubins and tuning records.
 
- Returns GGEMM\_ERROR\_ARGUMENT it is "".
-
  Parameter out\_removed receives how many; may be NULL.
+
+ Returns GGEMM\_ERROR\_ARGUMENT also if `nvrtc` is "".
 
  Since 0.1*/
     pub fn ggemm_cache_clear(
