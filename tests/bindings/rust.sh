@@ -111,6 +111,7 @@ for crate in ggemm-sys ggemm; do
 done
 cp -r "$top/tests/bindings/rust_consumer" "$work/packed/consumer"
 python3 "$snippets" check "$top/docs/rust.md" toml "$work/packed/consumer/Cargo.toml"
+sed -i 's|<ggemm>/bindings/rust/|../|' "$work/packed/consumer/Cargo.toml"
 cd "$work/packed/consumer"
 # pkg-config knows no ggemm here, so the sources in the crate are built.
 retry env -u LD_LIBRARY_PATH PKG_CONFIG_LIBDIR=/nonexistent PKG_CONFIG_PATH='' CARGO_TARGET_DIR="$work/packed/target" cargo build --quiet
