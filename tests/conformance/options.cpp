@@ -39,6 +39,7 @@ constexpr const char* help =
   --work N                multiply-adds of a product, at most (2^18 on the host; 2^22 on CUDA, where one in each kernel may be larger)
   --workers N             host threads that prepare kernels, run and check products (the cores, at most 32)
   --memory arena|exact    arena: mapped memory between unmapped pages; exact: one plain allocation an operand, for compute-sanitizer (arena)
+  --until-wrong           no more products once one was wrong
   --big                   operands of more than 2^31 elements, among the degenerate cases
   --list-families         print the families that the device has kernels of, and end
   --json FILE             counts as JSON
@@ -129,7 +130,7 @@ Options parse_options(int argc, char** argv) {
       {"--memory", [&](auto& k, auto& v) { o.exact_memory = one_of(k, v, {"arena", "exact"}) == "exact"; }},
       {"--json", [&](auto&, auto& v) { o.json = v; }},
   };
-  const std::map<std::string, bool*> flags = {{"--big", &o.big}, {"--list-families", &o.list_families}};
+  const std::map<std::string, bool*> flags = {{"--big", &o.big}, {"--until-wrong", &o.until_wrong}, {"--list-families", &o.list_families}};
   for (int i = 1; i < argc; ++i) {
     std::string key = argv[i], value;
     if (key == "--help" || key == "-h") {

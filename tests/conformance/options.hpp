@@ -30,6 +30,7 @@ struct Options {
   double budget = 0;  // seconds; 0: none
   std::string json;
   bool exact_memory = false;
+  bool until_wrong = false;
   bool big = false;  // operands of more than 2^31 elements too
   bool list_families = false;
   int failures_shown = 20;

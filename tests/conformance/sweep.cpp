@@ -114,7 +114,7 @@ void Sweep::run_kernel(Session& session, const KernelPool& pool, std::int64_t nu
   const auto kernel = pool.draw(number);
   if (!kernel) return;
   bool prepared = false;
-  for (std::int64_t i = 0; i < options_.per_kernel && !broken_; ++i) {
+  for (std::int64_t i = 0; i < options_.per_kernel && !broken_ && !(options_.until_wrong && tally_.failures() > 0); ++i) {
     if (options_.only_case >= 0 && i != options_.only_case) continue;
     const auto drawn = pool.draw_case(*kernel, i);
     if (!drawn) {

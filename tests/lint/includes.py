@@ -3,7 +3,7 @@
 """Checks that includes go one way.
 
 lib/:     api -> engine -> {select, jit, cuda, host} -> core
-kernels/: *.cu -> {mainloop, epilogue, scheduler} -> {pipeline, tile} -> ptx
+kernels/: *.cu -> tile_loop -> {mainloop, epilogue, scheduler} -> {pipeline, tile} -> ptx
 """
 import pathlib
 import re

@@ -4,7 +4,7 @@
 // Environment:
 //   GGEMM_EMULATOR_CACHE  a folder of what was compiled before; unset: nothing is kept
 //   GGEMM_EMULATOR_RACES  if set, kernels tell their accesses to shared memory, and the emulator finds those that no barrier orders (slower)
-//   GGEMM_EMULATOR_EDIT   "file=>from=>to": a change to one of the sources, wherever it has `from`, to see that it is noticed. A program whose file lacks `from` is not compiled.
+//   GGEMM_EMULATOR_EDIT   "file=>from=>to": a change to one of the sources, to see that it is noticed. The file must have `from` once; "file#2=>...": the second of several. Else nothing is compiled.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -136,14 +136,16 @@ bool Program::edit() {
     log = "GGEMM_EMULATOR_EDIT is not file=>from=>to\n";
     return false;
   }
-  const std::string file = whole.substr(0, first), from = whole.substr(first + arrow.size(), second - first - arrow.size()), to = whole.substr(second + arrow.size());
+  const std::string place = whole.substr(0, first), file = place.substr(0, place.find('#')), from = whole.substr(first + arrow.size(), second - first - arrow.size()), to = whole.substr(second + arrow.size());
   std::string* edited = file == name ? &text : nullptr;
   for (auto& [header, content] : headers)
     if (header == file) edited = &content;
-  std::size_t at = edited && !from.empty() ? edited->find(from) : std::string::npos;
-  const bool found = at != std::string::npos;
-  if (!found) log = "GGEMM_EMULATOR_EDIT: \"" + from + "\" is not in " + file + "\n";
-  for (; at != std::string::npos; at = edited->find(from, at + to.size())) edited->replace(at, from.size(), to);
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; edited && !from.empty() && (at = edited->find(from, at)) != std::string::npos; at += from.size()) places.push_back(at);
+  const std::size_t wanted = file == place ? 1 : std::strtoul(place.c_str() + file.size() + 1, nullptr, 10);
+  const bool found = file == place ? places.size() == 1 : wanted >= 1 && wanted <= places.size();
+  if (found) edited->replace(places[wanted - 1], from.size(), to);
+  else log = "GGEMM_EMULATOR_EDIT: " + file + " has \"" + from + "\" " + std::to_string(places.size()) + " times\n";
   return found;
 }
 
