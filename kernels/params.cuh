@@ -101,7 +101,7 @@ struct TermsMark {
   u32 next;        // the next call's word
 };
 
-// The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as mainloop/wgmma.cuh loads them.
+// The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as tile/panel_tile.cuh loads them.
 struct TensorParams {
   TensorMap a, b, d;
   TileWalk walk;

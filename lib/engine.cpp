@@ -116,6 +116,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   choice.config = config, choice.origin = origin;
   if (request.config) choice.forced = request.config;
   if (config.family == core::Family::host) return choice;
+  choice.upright_type = core::kernel_type(type, config), choice.upright = config.swap ? core::transposed(config) : config;
   choice.kernel = load_product(type, config, may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
@@ -133,7 +134,6 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     return choice;
   }
   if (config.slices > core::tail_slices) choice.sum_pieces = load(jit::render_sum_pieces(core::compiled(type, config.family), config, facts().arch), kernels::sum_pieces_threads, 0, 1, may_load);
-  choice.upright_type = core::kernel_type(type, config), choice.upright = config.swap ? core::transposed(config) : config;
   if ((choice.copied = core::repacked_operands(type, config))) {
     const int size = static_cast<int>(core::dtype_size(type.a));
     choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);

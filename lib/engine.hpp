@@ -27,9 +27,9 @@ namespace ggemm {
 // What was chosen for a key: immutable, shared by all calls of it.
 struct Choice {
   core::Config config{};
-  core::ProblemType upright_type{};            // of a plain product by tensor maps: what the kernel computes, which may be the transposed product,
-  core::Config upright{};                      // and its configuration so;
-  std::uint8_t copied = 0;                     // operands that are copied to workspace first
+  core::ProblemType upright_type{};            // what the kernel computes, which may be the transposed product
+  core::Config upright{};                      // its configuration so
+  std::uint8_t copied = 0;                     // of a plain product by tensor maps: operands that are copied to workspace first
   const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
   std::string forced;                          // the name by which the caller asked for it
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host

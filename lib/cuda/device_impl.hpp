@@ -3,6 +3,7 @@
 #pragma once
 #include "cuda/device.hpp"
 #include "cuda/driver.hpp"
+#include "cuda/map_memo.hpp"
 
 namespace ggemm::cuda {
 
@@ -17,7 +18,9 @@ struct OpenDevice {
   core::DeviceFacts facts{};
 };
 
-struct Device::Impl : OpenDevice {};
+struct Device::Impl : OpenDevice {
+  MapMemo maps{};
+};
 
 // Lets this thread load, allocate and synchronise while some other thread captures in global mode, without breaking that capture. Nothing that is called
 // in it touches the capturing stream.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and launches.
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -38,48 +37,6 @@ int resident_clusters(const Driver& driver, const Kernel& kernel, const std::str
   if (clusters < 1) core::fail(GGEMM_ERROR_LAUNCH, "%s: no cluster of %d CTAs fits %s", name.c_str(), kernel.cluster, facts.name.c_str());
   return clusters;
 }
-
-// What a map tells, and to which device.
-struct MapKey {
-  const void* data;
-  std::int64_t inner, outer, line_bytes;
-  int box_lines, ordinal;
-  cu::TensorType type;
-  bool operator==(const MapKey&) const = default;
-};
-
-// The maps that a thread has encoded last, since operands come again from call to call. A map tells where an operand lies and its shape, whatever is there: it stays right when memory is given back
-// and taken again.
-class MapMemo {
- public:
-  const kernels::TensorMap* find(const MapKey& key) const {
-    for (const Entry& entry : sets_[set_of(key)])
-      if (entry.key == key) return &entry.map;
-    return nullptr;
-  }
-  // The older one of its set goes.
-  void keep(const MapKey& key, const kernels::TensorMap& map) {
-    Set& set = sets_[set_of(key)];
-    set[1] = set[0];
-    set[0] = {map, key};
-  }
-
- private:
-  struct Entry {
-    kernels::TensorMap map;
-    MapKey key;  // at first of no lines, as no operand's is
-  };
-  using Set = std::array<Entry, 2>;
-  static constexpr int bits = 4;
-  static std::size_t set_of(const MapKey& key) {
-    std::uint64_t mixed = 0;
-    for (const std::uint64_t word : {reinterpret_cast<std::uint64_t>(key.data), static_cast<std::uint64_t>(key.inner), static_cast<std::uint64_t>(key.outer), static_cast<std::uint64_t>(key.box_lines)})
-      mixed = (mixed ^ word) * 0x9e3779b97f4a7c15u;
-    return static_cast<std::size_t>(mixed >> (64 - bits));
-  }
-
-  std::array<Set, 1 << bits> sets_;
-};
 
 bool is_capture_error(cu::Result result) {
   return result >= cu::Result::stream_capture_unsupported && result <= cu::Result::stream_capture_wrong_thread;
@@ -157,7 +114,6 @@ Kernel Device::load(std::span<const char> cubin, const std::string& name, int th
 }
 
 kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines) const {
-  thread_local MapMemo memo;
   const auto type = [dtype, tf32] {
     switch (dtype) {
       case GGEMM_F32: return tf32 ? cu::TensorType::tf32 : cu::TensorType::f32;
@@ -167,11 +123,11 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
       default: return cu::TensorType::u8;  // bytes are moved, whatever they mean
     }
   };
-  const MapKey key{data, inner, outer, line_bytes, box_lines, impl_->ordinal, type()};
-  if (const kernels::TensorMap* known = memo.find(key)) return *known;
-  const std::uint64_t dims[2] = {static_cast<std::uint64_t>(inner), static_cast<std::uint64_t>(outer)}, strides[1] = {static_cast<std::uint64_t>(line_bytes)};
-  const std::uint32_t boxes[2] = {static_cast<std::uint32_t>(kernels::panel_bytes / core::dtype_size(dtype)), static_cast<std::uint32_t>(box_lines)}, steps[2] = {1, 1};
+  const MapKey key{data, inner, outer, line_bytes, static_cast<int>(kernels::panel_bytes / core::dtype_size(dtype)), box_lines, type()};
   kernels::TensorMap maps[1] = {};  // the driver wants 64 bytes of alignment, which GCC 12 does not give the place of what a function returns
+  if (impl_->maps.find(key, maps[0])) return maps[0];
+  const std::uint64_t dims[2] = {static_cast<std::uint64_t>(inner), static_cast<std::uint64_t>(outer)}, strides[1] = {static_cast<std::uint64_t>(line_bytes)};
+  const std::uint32_t boxes[2] = {static_cast<std::uint32_t>(key.box_length), static_cast<std::uint32_t>(box_lines)}, steps[2] = {1, 1};
   const Scope scope(*impl_);  // it needs a current context
   scope.require();
   const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(maps, key.type, 2, const_cast<void*>(data), dims, strides, boxes, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128,
@@ -179,7 +135,7 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
   if (result != cu::Result::success)
     core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "cuTensorMapEncodeTiled (%s at %p, %lld lines of %lld, %lld bytes apart, boxes of %d lines): %s", core::dtype_name(dtype), data, static_cast<long long>(outer),
                static_cast<long long>(inner), static_cast<long long>(line_bytes), box_lines, describe(impl_->driver, result).c_str());
-  memo.keep(key, maps[0]);
+  impl_->maps.keep(key, maps[0]);
   return maps[0];
 }
 
