@@ -60,6 +60,7 @@ for file in bin/ggemm_conformance bin/ggemm_gpu_capture lib/libggemm.so; do
   [ -e "$build/$file" ] || { echo "run.sh: $build/$file is missing (see --help)" >&2; exit 2; }
 done
 build=$(cd "$build" && pwd)
+source "$here/chosen.sh"
 conformance="$build/bin/ggemm_conformance --device cuda"
 capture=$build/bin/ggemm_gpu_capture
 work=$(mktemp -d)
@@ -69,6 +70,7 @@ export GGEMM_CACHE_DIR="$work/cache"
 mkdir -m 700 "$GGEMM_CACHE_DIR"
 [ -z "$cache" ] || cp -r "$cache/." "$GGEMM_CACHE_DIR/" || { echo "run.sh: --cache $cache cannot be copied" >&2; exit 2; }
 began=$SECONDS
+workers=$((($(nproc) + processes - 1) / processes))
 left() { echo $((began + budget - SECONDS)); }
 wanted() { case $skip in *,$1,*) return 1 ;; esac; }
 
@@ -93,12 +95,9 @@ if wanted degenerate; then
   step degenerate "$budget" $conformance --mode degenerate --seed "$seed" --json "$work/degenerate.json" ${big[@]+"${big[@]}"}
 fi
 if wanted chosen && [[ " $(echo $families) " == *" sm90 "* ]]; then
-  # More than 128 sums a thread, by turns; what a tile stores waits for the next one's products.
-  for config in bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r4 bf16_bf16_f32_tt_176x128x64_w1x4x2_s5_c1x2_swap_r4 f16_f16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 bf16_bf16_f32_tt_128x256x64_w8x1_s4_c1x1_kt_r4; do
-    step "chosen.$config" "$budget" $conformance --mode kernels --epilogue bare --kind plain --config "sm90_$config" --kernels 3 --per-kernel 8 --sizes 2700x5100x330 --seed "$seed" --json "$work/chosen.$config.json" &
-  done
-  for config in bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 f16_f16_f32_nn_256x128x64_w8x1_s4_c1x2_r4 bf16_bf16_f32_tn_128x128x64_w8x1_s6_c1x1_r4; do
-    step "chosen.groups-$config" "$budget" $conformance --mode kernels --epilogue bare --kind grouped --config "sm90_$config" --kernels 3 --per-kernel 40 --seed "$seed" --json "$work/chosen.groups-$config.json" &
+  for ((i = 0; i < ${#chosen[@]}; ++i)); do
+    step "chosen.$i" "$budget" $conformance --mode kernels --epilogue bare --kernels 3 ${chosen[i]} --workers $workers --seed "$seed" --json "$work/chosen.$i.json" &
+    ((i % processes < processes - 1)) || wait
   done
   wait
 fi
@@ -135,7 +134,6 @@ if wanted random; then
   # The rest of the budget, less what a last kernel may take; but enough to see something.
   rest=$(($(left) - 6))
   [ $rest -ge 20 ] || rest=20
-  workers=$((($(nproc) + processes - 1) / processes))
   for ((i = 0; i < processes; ++i)); do
     step "random.$i" $((rest + 60)) $conformance --mode kernels --seed "$seed" --first-kernel "$first" --shard "$i/$processes" --workers $workers --budget $rest \
       --json "$work/random.$i.json" &
