@@ -34,7 +34,7 @@ static void* const stream = NULL; /* the legacy default stream, or any CUstream 
 
 static void need(int holds, const char* what) {
   if (holds) return;
-  fprintf(stderr, "%s: %s\n", what, ggemm_last_error());
+  fprintf(stderr, "%s failed %s\n", what, ggemm_last_error());
   exit(1);
 }
 
@@ -61,7 +61,7 @@ static void* on_device(const void* from, size_t bytes) {
   address memory = 0;
   void* copy = on_gpu ? NULL : malloc(bytes);
   if (on_gpu) need(!cuMemAlloc(&memory, bytes) && !cuMemcpyHtoDAsync(memory, from, bytes, stream), "GPU memory"), copy = (void*)(uintptr_t)memory;
-  need(copy != NULL, "memory");
+  need(copy != NULL && count < (int)(sizeof taken / sizeof taken[0]), "memory");
   return taken[count++] = on_gpu ? copy : memcpy(copy, from, bytes);
 }
 

@@ -32,7 +32,7 @@ void DeviceOptions::add_to(CLI::App& command) {
   command.add_option("--cache-dir", cache_dir, "folder of the disk cache")->type_name("FOLDER")->group(group);
   command.add_option("--nvrtc", nvrtc, "NVRTC library to use")->type_name("FILE")->group(group);
   command.add_option("--cblas", cblas, "CBLAS library to use on the host; none: own kernels only")->type_name("FILE")->group(group);
-  command.add_flag("-v,--verbose", verbose, "log compiles, loads and choices to stderr")->group(group);
+  command.add_flag("-v,--verbose", verbose, "log compiles, loads and tunings to stderr")->group(group);
 }
 
 ggemm_context_options DeviceOptions::options() const {

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 # No file of the user's is read or written: an empty variable would count as none.
-os.environ.setdefault("GGEMM_CACHE_DIR", "/dev/null/none")
+if not os.environ.get("GGEMM_CACHE_DIR"):
+    os.environ["GGEMM_CACHE_DIR"] = "/dev/null/none"
 
 
 def pytest_collection_modifyitems(config, items):

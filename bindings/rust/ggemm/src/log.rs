@@ -13,13 +13,13 @@ use crate::callback::text;
 /// How much a line of log matters.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// Something failed.
+    /// So far unused: failures are errors that calls return.
     Error,
-    /// Soft failures, such as a cache that cannot be written.
+    /// Soft failures, such as a cache that cannot be written, or a configuration passed over because its kernel fails.
     Warning,
-    /// Compiles, loads, choices of configuration.
+    /// Compiles, loads, tunings, and fallbacks such as the host where no CUDA device is usable.
     Info,
-    /// Cache hits and misses, candidates passed over.
+    /// Kernels read from the disk cache.
     Debug,
 }
 
