@@ -481,14 +481,12 @@ typedef struct ggemm_grouped_matrix {
  *  TENSOR: f32 numbers, `group_stride` apart in every form (GGEMM_PACKED: 1; 0: one for all groups), unless `pointers` is set. Strides are
  *  ignored.
  *  The other kinds: a matrix of each group, of the shape that ggemm_scale_kind says, given as a ggemm_grouped_matrix is, by the same form. What the
- *  groups share along a ragged index is one matrix here too, unless `pointers` is set:
- *   - RAGGED_M: A's scales, of which each group has its own rows, or rows of blocks.
- *   - RAGGED_K: A's and B's scales by blocks, of which each group has its own blocks along k. (VECTOR scales do not change along k: they are a
- *     group's own.)
+ *  groups share along a ragged index is one matrix here too, unless `pointers` is set. RAGGED_M: A's scales, of which each group has its own rows, or
+ *  rows of blocks. RAGGED_K: A's and B's scales by blocks, of which each group has its own blocks along k (VECTOR scales do not change along k: they
+ *  are a group's own).
  *  Blocks begin anew with each group. Where there are blocks along the ragged index, and group g begins there at start_g, its first block is
- *   - start_g / 128 + g, rounded down, with group_stride GGEMM_PACKED. So each group has room for a partial block; the matrix has size / 128 + groups
- *     blocks.
- *   - start_g / 128 with group_stride 0, for groups that all begin at multiples of 128.
+ *  start_g / 128 + g, rounded down, with group_stride GGEMM_PACKED: so each group has room for a partial block, and the matrix has size / 128 + groups
+ *  blocks. With group_stride 0, for groups that all begin at multiples of 128, it is start_g / 128.
  *  With a_index, A's scales VECTOR and BLOCK_1X128 are those of A's rows: one matrix [a_rows,...], in which rows are found by the index as A's are,
  *  so that `pointers` must be 0. BLOCK_128X128 is refused. */
 typedef struct ggemm_grouped_scale {

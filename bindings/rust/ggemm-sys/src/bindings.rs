@@ -849,14 +849,12 @@ const _: () = {
  TENSOR: f32 numbers, `group\_stride` apart in every form (GGEMM\_PACKED: 1; 0: one for all groups), unless `pointers` is set. Strides are
  ignored.
  The other kinds: a matrix of each group, of the shape that ggemm\_scale\_kind says, given as a ggemm\_grouped\_matrix is, by the same form. What the
- groups share along a ragged index is one matrix here too, unless `pointers` is set:
- - RAGGED\_M: A's scales, of which each group has its own rows, or rows of blocks.
- - RAGGED\_K: A's and B's scales by blocks, of which each group has its own blocks along k. (VECTOR scales do not change along k: they are a
- group's own.)
+ groups share along a ragged index is one matrix here too, unless `pointers` is set. RAGGED\_M: A's scales, of which each group has its own rows, or
+ rows of blocks. RAGGED\_K: A's and B's scales by blocks, of which each group has its own blocks along k (VECTOR scales do not change along k: they
+ are a group's own).
  Blocks begin anew with each group. Where there are blocks along the ragged index, and group g begins there at start\_g, its first block is
- - start\_g / 128 + g, rounded down, with group\_stride GGEMM\_PACKED. So each group has room for a partial block; the matrix has size / 128 + groups
- blocks.
- - start\_g / 128 with group\_stride 0, for groups that all begin at multiples of 128.
+ start\_g / 128 + g, rounded down, with group\_stride GGEMM\_PACKED: so each group has room for a partial block, and the matrix has size / 128 + groups
+ blocks. With group\_stride 0, for groups that all begin at multiples of 128, it is start\_g / 128.
  With a\_index, A's scales VECTOR and BLOCK\_1X128 are those of A's rows: one matrix \[a\_rows,...\], in which rows are found by the index as A's are,
  so that `pointers` must be 0. BLOCK\_128X128 is refused.*/
 #[repr(C)]
