@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warpgroup's sums (layout of wgmma) to D, 64 rows and some columns at a time, through a slot of shared memory: the copy engine stores the slot while the next
-// one is filled. What the copy engine cannot reach (strides or bases off 16 bytes) is stored by threads, in aligned vectors where D's lines are contiguous; C is read by threads,
-// in vectors where it is aligned. Else neighbouring threads take neighbouring elements.
+// From a warpgroup's sums (layout of wgmma) to D, 64 rows and some columns at a time, through a slot of shared memory (slot.cuh): the copy engine stores the slot while the next one is filled.
+// What it does not reach, threads move (by_threads.cuh).
 #pragma once
 #include "epilogue/by_threads.cuh"
 #include "epilogue/pack.cuh"
 #include "epilogue/slot.cuh"
 #include "epilogue/sum_scale.cuh"
 #include "ptx/barrier.cuh"
-#include "ptx/memory.cuh"
 #include "ptx/tensor.cuh"
 #include "tile/columns.cuh"
 #include "tile/panels.cuh"
