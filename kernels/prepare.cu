@@ -59,6 +59,7 @@ GG_DEVICE i64 tiles_of(i64 size, const Divisor& tile) {
 
 // Warp 0, 1 and 2 of a CTA has A, B and D of 32 groups, of the product as the kernel sees it, and warp 3 the rest.
 extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(const __grid_constant__ PrepareParams params) {
+  ptx::launch_wait();
   ptx::launch_next();
   const GroupedParams& all = params.problem;
   constexpr int at_once = prepare_threads / prepare_lanes;

@@ -128,7 +128,7 @@ struct Plain {
     if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
   }
   GG_DEVICE void count() const {}
-  GG_DEVICE void begin() const { ptx::launch_wait(); }  // for copies of operands
+  GG_DEVICE void begin() const { ptx::launch_wait(); }
   GG_DEVICE void end() const {
     if (T::TERMS && p.terms && blockIdx.x == 0 && threadIdx.x == 0) p.terms->next = p.terms->turn ^ 1;
   }

@@ -143,7 +143,8 @@ void Engine::run_groups(const Choice& choice, const core::ProblemType& type, con
     params.taken = taken, params.beside = !given.max_ctas;
   }
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform);
+  // Where k is cut, tiles are counted before the launch ahead is waited for.
+  device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform || !choice.config.slices);
 }
 
 // Each group's record, and copies of operands.
@@ -152,7 +153,7 @@ void Engine::prepare_groups(const Choice& choice, const core::ProblemType& type,
   kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, std::span(configs, choice.large ? 2 : 1), given, memory.records);
   prepare.copies = memory.copies;
   void* to_prepare[] = {&prepare};
-  device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare);
+  device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare, true);
   if (memory.copies.copies) {
     kernels::RepackGroupsParams repack{memory.copies, static_cast<kernels::i32>(2 * given.groups), 0};
     void* to_copy[] = {&repack};

@@ -37,7 +37,7 @@ class StagedEpilogue {
   static constexpr bool BOXES = store_by_boxes(Columns::OUTPUTS, SIZE_C, SIZE, MN);
   static_assert(STEP % 8 == 0 && Columns::OUTPUTS % 8 == 0, "a step is whole blocks of 8 columns");
   static constexpr int STEPS = (Columns::OUTPUTS + STEP - 1) / STEP, FIRST = Columns::OUTPUTS - (STEPS - 1) * STEP;  // across, and columns of the first of them
-  static constexpr int SLOTS = store_slots(BLOCKS, Columns::OUTPUTS, SIZE_C, SIZE, MN, RING_BYTES, WARPGROUPS);
+  static constexpr int SLOTS = store_slots(BLOCKS, Columns::OUTPUTS, SIZE_C, SIZE, MN, RING_BYTES, WARPGROUPS, T::TEAMS);
   using Slot = StoreSlot<T, STEP>;
   using ByThreads = StepByThreads<T, STEP>;
 
@@ -238,8 +238,8 @@ class StagedEpilogue {
     }
   }
 
-  // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end.
-  GG_DEVICE static constexpr bool follows(int number) { return !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
+  // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end, if it is another.
+  GG_DEVICE static constexpr bool follows(int number) { return SLOTS > 1 && !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
 
   GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
     const u32 from = static_cast<u32>(__cvta_generic_to_shared(at));

@@ -12,8 +12,8 @@ namespace ggemm::kernels {
 template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR>
 struct PanelTile {
   static constexpr int INNER = panel_bytes / SIZE, PANELS = tile_panels(SPAN, DEPTH, SIZE, MN_MAJOR), ROWS = panel_rows(SPAN, DEPTH, MN_MAJOR);
-  static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = PANELS * PANEL_BYTES;
-  static_assert(PANELS * INNER == (MN_MAJOR ? SPAN : DEPTH) && ROWS % 8 == 0, "a tile is whole panels of whole swizzle periods");
+  static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = tile_bytes(SPAN, DEPTH, SIZE, MN_MAJOR);
+  static_assert((MN_MAJOR || PANELS * INNER == DEPTH) && ROWS % 8 == 0, "a tile is whole panels along k, of whole swizzle periods");
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map, into this CTA (ALONE) or, by `ctas`, into several.
   template <int SHARE, bool ALONE = SHARE == 1>

@@ -9,9 +9,11 @@ namespace ggemm::kernels {
 constexpr int panel_bytes = 128;
 
 // An operand's tile: `span` rows of A or columns of B, `depth` along k. One that is contiguous along k is cut into panels along k, each of `span` rows; one that is
-// contiguous along m or n into panels along that, each of `depth` rows. A row is a panel's width of elements.
-GG_HD constexpr int tile_panels(int span, int depth, int size, bool mn_major) { return (mn_major ? span : depth) * size / panel_bytes; }
+// contiguous along m or n into panels along that, each of `depth` rows, of which the last may be wider than what is left of the tile. A row is a panel's width of elements.
+GG_HD constexpr int tile_panels(int span, int depth, int size, bool mn_major) { return static_cast<int>(ceil_div((mn_major ? span : depth) * size, panel_bytes)); }
 GG_HD constexpr int panel_rows(int span, int depth, bool mn_major) { return mn_major ? depth : span; }
+// What it takes of a slot of the ring.
+GG_HD constexpr int tile_bytes(int span, int depth, int size, bool mn_major) { return tile_panels(span, depth, size, mn_major) * panel_rows(span, depth, mn_major) * panel_bytes; }
 // `share` CTAs of a cluster load a part each: of whole panels if they can be dealt out evenly, else of every panel's rows.
 GG_HD constexpr bool dealt_by_panels(int span, int depth, int size, bool mn_major, int share) { return mn_major && tile_panels(span, depth, size, mn_major) % share == 0; }
 // Rows of a box of such a part.
@@ -44,11 +46,12 @@ GG_HD constexpr bool store_by_boxes(int columns, int size_c, int size_d, bool mn
 }
 
 // The slots of a warpgroup: enough for all its steps, blocks of 64 rows and so many columns, where that fits beside the ring and the CTA has its multiprocessor to itself, so that it stores a tile at
-// once and waits for no slot; else two.
-GG_HD constexpr int store_slots(int blocks, int columns, int size_c, int size_d, bool mn_major, i32 ring_bytes, int warpgroups) {
+// once and waits for no slot; else two; or one, where two do not fit and another team multiplies meanwhile.
+GG_HD constexpr int store_slots(int blocks, int columns, int size_c, int size_d, bool mn_major, i32 ring_bytes, int warpgroups, int teams) {
   constexpr i32 room = 222 * 1024, most = 4;  // of 227 KB: what else lies in shared memory takes less than 5
   const int steps = blocks * static_cast<int>(ceil_div(columns, store_columns(columns, size_c, size_d, mn_major)));
   const auto fits = [=](int slots) { return ring_bytes + warpgroups * slots * store_slot_bytes <= room; };
+  if (teams > 1 && !fits(2)) return 1;
   constexpr i32 shared_by_two = 113 * 1024;
   return steps > 2 && steps <= most && fits(steps) && ring_bytes + warpgroups * 2 * store_slot_bytes > shared_by_two ? steps : 2;
 }

@@ -177,7 +177,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);
   Config worked = c;
   if (upper) worked.tile_m = 64, worked.warps_m = 4;
-  const TensorCosts costs = tensor_costs(type, worked, even, all.turned, halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{});
+  Brought rates = halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{};
+  // Columns that lie along n come in whole panels.
+  if (core::kernel_type(type, named).major_b == core::Major::mn) rates.b *= bn * size / (kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true));
+  const TensorCosts costs = tensor_costs(type, worked, even, all.turned, rates);
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;

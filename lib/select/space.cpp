@@ -250,12 +250,11 @@ Config upright(const Config& config) { return config.swap ? core::transposed(con
 // kernels/traits.cuh: TURNS_A.
 bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && core::kernel_type(q.type, q.config).major_a == Major::mn; }
 
-// tile/panels.cuh: whole panels, and parts of whole swizzle periods.
-bool panels_fit(const Query& q, int span, Major major, int share) {
+// tile/panels.cuh: whole panels along k; along m or n one at least, and whole ones for each but the last of so many consumers; and parts of whole swizzle periods.
+bool panels_fit(const Query& q, int span, int consumers, Major major, int share) {
   const int size = size_a(q.type), inner = kernels::panel_bytes / size;
-  if ((major == Major::k ? q.config.tile_k : span) % inner || span % 8) return false;
-  // Three of them were never tried.
-  if (major == Major::mn && (span & (span - 1))) return false;
+  if (major == Major::k ? q.config.tile_k % inner : span < inner || (consumers > 1 && span / consumers % inner)) return false;
+  if (span % 8) return false;
   const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
   return rows % 8 == 0 && rows > 0 && rows <= 256;
 }
@@ -327,9 +326,9 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) {
        const Config c = upright(q.config);
        const ProblemType t = core::kernel_type(q.type, q.config);
-       return panels_fit({t, c, q.facts}, c.tile_m, t.major_a, core::parts_of_a(t, c)) && panels_fit({t, c, q.facts}, c.tile_n, t.major_b, c.cluster_m);
+       return panels_fit({t, c, q.facts}, c.tile_m, 1, t.major_a, core::parts_of_a(t, c)) && panels_fit({t, c, q.facts}, c.tile_n, c.warps_n, t.major_b, c.cluster_m);
      },
-     "tiles must be whole panels of 128 bytes, a power of two of them along m or n, cut into parts of 8 to 256 rows"},
+     "tiles must be panels of 128 bytes, whole ones but for a second or later one along m or n, cut into parts of 8 to 256 rows"},
     {[](const Query& q) {
        const Config c = upright(q.config);
        const ProblemType t = q.config.swap ? core::transposed(q.type) : q.type;
@@ -365,7 +364,7 @@ int store_slots(const ProblemType& type, const Config& config, std::int64_t ring
   const ProblemType t = config.swap ? core::transposed(type) : type;
   const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
   const int columns = c.tile_n / std::max<int>(1, c.warps_n) / 8 * 8;
-  return kernels::store_slots(c.tile_m / std::max(1, c.warps_m / 4) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups);
+  return kernels::store_slots(c.tile_m / std::max(1, c.warps_m / 4) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups, c.teams);
 }
 
 }  // namespace
@@ -375,7 +374,10 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;
-    const std::int64_t ring = std::int64_t(c.stages) * (c.tile_m + c.tile_n) * c.tile_k * size_a(type);
+    const Config kernel = upright(c);
+    const ProblemType t = core::kernel_type(type, c);
+    const int size = size_a(type);
+    const std::int64_t ring = std::int64_t(c.stages) * (kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == Major::mn));
     return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * kernels::store_slot_bytes);
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "bench/ceiling.hpp"
+#include "bench/compile_times.hpp"
 #include "bench/description.hpp"
 #include "bench/gpu.hpp"
 #include "bench/runner.hpp"
@@ -332,6 +333,22 @@ TEST_CASE("forms of groups run on the GPU beside cuBLASLt") {
   CHECK(peers_of(*fake, cuda, groups_of(Form::masked, {{8, 24, 32}, {0, 24, 32}, {40, 24, 32}})) == Names{"cublaslt-grouped", "cublaslt-loop"});
 }
 
+TEST_CASE("the suite compile times each kernel once from source and once from the disk cache, and leaves other caches alone") {
+  Fake* fake = fake_gpu();
+  ggemm::tools::DeviceOptions device;
+  device.device = GGEMM_DEVICE_CUDA;
+  device.nvrtc = fake->nvrtc;
+  device.cache_dir = "/nowhere/that/could/be/written";
+  std::vector<std::string> told;
+  const std::vector<Case> cases{single_case("plain", "bf16", "nt", {64, 64, 64}), single_case("plain", "bf16", "nt", {64, 64, 64}), single_case("plain", "f16", "nt", {64, 64, 64})};
+  const std::vector<Row> rows = compile_times(device, cases, [&told](const std::string& text) { told.push_back(text); });
+  CHECK(told.size() == 2);  // a kernel that two cases share counts once
+  REQUIRE(rows.size() == 2);
+  CHECK((rows[0].name == "from source" && rows[1].name == "from the disk cache"));
+  for (const Row& row : rows) CHECK((row.suite == "compile" && row.ours_us > 0));
+  CHECK(rows[1].ours_us < rows[0].ours_us);
+}
+
 TEST_CASE("the suite host on the GPU has a row for each way to call, above a bare launch") {
   Fake* fake = fake_gpu();
   Cuda cuda(*fake, false);
@@ -344,5 +361,5 @@ TEST_CASE("the suite host on the GPU has a row for each way to call, above a bar
   for (const Row& row : rows) CHECK(std::fabs(row.ours_us) < 1e4);
   const std::vector<fake_launch> launches = fake->driver.all_launches();
   const auto bare = std::count_if(launches.begin(), launches.end(), [](const fake_launch& l) { return std::string(l.kernel) == "nothing"; });
-  CHECK(bare >= 4 * 8 * 64);  // four comparisons of eight batches
+  CHECK(bare >= 4 * 256 * 64);  // four comparisons of so many batches
 }

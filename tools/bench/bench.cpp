@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 
+#include "bench/compile_times.hpp"
 #include "bench/report.hpp"
 #include "bench/results.hpp"
 #include "bench/runner.hpp"
@@ -40,7 +41,7 @@ constexpr double host_rest_s = 0.01;  // a CPU's clock has no such memory as a G
 std::vector<Case> chosen_cases(const Options& options, bool cuda) {
   Selection selection = options.selection;
   if (!options.shard.empty()) parse_shard(options.shard, selection);
-  if (options.shapes.empty()) return select(suite_cases(options.suite, cuda), selection);
+  if (options.shapes.empty()) return select(suite_cases(options.suite == "compile" ? "plain" : options.suite, cuda), selection);
   // The user's own sizes, in each dtype, layout and scaling named.
   const std::vector<std::string> dtypes = selection.dtypes.empty() ? std::vector<std::string>{cuda ? "bf16" : "f32"} : selection.dtypes;
   const std::vector<std::string> layouts = selection.layouts.empty() ? std::vector<std::string>{"nt"} : selection.layouts;
@@ -104,8 +105,11 @@ class Run {
     for (const Case& one : cases) add_entry(row_for(one, options_.run), one.flops());
   }
 
-  void host_suite() {
-    for (const Row& row : runner_->host_costs()) {
+  void host_suite() { keep(runner_->host_costs()); }
+  void compile_suite(const std::vector<Case>& cases) { keep(compile_times(options_.device, cases, say)); }
+
+  void keep(const std::vector<Row>& rows) {
+    for (const Row& row : rows) {
       session_.keep(row);
       tell(row);
       add_entry(row, 0);
@@ -154,6 +158,8 @@ void run_bench(const Options& options) {
   Run run(options, context.get(), info);
   if (host_suite)
     run.host_suite();
+  else if (options.suite == "compile")
+    run.compile_suite(cases);
   else
     run.cases(cases);
   run.finish();
@@ -163,8 +169,8 @@ void add_selection(CLI::App& command, Options& o) {
   const std::string group = "Cases";
   std::vector<std::string> dtypes;
   for (const Type& type : types()) dtypes.push_back(type.name);
-  command.add_option("--suite", o.suite, "plain, grouped, host (what calls cost the CPU) or quick (about a minute)")
-      ->check(CLI::IsMember({"plain", "grouped", "host", "quick"}).description(""))
+  command.add_option("--suite", o.suite, "plain, grouped, host (what calls cost the CPU), compile (what a new kernel costs: the choices of plain) or quick (about a minute)")
+      ->check(CLI::IsMember({"plain", "grouped", "host", "compile", "quick"}).description(""))
       ->type_name("NAME")
       ->capture_default_str()
       ->group(group);

@@ -182,14 +182,17 @@ std::vector<double> Gpu::graph(int samples, int launches, const std::function<vo
   return out;
 }
 
-std::vector<double> Gpu::host(int samples, const std::function<void()>& call) {
-  call();
-  std::vector<double> out;
-  for (int i = 0; i < samples; i++) {
+std::pair<std::vector<double>, std::vector<double>> Gpu::host(int samples, const std::function<void()>& call) {
+  const auto batch = [this](const auto& each) {
     synchronize();
     const auto begin = std::chrono::steady_clock::now();
-    for (int j = 0; j < host_batch; j++) call();
-    out.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / host_batch);
+    for (int i = 0; i < host_batch; i++) each();
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / host_batch;
+  };
+  std::pair<std::vector<double>, std::vector<double>> out;
+  for (int i = -1; i < samples; i++) {
+    const double calls = batch(call), bare = batch([this] { bare_launch(); });
+    if (i >= 0) out.first.push_back(calls), out.second.push_back(bare);  // the first is to be warm
   }
   synchronize();
   return out;

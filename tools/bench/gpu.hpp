@@ -41,8 +41,8 @@ class Gpu {
   std::vector<double> cold(int samples, const std::function<void()>& launch);
   // Microseconds a launch of `launches` back to back in a CUDA graph, measured `samples` times.
   std::vector<double> graph(int samples, int launches, const std::function<void()>& launch);
-  // Microseconds of host time of a call that launches, for each of `samples` batches.
-  std::vector<double> host(int samples, const std::function<void()>& call);
+  // Microseconds of host time of a call that launches, and of cuLaunchKernelEx of an empty kernel and nothing else, for each of `samples` batches of them by turns: a host's clock drifts.
+  std::pair<std::vector<double>, std::vector<double>> host(int samples, const std::function<void()>& call);
   // cuLaunchKernelEx of an empty kernel and nothing else.
   void bare_launch() const;
 

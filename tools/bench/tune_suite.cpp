@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "bench/description.hpp"
+#include "bench/problem.hpp"
 #include "bench/stats.hpp"
 #include "common/failure.hpp"
 #include "common/output.hpp"
@@ -16,31 +16,14 @@
 namespace ggemm::bench {
 namespace {
 
-// A case, with what its description points at.
-struct Problem {
-  explicit Problem(const Case& given)
-      : one(reachable(given)), layout(lay_out(one)), sizes(group_sizes(one)), lds(group_lds(layout)), ends(group_ends(one)),
-        description(one, layout, {sizes.data(), lds.data(), ends.data(), layout.index.data()}, "") {}
-
-  // A description has no addresses. Where they lie off what tensor maps take, such a leading dimension gives the same key.
-  static Case reachable(Case one) {
-    if (one.offset && !one.padding) one.padding = one.offset;
-    return one;
-  }
-  // As the library explains it.
-  std::string key(ggemm_context* context) const {
-    static const std::string head = "tuning key: ";
-    std::istringstream lines(tools::explain(description.plan(context).get()));
-    for (std::string line; std::getline(lines, line);)
-      if (line.starts_with(head)) return line.substr(head.size());
-    tools::fail("this libggemm does not say a plan's tuning key");
-  }
-
-  Case one;
-  Layout layout;
-  std::vector<std::int32_t> sizes, lds, ends;
-  Description description;
-};
+// As the library explains it.
+std::string key_of(const Description& description, ggemm_context* context) {
+  static const std::string head = "tuning key: ";
+  std::istringstream lines(tools::explain(description.plan(context).get()));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(head)) return line.substr(head.size());
+  tools::fail("this libggemm does not say a plan's tuning key");
+}
 
 class Tuner {
  public:
@@ -67,7 +50,7 @@ class Tuner {
     if (compiled_ > 0) compiled_--;
     const Problem problem(one);
     TunedRow row = row_of<TunedRow>(one);
-    row.key = problem.key(context_);
+    row.key = key_of(problem.description, context_);
     if (const auto found = known_.find(row.key); found != known_.end()) {
       const TunedRow& known = found->second;
       row.model = known.model, row.model_us = known.model_us, row.best = known.best, row.best_us = known.best_us, row.candidates = known.candidates;

@@ -16,6 +16,7 @@
 #include "common/npy.hpp"
 #include "common/output.hpp"
 #include "common/table.hpp"
+#include "common/temporary_folder.hpp"
 #include "demo/report.hpp"
 #include "demo/text.hpp"
 
@@ -30,26 +31,6 @@ struct Options {
   std::int64_t sample = 64;
   double tune = 0;
   bool explain = false;
-};
-
-// An empty folder that goes when the demo ends, so that a cold start is one.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ggemm-demo-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) fail_file("%s: %s", pattern.c_str(), std::strerror(errno));
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
