@@ -37,8 +37,8 @@ class StepByThreads {
     }
     move<const C, 4>(thread, c, step, [at](const C& e, int i, int j) { *reinterpret_cast<C*>(at + Slot::template offset<C>(i, j)) = e; });
   }
-  // D of a step. before: the slot of the step before, if that has the part of D's lines ahead of this; continues: whether there is a step behind it so.
-  GG_DEVICE static void put_d(const StepPart& step, const Matrix& d, int thread, const char* at, const char* before, bool continues) {
+  // D of a step. before: bytes from this slot to that of the step before, if that has the part of D's lines ahead of this, else 0; continues: whether there is a step behind it so.
+  GG_DEVICE static void put_d(const StepPart& step, const Matrix& d, int thread, const char* at, int before, bool continues) {
     if constexpr (LENGTH % 16 == 0)
       if ((MN ? d.row_stride : d.col_stride) == 1) return put_lines(step, d, thread, at, before, continues);
     move<D, 2>(thread, d, step, [at](D& e, int i, int j) { e = *reinterpret_cast<const D*>(at + Slot::template offset<D>(i, j)); });
@@ -80,9 +80,9 @@ class StepByThreads {
 
  private:
   // D where its lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's. Where the steps of a row of D follow one
-  // another along its lines, what a step has of a line's last vector is stored with the next one's first bytes; `before` is the slot of the step before, if there is one in line. What is left at
+  // another along its lines, what a step has of a line's last vector is stored with the next one's first bytes; `before` says where that of the step before is, if there is one in line. What is left at
   // the ends of a tile's lines is stored in smaller pieces, by a thread each.
-  GG_DEVICE static void put_lines(const StepPart& step, const Matrix& d, int thread, const char* at, const char* before, bool continues) {
+  GG_DEVICE static void put_lines(const StepPart& step, const Matrix& d, int thread, const char* at, int before, bool continues) {
     constexpr int ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
     static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
     const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
@@ -93,7 +93,7 @@ class StepByThreads {
     const auto vector = [&](int line, int number, int off) {
       const auto of = [line](const char* slot, int vector) { return *reinterpret_cast<const ptx::Vector16*>(slot + Slot::line_offset(line, 16 * vector)); };
       const int low = off ? number - 1 : number;
-      return joined(low >= 0 ? of(at, low) : of(before ? before : at, ACROSS - 1), of(at, number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
+      return joined(low >= 0 ? of(at, low) : of(at + before, ACROSS - 1), of(at, number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
     };
     const int line = thread / ACROSS, off = line_off(line), number = thread % ACROSS;
     if (16 * number - off + 16 <= bytes && (number > 0 || off == 0 || before)) {
@@ -111,7 +111,7 @@ class StepByThreads {
       // The first vector, of which the line before has nothing, and the last, if it is another.
       const bool last = end % 2;
       const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
-      if ((last ? continues || (number == 0 && !before) : before != nullptr) || behind == begin || behind - begin == 16) continue;
+      if ((last ? continues || (number == 0 && !before) : before != 0) || behind == begin || behind - begin == 16) continue;
       store_part<SIZE>(first + of * stride + 16 * number - apart, vector(of, number, apart), begin, behind);
     }
   }

@@ -85,15 +85,15 @@ class StagedEpilogue {
     const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
     if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole) || inner(store))) {
       if (HELD > 0 && hold && (!inner(store) || (part.rows == 64 * BLOCKS && part.columns == Columns::OUTPUTS))) {
-        store_steps<true, ALL - HELD>(sums, part, map, store, false, staging, slot);
+        store_steps<ALL - HELD>(sums, part, map, store, staging, slot);
         return keep(sums, part, map, held);
       } else if constexpr (ALL <= SLOTS) {
         store_whole(sums, part, map, store, staging);
       } else {
-        store_steps<true, ALL>(sums, part, map, store, false, staging, slot);
+        store_steps<ALL>(sums, part, map, store, staging, slot);
       }
     } else {
-      store_steps<false, ALL>(sums, part, map, store, add_c, staging, slot);
+      store_any(sums, part, map, store, add_c, staging, slot);
     }
   }
 
@@ -132,6 +132,8 @@ class StagedEpilogue {
     int rows, columns;
     int thread, group;
     const EpilogueScalars<Value>& scalars;
+    // For a loop: what follows from these is then no invariant, to be kept.
+    GG_DEVICE Part renewed() const { return {p, lines, start, ptx::renewed(row), ptx::renewed(column), rows, columns, ptx::renewed(thread), group, scalars}; }
   };
   // A step of it: the rows of a block and some columns, from (row, column) of D on; either may be none. overlap: a first step of fewer columns has those of the next one too,
   // which are stored twice then, as boxes are of one size. (Not where C is read, which may be D.)
@@ -208,34 +210,73 @@ class StagedEpilogue {
     held.steps = steps;
   }
 
-  // The first COUNT steps. BY_TENSOR: the copy engine stores all steps but for what is not inside, and C is not read.
-  template <bool BY_TENSOR, int COUNT>
-  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, char* staging, u32& slot) {
-    const int thread = part.thread, group = part.group;
+  // The first COUNT steps, inside of D or whole boxes at its ends, C not being read: the copy engine stores all but what is not inside.
+  template <int COUNT>
+  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, char* staging, u32& slot) {
 #pragma unroll
     for (int number = 0; number < COUNT; ++number) {
-      const Step step(part, number, BY_TENSOR);
+      const Step step(part, number, true);
       if (!step.any()) continue;
-      const bool tensor = BY_TENSOR ? !inner(store) || step.inside() : step.by_tensor(store);
+      const bool tensor = !inner(store) || step.inside();
       char* const at = staging + slot * store_slot_bytes;
-      await_slot<SLOTS - 1>(thread, group);
-      if (!BY_TENSOR && add_c) {
-        ByThreads::get_c(step, part.p.c, thread, at);
-        ptx::barrier_sync<128>(1 + group);
-      }
-      fill<!BY_TENSOR>(part, step, sums[number / STEPS] + step.sum(), at);
-      slot_filled(group, tensor);
-      if constexpr (T::SCATTER) ByThreads::scatter(step, part.p.d, part.lines, part.start, thread, at);
-      else if constexpr (INNER && BY_TENSOR) {
+      await_slot<SLOTS - 1>(part.thread, part.group);
+      fill<false>(part, step, sums[number / STEPS] + step.sum(), at);
+      slot_filled(part.group, tensor);
+      if constexpr (INNER) {
         if (!tensor) ByThreads::put_vectors(step, part.p.d, part.thread, at);
-      } else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, follows(number) ? staging + (slot + SLOTS - 1) % SLOTS * store_slot_bytes : nullptr, follows(number + 1) && Step(part, number + 1, BY_TENSOR).any());
-      // A group for every step, empty or not: store_wait_read counts steps.
-      if (thread < 32 && ptx::elect_one()) {
-        if (!T::SCATTER && tensor) store_boxes(map, step.row, step.column, at);
-        ptx::store_commit();
       }
-      slot = (slot + 1) % SLOTS;
+      step_done(part.thread, tensor, map, step, at, slot);
     }
+  }
+
+  // All steps, whatever they are. What threads read and store is most of a kernel's code: where the rest leaves registers for a loop, it is there once, and only the sums, which are registers, are told apart.
+  static constexpr bool ROLLED = T::BARE && MATRICES && !T::SCATTER;
+  GG_DEVICE static void store_any(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, char* staging, u32& slot) {
+    if constexpr (ROLLED) {
+#pragma unroll 1
+      for (int number = 0; number < ALL; ++number) store_one(sums, part.renewed(), map, store, add_c, number, staging, slot);
+    } else {
+#pragma unroll
+      for (int number = 0; number < ALL; ++number) store_one(sums, part, map, store, add_c, number, staging, slot);
+    }
+  }
+  GG_DEVICE static void store_one(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, int number, char* staging, u32& slot) {
+    const int thread = part.thread, group = part.group;
+    const Step step(part, number, false);
+    if (!step.any()) return;
+    const bool tensor = step.by_tensor(store);
+    char* const at = staging + slot * store_slot_bytes;
+    await_slot<SLOTS - 1>(thread, group);
+    if (add_c) {
+      ByThreads::get_c(step, part.p.c, thread, at);
+      ptx::barrier_sync<128>(1 + group);
+    }
+    fill_number(sums, part, step, number, at);
+    slot_filled(group, tensor);
+    if constexpr (T::SCATTER) ByThreads::scatter(step, part.p.d, part.lines, part.start, thread, at);
+    else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0, follows(number + 1) && Step(part, number + 1, false).any());
+    step_done(thread, !T::SCATTER && tensor, map, step, at, slot);
+  }
+
+  // fill() of the number-th step.
+  template <int NUMBER = 0>
+  GG_DEVICE static void fill_number(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const Step& step, int number, char* at) {
+    if (number == NUMBER) {
+      fill<true>(part, step, sums[NUMBER / STEPS] + Step::columns_before(NUMBER) / 2 * (PAIRED ? 2 : 1), at);
+      // So that the compiler does not make one of all, with the sums moved to where it has them.
+      if constexpr (ROLLED) asm volatile("// step %0" ::"n"(NUMBER));
+    } else if constexpr (NUMBER + 1 < ALL) {
+      fill_number<NUMBER + 1>(sums, part, step, number, at);
+    }
+  }
+
+  // A group for every step, empty or not: store_wait_read counts steps.
+  GG_DEVICE static void step_done(int thread, bool tensor, const MappedLines& map, const Step& step, const char* at, u32& slot) {
+    if (thread < 32 && ptx::elect_one()) {
+      if (tensor) store_boxes(map, step.row, step.column, at);
+      ptx::store_commit();
+    }
+    slot = (slot + 1) % SLOTS;
   }
 
   // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end, if it is another.
