@@ -39,8 +39,8 @@ foreach(case IN ITEMS bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2:700x1100x100 b
   ggemm_add_emulated_kernels("sm90_${config}, stored later" 2 --epilogue bare --config sm90_${config} --kind plain --per-kernel 3 --sizes ${sizes} --seed 1)
 endforeach()
 ggemm_add_emulated_kernels("groups, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 3 --sizes 300x512x192,257x512x192,64x512x192,400x512x192,0x512x192 --seed 5)
-# More than 128 sums a thread, by turns.
-foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2)
+# More than 128 sums a thread, by turns; columns along n that end within a panel, and a slot a team; the same of one team.
+foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_nt_176x128x64_w1x4x2_s5_c1x2_swap_r2 f16_f16_f32_tt_128x144x64_w8x1_s4_c1x1_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 2 --epilogue bare --kind plain --config sm90_${config} --per-kernel 3 --sizes 700x600x130)
 endforeach()
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.

@@ -32,11 +32,15 @@ TEST_CASE("A kernel with tensor maps gets the product that was described, uprigh
     const ContextPointer context = make_context(cuda_options(no_folder));
     Bytes p(config);
     const long maps = driver().calls("cuTensorMapEncodeTiled");
+    const std::size_t before = driver().all_launches().size();
     const ggemm_status status = ggemm_gemm(context.get(), &p.desc, &p.args, nullptr);
     INFO(ggemm_last_error());
     REQUIRE(status == GGEMM_OK);
     CHECK(p.right());
     CHECK(driver().calls("cuTensorMapEncodeTiled") - maps == 3);
+    // Its kernel waits for what the stream did before.
+    const auto launches = driver().all_launches();
+    CHECK(std::all_of(launches.begin() + static_cast<std::ptrdiff_t>(before), launches.end(), [](const fake_launch& launch) { return launch.overlaps == 1; }));
     CHECK(machine.faults() == "");
   }
   machine.check_clean();
@@ -268,6 +272,7 @@ TEST_CASE("A tf32 operand that is contiguous along m or n comes as it lies where
       std::int64_t turned_a = 0, turned_b = 0, straight_a = 0;
       for (std::size_t i = before; i + 1 < launches.size(); ++i) {
         REQUIRE(std::string(launches[i].kernel) == "ggemm_repack_4");
+        CHECK(launches[i].overlaps == 0);  // it does not wait for what the stream did before
         const auto& copies = static_cast<const kernels::RepackParams*>(launches[i].parameters[0])->copies;
         (copies[0].turned ? turned_a : straight_a) += copies[0].lines;
         CHECK((copies[1].lines == 0 || copies[1].turned));
