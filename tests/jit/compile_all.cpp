@@ -333,8 +333,8 @@ class Work {
     t.registers = std::max(t.registers, result.registers);
     t.with_stack += result.stack_bytes > 0;
     if (print_logs_) std::printf("%s %s\n%s\n", request.arch.c_str(), request.name.c_str(), result.log.c_str());
-    // The engine passes over a kernel that spills; the largest tiles are offered all the same, as most of their kernels do not.
-    if (tests::only_spills(result.complaint) && sums_a_thread(request) > 64) {
+    // The engine passes over a kernel that spills; larger tiles are offered all the same, as most of their kernels do not.
+    if (tests::only_spills(result.complaint) && sums_a_thread(request) >= 64) {
       ++withheld_;
       std::printf("withheld %s %s: %s\n", request.arch.c_str(), request.name.c_str(), result.complaint.c_str());
     } else if (!result.complaint.empty()) {
