@@ -5,7 +5,7 @@
 #include "epilogue/by_threads.cuh"
 #include "epilogue/pack.cuh"
 #include "epilogue/slot.cuh"
-#include "epilogue/sum_scale.cuh"
+#include "epilogue/step_vectors.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/tensor.cuh"
 #include "tile/columns.cuh"
@@ -21,15 +21,10 @@ class StagedEpilogue {
   using Value = typename T::Value;
   using C = typename T::C;
   using D = typename T::D;
-  using Bias = typename T::Bias;
   static constexpr int SIZE = sizeof(D);
   static constexpr bool MN = T::D_MN_MAJOR;
   using Columns = TileColumns<T::GATE, WN>;
-  using ScaleA = SumScale<T::SCALE_A>;
-  using ScaleB = SumScale<T::SCALE_B>;
   static constexpr bool PAIRED = Columns::PAIRED;
-  // A's scales lie where its rows do: in a transposed product B's, with its columns.
-  static constexpr bool INDEX_A = T::SCALE_A == scale_vector && T::GATHER && !T::INDEX_COLUMNS, INDEX_B = T::SCALE_B == scale_vector && T::GATHER && T::INDEX_COLUMNS;
   static_assert(!Columns::HALVES, "a thread holds neighbours");
   // Of D's columns. Pairs have no C.
   static constexpr int SIZE_C = PAIRED ? SIZE : static_cast<int>(sizeof(C));
@@ -40,6 +35,7 @@ class StagedEpilogue {
   static constexpr int SLOTS = store_slots(BLOCKS, Columns::OUTPUTS, SIZE_C, SIZE, MN, RING_BYTES, WARPGROUPS, T::TEAMS);
   using Slot = StoreSlot<T, STEP>;
   using ByThreads = StepByThreads<T, STEP>;
+  using Vectors = StepVectors<T, STEP>;
 
   // Elements of 16 bits go to a slot by stmatrix: of two blocks of 8 columns a thread has four words.
   static constexpr bool MATRICES = SIZE == 2 && STEP % 16 == 0;
@@ -132,6 +128,7 @@ class StagedEpilogue {
     int rows, columns;
     int thread, group;
     const EpilogueScalars<Value>& scalars;
+    GG_DEVICE void load(const StepPart& step, Vectors& vectors) const { vectors.load(p, lines, start, step, thread); }
     // For a loop: what follows from these is then no invariant, to be kept.
     GG_DEVICE Part renewed() const { return {p, lines, start, ptx::renewed(row), ptx::renewed(column), rows, columns, ptx::renewed(thread), group, scalars}; }
   };
@@ -171,10 +168,13 @@ class StagedEpilogue {
 
   // The copy engine stores all steps but for what is not inside, which the slots hold at once, and C is not read.
   GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, char* staging) {
+    Vectors vectors[ALL];
+#pragma unroll
+    for (int number = 0; number < ALL; ++number) part.load(Step(part, number, true), vectors[number]);
     await_slot<0>(part.thread, part.group);
 #pragma unroll
     for (int number = 0; number < ALL; ++number)
-      if (const Step step(part, number, true); step.any()) fill<false>(part, step, sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
+      if (const Step step(part, number, true); step.any()) fill<false>(part, vectors[number], sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
     slot_filled(part.group, true);
     if constexpr (INNER) {
       if (inner(store)) {
@@ -201,7 +201,9 @@ class StagedEpilogue {
     for (int i = 0; i < HELD; ++i) {
       const int number = ALL - HELD + i;
       const Step step(part, number, true);
-      fill<false>(part, step, sums[number / STEPS] + step.sum(), nullptr, [&held, i](int j, const u32 (&words)[4]) {
+      Vectors vectors;
+      part.load(step, vectors);
+      fill<false>(part, vectors, sums[number / STEPS] + step.sum(), nullptr, [&held, i](int j, const u32 (&words)[4]) {
 #pragma unroll
         for (int word = 0; word < 4; ++word) held.words[i][2 * j + word] = words[word];
       });
@@ -219,8 +221,10 @@ class StagedEpilogue {
       if (!step.any()) continue;
       const bool tensor = !inner(store) || step.inside();
       char* const at = staging + slot * store_slot_bytes;
+      Vectors vectors;
+      part.load(step, vectors);
       await_slot<SLOTS - 1>(part.thread, part.group);
-      fill<false>(part, step, sums[number / STEPS] + step.sum(), at);
+      fill<false>(part, vectors, sums[number / STEPS] + step.sum(), at);
       slot_filled(part.group, tensor);
       if constexpr (INNER) {
         if (!tensor) ByThreads::put_vectors(step, part.p.d, part.thread, at);
@@ -246,12 +250,14 @@ class StagedEpilogue {
     if (!step.any()) return;
     const bool tensor = step.by_tensor(store);
     char* const at = staging + slot * store_slot_bytes;
+    Vectors vectors;
+    part.load(step, vectors);
     await_slot<SLOTS - 1>(thread, group);
     if (add_c) {
       ByThreads::get_c(step, part.p.c, thread, at);
       ptx::barrier_sync<128>(1 + group);
     }
-    fill_number(sums, part, step, number, at);
+    fill_number(sums, part, vectors, number, at);
     slot_filled(group, tensor);
     if constexpr (T::SCATTER) ByThreads::scatter(step, part.p.d, part.lines, part.start, thread, at);
     else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0, follows(number + 1) && Step(part, number + 1, false).any());
@@ -260,13 +266,13 @@ class StagedEpilogue {
 
   // fill() of the number-th step.
   template <int NUMBER = 0>
-  GG_DEVICE static void fill_number(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const Step& step, int number, char* at) {
+  GG_DEVICE static void fill_number(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const Vectors& vectors, int number, char* at) {
     if (number == NUMBER) {
-      fill<true>(part, step, sums[NUMBER / STEPS] + Step::columns_before(NUMBER) / 2 * (PAIRED ? 2 : 1), at);
+      fill<true>(part, vectors, sums[NUMBER / STEPS] + Step::columns_before(NUMBER) / 2 * (PAIRED ? 2 : 1), at);
       // So that the compiler does not make one of all, with the sums moved to where it has them.
       if constexpr (ROLLED) asm volatile("// step %0" ::"n"(NUMBER));
     } else if constexpr (NUMBER + 1 < ALL) {
-      fill_number<NUMBER + 1>(sums, part, step, number, at);
+      fill_number<NUMBER + 1>(sums, part, vectors, number, at);
     }
   }
 
@@ -292,106 +298,77 @@ class StagedEpilogue {
     }
   }
 
-  // Of a line that is nowhere none is looked at.
-  template <class Scale>
-  GG_DEVICE static float indexed(const Scale& scale, i64 line) { return line < 0 ? 0.0f : scale.at(line); }
-
   // Where columns are gated in pairs a thread has one element of D for each 8 columns of the product: 4 lanes have a quarter of 8 of D's columns from one block of those,
   // and the others from the next. Neighbouring lanes exchange what makes two neighbours of each: lane 0 then has columns 0 and 1, lane 1 has 4 and 5, lane 2 has 2 and 3.
   template <class Gated>
-  GG_DEVICE static void fill_pairs(int lane, const Sum* sums, Gated gated, char* at, int row) {
+  GG_DEVICE static void fill_pairs(int lane, const Vectors& vectors, const Sum* sums, Gated gated, char* at, int row) {
     const bool odd = lane & 1;
     const u32 place_d = Slot::template offset<D>(row, (lane & 2) + (odd ? 4 : 0));
 #pragma unroll
-    for (int j = 0; j < STEP / 8; ++j)
+    for (int j = 0; j < STEP / 8; ++j) {
+      const auto first = vectors.block(lane, 2 * j), second = vectors.block(lane, 2 * j + 1);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const Sum* const s = sums + 8 * j + 2 * half;
-        const Value low = gated(half, 2 * j, s[0], s[1]), high = gated(half, 2 * j + 1, s[4], s[5]);
+        const Value low = gated(first, half, s[0], s[1]), high = gated(second, half, s[4], s[5]);
         const Value other = __shfl_xor_sync(0xffffffffu, odd ? low : high, 1);
         Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), Pair<D>::from(odd ? other : low, odd ? high : other));
       }
+    }
   }
 
   // Turns a step's sums into elements of D in the slot, where C's are if beta is not 0 (never, if not ADD_C).
   template <bool ADD_C>
-  GG_DEVICE static void fill(const Part& part, const Step& step, const Sum* sums, char* at) {
+  GG_DEVICE static void fill(const Part& part, const Vectors& vectors, const Sum* sums, char* at) {
     const typename Slot::Matrices matrices(at, part.thread);
-    fill<ADD_C>(part, step, sums, at, [&matrices](int j, const u32 (&words)[4]) { matrices.put(j, words); });
+    fill<ADD_C>(part, vectors, sums, at, [&matrices](int j, const u32 (&words)[4]) { matrices.put(j, words); });
   }
   // take: is given what goes by stmatrix.
   template <bool ADD_C, class Take>
-  GG_DEVICE static void fill(const Part& part, const Step& step, const Sum* sums, char* at, Take take) {
-    const GemmParams& p = part.p;
+  GG_DEVICE static void fill(const Part& part, const Vectors& vectors, const Sum* sums, char* at, Take take) {
+    using Block = typename Vectors::Block;
     const EpilogueScalars<Value>& scalars = part.scalars;
-    const i64 row = step.row, column = step.column, start = part.start;
-    const int rows = step.rows, columns = step.columns, lane = part.thread % 32, warp = part.thread / 32;
-    const int r0 = warp * 16 + lane / 4, c0 = lane % 4 * 2;
-    const Bias* const bias = static_cast<const Bias*>(p.bias);
-    // The product's columns of this step: as many, or twice as many.
-    const i64 across = PAIRED ? 2 * column : column;
-    const int products = PAIRED ? 2 * columns : columns;
+    const int lane = part.thread % 32, r0 = part.thread / 32 * 16 + lane / 4, c0 = lane % 4 * 2;
     const u32 place_c = Slot::template offset<C>(r0, c0), place_d = Slot::template offset<D>(r0, c0);
-    const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, INDEX_A ? 0 : row);
-    const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, INDEX_B ? 0 : across);
-    const auto line_of_a = [&](i64 line) { return read_row(part.lines.a_index, start + line); };
-    const auto scale_of_row = [&](int r) {
-      if constexpr (INDEX_A) return r < rows ? indexed(scale_a, line_of_a(row + r)) : 0.0f;
-      else return r < rows ? scale_a.at(r) : 0.0f;
-    };
-    const auto scale_of_column = [&](int c) {
-      if constexpr (INDEX_B) return c < products ? indexed(scale_b, line_of_a(across + c)) : 0.0f;
-      else return c < products ? scale_b.at(c) : 0.0f;
-    };
-    const auto biased = [&](int r, int c) {
-      if constexpr (T::BIAS == 1) return c < products ? to_sum<Value>(bias[across + c]) : Value(0);
-      else if constexpr (T::BIAS == 2) return r < rows ? to_sum<Value>(bias[row + r]) : Value(0);
-      else return Value(0);
-    };
-    const auto scaled = [&](Sum sum, int r, int c) {
-      if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * (scale_of_row(r) * scale_of_column(c));
-      else return static_cast<Value>(sum);
-    };
-    // c: of D's columns.
-    const auto weighted = [&](Value value, int r, int c) {
-      if constexpr (!T::SCATTER) return value;
-      else return part.lines.weights && r < rows && c < columns ? static_cast<Value>(part.lines.weights[start + (T::INDEX_COLUMNS ? column + c : row + r)]) * value : value;
-    };
-    const auto pair = [&](int j, int half) {
-      const int r = r0 + 8 * half, c = c0 + 8 * j;
+    if constexpr (PAIRED) return fill_pairs(lane, vectors, sums, [&](const Block& of, int half, Sum gate, Sum up) {
+      return of.weighted(epilogue_value<T::ACTIVATION>(of.scaled(gate, half, 0), of.bias(half, 0), scalars) * epilogue_value<0>(of.scaled(up, half, 1), of.bias(half, 1), scalars), half, 0);
+    }, at, r0);
+    const auto pair = [&](const Block& of, int j, int half) {
       const Sum* const s = sums + 4 * j + 2 * half;
-      Value x = biased(r, c), y = T::BIAS == 2 ? x : biased(r, c + 1);
+      Value x = of.bias(half, 0), y = of.bias(half, 1);
       if constexpr (ADD_C) {
         Value cx = 0, cy = 0;
         if (scalars.beta != Value(0)) Slot::template get<C>(at, Slot::template place<C>(place_c, j, half), cx, cy);
         x = multiply_add(scalars.beta, cx, x), y = multiply_add(scalars.beta, cy, y);
       }
-      return Pair<D>::from(weighted(epilogue_value<T::ACTIVATION>(scaled(s[0], r, c), x, scalars), r, c), weighted(epilogue_value<T::ACTIVATION>(scaled(s[1], r, c + 1), y, scalars), r, c + 1));
+      return Pair<D>::from(of.weighted(epilogue_value<T::ACTIVATION>(of.scaled(s[0], half, 0), x, scalars), half, 0), of.weighted(epilogue_value<T::ACTIVATION>(of.scaled(s[1], half, 1), y, scalars), half, 1));
     };
-    if constexpr (PAIRED) return fill_pairs(lane, sums, [&](int half, int j, Sum gate, Sum up) {
-      const int r = r0 + 8 * half, c = c0 + 8 * j;
-      return weighted(epilogue_value<T::ACTIVATION>(scaled(gate, r, c), biased(r, c), scalars) * epilogue_value<0>(scaled(up, r, c + 1), biased(r, c + 1), scalars), r, c / 2);
-    }, at, warp * 16 + lane / 4);
     // Where C and D differ in size, an element of D lies where some other thread's of C does: all are read before any is written.
     constexpr bool OVER_C = ADD_C && sizeof(C) != sizeof(D);
     if constexpr (MATRICES && !OVER_C) {
 #pragma unroll
-      for (int j = 0; j < STEP / 8; j += 2) take(j, {pair(j, 0).bits, pair(j, 1).bits, pair(j + 1, 0).bits, pair(j + 1, 1).bits});
+      for (int j = 0; j < STEP / 8; j += 2) {
+        const Block first = vectors.block(lane, j), second = vectors.block(lane, j + 1);
+        take(j, {pair(first, j, 0).bits, pair(first, j, 1).bits, pair(second, j + 1, 0).bits, pair(second, j + 1, 1).bits});
+      }
+    } else if constexpr (OVER_C) {
+      Pair<D> values[STEP / 8][2];
+#pragma unroll
+      for (int j = 0; j < STEP / 8; ++j) {
+        const Block of = vectors.block(lane, j);
+        values[j][0] = pair(of, j, 0), values[j][1] = pair(of, j, 1);
+      }
+      ptx::barrier_sync<128>(1 + part.group);
+#pragma unroll
+      for (int j = 0; j < STEP / 8; ++j)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), values[j][half]);
     } else {
-      if constexpr (OVER_C) {
-        Pair<D> values[STEP / 8][2];
 #pragma unroll
-        for (int j = 0; j < STEP / 8; ++j) values[j][0] = pair(j, 0), values[j][1] = pair(j, 1);
-        ptx::barrier_sync<128>(1 + part.group);
+      for (int j = 0; j < STEP / 8; ++j) {
+        const Block of = vectors.block(lane, j);
 #pragma unroll
-        for (int j = 0; j < STEP / 8; ++j)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), values[j][half]);
-      } else {
-#pragma unroll
-        for (int j = 0; j < STEP / 8; ++j)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), pair(j, half));
+        for (int half = 0; half < 2; ++half) Slot::template put<D>(at, Slot::template place<D>(place_d, j, half), pair(of, j, half));
       }
     }
   }

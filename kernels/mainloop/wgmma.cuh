@@ -16,8 +16,9 @@ class WgmmaMainloop {
   using Sum = typename Shape::Sum;
   static constexpr int WM = Shape::WM, WN = Shape::WN, BLOCKS = Shape::BLOCKS, STEPS = Shape::STEPS, SLOT_BYTES = Shape::SLOT_BYTES, TERM_SLOTS = Shape::TERM_SLOTS;
   static constexpr bool PROMOTED = Shape::PROMOTED;
-  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums.
-  static constexpr bool TWO_PARTS = PROMOTED && !T::BLOCK_SCALED && promoted_from_two_sets(BLOCKS * WN / 2);
+  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums; and scales by blocks, of which columns take more, as do groups and what CTAs that share a tile along k know.
+  static constexpr bool ROOM_FOR_SCALES = BLOCKS * WN <= 64 || (T::SCALE_B != scale_block_1x128 && !T::GROUPED && T::CLUSTER_K == 1);
+  static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2) && (!T::BLOCK_SCALED || ROOM_FOR_SCALES);
 
  public:
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
@@ -43,8 +44,8 @@ class WgmmaMainloop {
       });
       consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
     } else if constexpr (PROMOTED) {
-      if constexpr (TWO_PARTS) consume_promoted(ring, at, slots, row, column, tiles);
-      else consume_scaled(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
+      if constexpr (TWO_PARTS) consume_promoted(Scales(p, index, start, m + row, n + column, first, tiles), ring, at, slots, row, column, tiles);
+      else consume_summed(Scales(p, index, start, m + row, n + column, first, tiles), ring, at, slots, row, column, tiles);
     } else if constexpr (T::TURNS_A) {
       consume_turned(ring, at, shared, row, column, tiles, last_full);
     } else {
@@ -156,11 +157,15 @@ class WgmmaMainloop {
   }
 
   // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32, while the next tile is multiplied.
-  GG_DEVICE void consume_promoted(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
-    Sum even[BLOCKS][WN / 2], odd[BLOCKS][WN / 2];
+  // With scales by blocks, of which a tile is one, it is scaled then; they are asked for two tiles ahead.
+  GG_DEVICE void consume_promoted(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+    struct Parts {
+      Part sums[BLOCKS][WN / 2];
+      typename Scales::Held scales;
+    } even, odd;
     u32 former = at.slot;
     // Starts the next slot's products.
-    const auto multiply = [&](Sum (&part)[BLOCKS][WN / 2]) {
+    const auto multiply = [&](Parts& part) {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
@@ -168,24 +173,22 @@ class WgmmaMainloop {
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
         const u64 a0 = TileA::descriptor(slot, row + 64 * b);
-        ptx::Wgmma<WN>::mma(part[b], a0, b0, 0);
+        ptx::Wgmma<WN>::mma(part.sums[b], a0, b0, 0);
 #pragma unroll
-        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part[b], a0 + TileA::step(step), b0 + TileB::step(step), 1);
+        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part.sums[b], a0 + TileA::step(step), b0 + TileB::step(step), 1);
       }
       ptx::wgmma_commit();
     };
     // Takes the sums of a slot, whose products were waited for.
-    const auto add = [&](Sum (&part)[BLOCKS][WN / 2]) {
+    const auto add = [&](Parts& part) {
       release(ring, former);
       former = former + 1 == T::STAGES ? 0 : former + 1;
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b)
-#pragma unroll
-        for (int s = 0; s < WN / 2; ++s) {
-          ptx::wgmma_settle(part[b][s]);
-          sums[b][s] += part[b][s];
-        }
+      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], scales, part.scales);
+      scales.load(part.scales);
     };
+    scales.load(even.scales);
+    scales.load(odd.scales);
     multiply(even);
     ++at;
     i32 left = tiles - 1;
@@ -285,11 +288,10 @@ class WgmmaMainloop {
     }
   }
 
-  // The same with one set: after every tile of k, which is a block, its sum is added, scaled if there are scales by blocks. The other consumer multiplies meanwhile.
-  GG_DEVICE void consume_scaled(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
-#pragma unroll 1
-    for (i32 i = 0; i < tiles; ++i, ++at) {
-      scales.load();
+  // The same with one set, of 64 rows. The other consumer multiplies while this one adds.
+  GG_DEVICE void consume_summed(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+    typename Scales::Held even, odd;
+    const auto consume_tile = [&](typename Scales::Held& held) {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
@@ -304,13 +306,31 @@ class WgmmaMainloop {
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         if (b == BLOCKS - 1) release(ring, at.slot);
-#pragma unroll
-        for (int s = 0; s < WN / 2; ++s) {
-          ptx::wgmma_settle(part[s]);
-          sums[b][s] = multiply_add(scales.factor(b, s), static_cast<Sum>(part[s]), sums[b][s]);
-        }
+        add_scaled(b, part, scales, held);
+      }
+      scales.load(held);
+      ++at;
+    };
+    scales.load(even);
+    scales.load(odd);
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i) {
+      consume_tile(even);
+      if constexpr (T::BLOCK_SCALED) {
+        if (++i == tiles) break;
+        consume_tile(odd);
       }
     }
+  }
+
+  // What was summed of the b-th 64 rows, once its products were waited for.
+  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales, const typename Scales::Held& held) {
+    scales.each_factor(held, b, [&](int s, float factor) {
+      ptx::wgmma_settle(part[s]);
+      if constexpr (T::BLOCK_SCALED) sums[b][s] = multiply_add(factor, static_cast<Sum>(part[s]), sums[b][s]);
+      else sums[b][s] += part[s];
+      return static_cast<float>(sums[b][s]);
+    });
   }
 
   // One lane a warp tells every CTA whose slices this slot holds.

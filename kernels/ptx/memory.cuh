@@ -32,6 +32,11 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return v;
 }
 
+// The same, but a value that stays what it is if `on` is false, and in its register: a copy would have to wait for memory. It is read when it is used. PTX ISA, "ld".
+GG_DEVICE void load_over(float& v, const float* p, bool on) {
+  asm volatile("{ .reg .pred on; setp.ne.s32 on, %2, 0; @on ld.global.f32 %0, [%1]; }" : "+f"(v) : "l"(p), "r"(static_cast<i32>(on)));
+}
+
 // The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   u32 v;

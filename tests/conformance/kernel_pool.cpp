@@ -224,6 +224,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   for (int attempt = 0; attempt < 60; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
+    if (!options_.scales.empty()) kernel.type.scale_a = options_.scales[0], kernel.type.scale_b = options_.scales[1];
     kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
     if (options_.bare) make_bare(kernel.type);

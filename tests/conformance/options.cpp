@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -31,6 +32,7 @@ constexpr const char* help =
   --kind plain|grouped|both
   --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
   --epilogue any|bare     bare: alpha, beta and C alone, D of A's type or the sums', rows in order (any)
+  --scales any|A,B        A, B: none, tensor, vector, 1x128 or 128x128, of A and of B (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
   --dtype NAME            only this type of A and B: f64 f32 tf32 f32x3 f16 bf16 e4m3 e5m2 i8 mixed
@@ -90,6 +92,16 @@ std::string sizes_text(const std::vector<Size>& sizes) {
   return out;
 }
 
+const std::vector<std::string> scale_names = {"none", "tensor", "vector", "1x128", "128x128"};  // by ggemm_scale_kind
+
+void read_scales(const std::string& key, const std::string& text, Options& o) {
+  o.scales.clear();
+  if (text == "any") return;
+  const std::size_t comma = std::min(text.find(','), text.size());
+  for (const std::string& name : {text.substr(0, comma), text.substr(std::min(comma + 1, text.size()))})
+    o.scales.push_back(static_cast<ggemm_scale_kind>(std::find(scale_names.begin(), scale_names.end(), one_of(key, name, scale_names)) - scale_names.begin()));
+}
+
 void read_modes(const std::string& text, Options& o) {
   o.kernels = o.degenerate = false;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -120,6 +132,7 @@ Options parse_options(int argc, char** argv) {
       {"--rows", [&](auto& k, auto& v) { one_of(k, v, {"any", "by-index"}), o.by_index = v == "by-index"; }},
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
       {"--epilogue", [&](auto& k, auto& v) { o.bare = one_of(k, v, {"any", "bare"}) == "bare"; }},
+      {"--scales", [&](auto& k, auto& v) { read_scales(k, v, o); }},
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
       {"--dtype", [&](auto& k, auto& v) { o.dtype = one_of(k, v, {"f64", "f32", "tf32", "f32x3", "f16", "bf16", "e4m3", "e5m2", "i8", "mixed"}); }},
@@ -151,6 +164,7 @@ Options parse_options(int argc, char** argv) {
   }
   if (o.kernel_count == 0 && !o.cuda) o.kernel_count = 100;
   if (o.kernels && o.kernel_count == 0 && o.budget == 0 && o.only_kernel < 0 && !o.list_families) refuse("--budget or --kernels must say how many kernels to draw");
+  if (o.bare && !o.scales.empty()) refuse("--epilogue bare has no --scales");
   if (o.work == 0) o.work = o.cuda ? 1 << 22 : 1 << 18;
   return o;
 }
@@ -174,6 +188,7 @@ std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64
   if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
   if (o.by_index) out += " --rows by-index";
   if (o.bare) out += " --epilogue bare";
+  if (!o.scales.empty()) out += " --scales " + scale_names[o.scales[0]] + "," + scale_names[o.scales[1]];
   if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";
   return out;
 }

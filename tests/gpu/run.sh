@@ -96,7 +96,7 @@ if wanted degenerate; then
 fi
 if wanted chosen && [[ " $(echo $families) " == *" sm90 "* ]]; then
   for ((i = 0; i < ${#chosen[@]}; ++i)); do
-    step "chosen.$i" "$budget" $conformance --mode kernels --epilogue bare --kernels 3 ${chosen[i]} --workers $workers --seed "$seed" --json "$work/chosen.$i.json" &
+    step "chosen.$i" "$budget" $conformance --mode kernels --kernels 3 ${chosen[i]} --workers $workers --seed "$seed" --json "$work/chosen.$i.json" &
     ((i % processes < processes - 1)) || wait
   done
   wait
