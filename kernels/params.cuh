@@ -11,6 +11,7 @@ struct Matrix {
   const void* data;
   i64 row_stride, col_stride;
 };
+GG_HD bool same_matrix(const Matrix& a, const Matrix& b) { return a.data == b.data && a.row_stride == b.row_stride && a.col_stride == b.col_stride; }
 
 // A stride that means "packed" (INT64_MIN, as GGEMM_PACKED).
 constexpr i64 packed_stride = static_cast<i64>(1ull << 63);
@@ -103,13 +104,14 @@ struct TermsMark {
 
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as tile/panel_tile.cuh loads them.
 struct TensorParams {
-  TensorMap a, b, d;
+  TensorMap a, b, c, d;
   TileWalk walk;
   TensorStore store;
   GemmParams problem;
   SliceParams slices;
   TermsMark* terms;  // nullptr: nothing is cut into terms
-  u32 filling[12];
+  i32 maps_c;        // 1: where the copy engine stores D it may bring C, by boxes of the same shape
+  u32 filling[11];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.

@@ -28,22 +28,24 @@ static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_R
 constexpr int MAINLOOP_REGISTERS = 40;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
 constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
 using Epilogue = StagedEpilogue<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS, HELD_WORDS>;
-constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES;
+constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES, STAGING_BARRIERS = T::LEAVES ? 0 : Epilogue::BARRIERS;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
-// What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers.
+// What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers of both.
 struct Cta {
   char* slots;
   Ring<T::STAGES> ring;
   Turns turns;  // where there are teams
   GG_DEVICE explicit Cta(char* shared)
-      : slots(shared), ring(ptx::shared_address(shared) + Shape::RING_BYTES + CONSUMERS * STAGING_BYTES), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
+      : slots(shared), ring(ptx::shared_address(shared) + Shape::RING_BYTES + CONSUMERS * (STAGING_BYTES + STAGING_BARRIERS)), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
   GG_DEVICE void init() const {
     ring.init(1, Shape::EMPTIES);
     if constexpr (T::TEAMS > 1) turns.init(4 * Shape::CONSUMERS);
+    if constexpr (!T::LEAVES && Epilogue::BRINGS_C)
+      for (int group = 0; group < CONSUMERS; ++group) Epilogue::init(staging(group));
   }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
-  GG_DEVICE char* staging(int group) const { return slots + Shape::RING_BYTES + group * STAGING_BYTES; }
+  GG_DEVICE StoreSlots staging(int group) const { return {slots + Shape::RING_BYTES + group * STAGING_BYTES, address() + Shape::RING_BYTES + CONSUMERS * STAGING_BYTES + group * STAGING_BARRIERS}; }
 };
 
 // A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
@@ -52,19 +54,31 @@ struct Consumer {
   int group = static_cast<int>(threadIdx.x) / 128 - 1;  // of all; a team's follow one another
   u32 turn = 0;                                         // counts tiles
   Shape::Cursor at;
-  u32 slot = 0;
+  Epilogue::Cursor cursor;
   Epilogue::Held held;  // of the tile before
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
   u32 piece = 0, steps = 0;
 
   // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
-  // last: says whether it is the CTA's last one. d: its map, in which it begins at this line. rows, start: where rows lie by an index, and the number of the product's first.
-  template <class Place, class Last>
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const MappedLines& d, TensorStore store, const GroupRows& rows, i64 start, Place place, Last last, i32 first_tile, i32 tiles, bool unusual = false) {
+  // last: says whether it is the CTA's last one. d: its map, in which it begins at this line. map_of_c: gives that of C, or none. rows, start: where rows lie by an index, and the number of the product's first.
+  template <class MapOfC, class Place, class Last>
+  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const MappedLines& d, MapOfC map_of_c, TensorStore store, const GroupRows& rows, i64 start, Place place, Last last, i32 first_tile, i32 tiles, bool unusual = false) {
     Mainloop mainloop;
     TileCoord tile_at{};
     if constexpr (T::BLOCK_SCALED) tile_at = place();
     const int part = group % Shape::CONSUMERS;
+    const auto first_row = [part](i64 row) { return row * T::BM + part / T::WARPS_N * Shape::WM; };
+    const auto first_column = [part](i64 column) { return column * T::BN + part % T::WARPS_N * Shape::WN; };
+    // C comes while the tile is multiplied, where it is this CTA that stores it.
+    constexpr bool AHEAD = Epilogue::BRINGS_C && !T::LEAVES && !T::SLICED && CLUSTER_K == 1;
+    const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(p, map_of_c(), store, row, column, cta.staging(group), group, cursor); };
+    if constexpr (AHEAD) {
+      if (map_of_c().map) {
+        store_held(cta, -1);
+        const TileCoord at_first = place();
+        ask_c(first_row(at_first.row), first_column(at_first.col));
+      }
+    }
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
     mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.slots, part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
@@ -76,8 +90,8 @@ struct Consumer {
     const bool hold = Epilogue::HELD > 0 && !last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tiles);
-    const i64 first = row * T::BM + part / T::WARPS_N * Shape::WM;
-    i64 across = column * T::BN + part % T::WARPS_N * Shape::WN;
+    const i64 first = first_row(row);
+    i64 across = first_column(column);
     using Sums = Shape::Sum[Shape::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
       if constexpr (T::LEAVES) {
@@ -89,7 +103,10 @@ struct Consumer {
         const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Shape::CLUSTER);
         if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Shape::CLUSTER, group)) return;
       }
-      if constexpr (!T::LEAVES) Epilogue::run(sums, p, d, store, rows, start, first, across, cta.staging(group), group, slot, held, hold);
+      if constexpr (!T::LEAVES) {
+        if constexpr (!AHEAD) ask_c(first, across);
+        Epilogue::run(sums, p, d, map_of_c(), store, rows, start, first, across, cta.staging(group), group, cursor, held, hold);
+      }
     };
     if constexpr (CLUSTER_K == 1) {
       finish(mainloop.sums);
@@ -106,7 +123,7 @@ struct Consumer {
     at.skip(static_cast<u32>(tiles));
     return false;
   }
-  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, slot); }
+  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, cursor); }
   // There is no more tile. Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish(const Cta& cta) {
     store_held(cta, -1);
@@ -126,6 +143,7 @@ struct Plain {
     ptx::tensor_prefetch(p.a);
     ptx::tensor_prefetch(p.b);
     if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
+    if (!T::LEAVES && p.maps_c) ptx::tensor_prefetch(p.c);
   }
   GG_DEVICE void count() const {}
   GG_DEVICE void begin() const { ptx::launch_wait(); }
@@ -158,7 +176,7 @@ struct Plain {
       const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.piece = to.piece();
-      consumer.run(cta, p.problem, {&p.d, 0}, p.store, {}, 0, [&to] { return to.place().at; }, [&to] { return to.last(); }, depth.first, depth.tiles, twice);
+      consumer.run(cta, p.problem, {&p.d, 0}, [this] { return p.maps_c ? MappedLines{&p.c, 0} : MappedLines{}; }, p.store, {}, 0, [&to] { return to.place().at; }, [&to] { return to.last(); }, depth.first, depth.tiles, twice);
     }
     consumer.finish(cta);
   }
@@ -249,7 +267,9 @@ struct Grouped {
       if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
       if constexpr (T::SLICED) consumer.piece = note.tile;
-      consumer.run(cta, note.facts.problem, note.d, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, [] { return false; }, T::SLICED ? note.first : 0, note.depth);
+      // D's map tells C too, where that is D.
+      const auto map_of_c = [&note] { return same_matrix(note.facts.problem.c, note.facts.problem.d) ? note.d : MappedLines{}; };
+      consumer.run(cta, note.facts.problem, note.d, map_of_c, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, [] { return false; }, T::SLICED ? note.first : 0, note.depth);
       board.release(next);
     }
     consumer.finish(cta);

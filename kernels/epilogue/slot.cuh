@@ -3,6 +3,7 @@
 #pragma once
 #include "epilogue/pack.cuh"
 #include "ptx/tensor.cuh"
+#include "tile/panels.cuh"
 #include "traits.cuh"
 
 namespace ggemm::kernels {
@@ -11,6 +12,26 @@ namespace ggemm::kernels {
 struct StepPart {
   i64 row, column;
   int rows, columns;
+};
+
+// A warpgroup's slots, and their barriers.
+struct StoreSlots {
+  char* at;
+  u32 barriers;
+  GG_DEVICE char* slot(u32 number) const { return at + number * store_slot_bytes; }
+  GG_DEVICE u32 barrier(u32 number) const { return barriers + number * store_barrier_bytes; }
+};
+// The next of its SLOTS slots; and of which phase the barrier of each is then. In one register: mainloops have few to spare.
+template <int SLOTS>
+class StoreCursor {
+  u32 word_ = 0;
+
+ public:
+  GG_DEVICE u32 slot() const { return word_ % 8; }
+  GG_DEVICE void operator++() { word_ += slot() + 1 == SLOTS ? 1 - SLOTS : 1; }
+  GG_DEVICE u32 phase() const { return phase(slot()); }
+  GG_DEVICE u32 phase(u32 slot) const { return word_ >> (8 + slot) & 1; }
+  GG_DEVICE void next_phase() { word_ ^= 256u << slot(); }
 };
 
 template <class T, int STEP>

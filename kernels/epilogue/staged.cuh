@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a warpgroup's sums (layout of wgmma) to D, 64 rows and some columns at a time, through a slot of shared memory (slot.cuh): the copy engine stores the slot while the next one is filled.
-// What it does not reach, threads move (by_threads.cuh).
+// C comes there before, as long ahead as there are slots. What the engine does not reach, threads move (by_threads.cuh).
 #pragma once
 #include "epilogue/by_threads.cuh"
 #include "epilogue/pack.cuh"
@@ -43,7 +43,15 @@ class StagedEpilogue {
   static constexpr int ALL = BLOCKS * STEPS, FITTING = MATRICES && BOXES && !PAIRED && !T::SCATTER ? HELD_WORDS / WORDS : 0;
 
  public:
-  static constexpr int BYTES = SLOTS * store_slot_bytes;  // a warpgroup
+  static constexpr int BYTES = SLOTS * store_slot_bytes, BARRIERS = SLOTS * store_barrier_bytes;  // a warpgroup
+  using Cursor = StoreCursor<SLOTS>;
+  // One thread.
+  GG_DEVICE static void init(const StoreSlots& slots) {
+    for (u32 slot = 0; slot < SLOTS; ++slot) ptx::barrier_init(slots.barrier(slot), 1);
+  }
+  // Whether the copy engine can bring C of a tile, too, in boxes like D's. Where two of them overlap, C of both must be there before D of the first is stored: it may be the same memory.
+  static constexpr bool BRINGS_C = BOXES && !PAIRED && !T::SCATTER && SIZE_C == SIZE && (FIRST == STEP || SLOTS > 1);
+
   // So many of a tile's steps, the last ones, may wait until the next tile's products are under way.
   static constexpr int HELD = FITTING < ALL ? FITTING : ALL;
 
@@ -67,40 +75,52 @@ class StagedEpilogue {
     }
   };
 
-  // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`. slot: counts through all tiles.
+  // All 128 threads of warpgroup `group`: asks for C of a tile, if the copy engine can bring it by `c`, a map or none, in so many steps as there are slots. Until run() has the same tile nothing else goes to slots.
+  GG_DEVICE static void ask_c(const GemmParams& p, const MappedLines& c, TensorStore store, i64 row, i64 column, const StoreSlots& slots, int group, const Cursor& cursor) {
+    if constexpr (BRINGS_C) {
+      const EpilogueScalars<Value> scalars(p.epilogue);
+      const GroupRows none{};
+      const Part part = part_of(p, none, 0, row, column, static_cast<int>(threadIdx.x) % 128, group, scalars);
+      if (!brings(part, c, store)) return;
+      ptx::fence_async();  // after what threads read and wrote there
+      await_slot<0>(part.thread, group);
+      if (part.thread < 32 && ptx::elect_one()) {
+#pragma unroll 1
+        for (int index = 0; index < SLOTS; ++index) bring(part, c, slots, index, (cursor.slot() + index) % SLOTS);
+      }
+    }
+  }
+
+  // All 128 threads of warpgroup `group`. sums: blocks of 64 rows from (row, column) of D, which the copy engine knows by `map`, and C by `c`, for which ask_c() was called. cursor: goes on through all tiles.
   // With SCATTER, D's rows (where the product is transposed, its columns) are where `lines` says, of which this product's first is number `start`; it may bring weights.
   // hold: what can be held of the tile may be; it goes out by store_held, before the next tile's run().
-  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const MappedLines& map, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, char* staging, int group, u32& slot, Held& held, bool hold) {
+  GG_DEVICE static void run(const Sum (&sums)[BLOCKS][WN / 2], const GemmParams& p, const MappedLines& map, const MappedLines& c, TensorStore store, const GroupRows& lines, i64 start, i64 row, i64 column, const StoreSlots& slots, int group, Cursor& cursor, Held& held, bool hold) {
     const EpilogueScalars<Value> scalars(p.epilogue);
-    const int thread = RENEWS ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128;
-    const bool add_c = !PAIRED && scalars.beta != Value(0);
-    const Columns of(p.n, column);
-    const Part part{p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS)), thread, group, scalars};
+    const Part part = part_of(p, lines, start, row, column, RENEWS ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128, group, scalars);
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
-    const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
-    if (BOXES && !T::SCATTER && !add_c && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole) || inner(store))) {
-      if (HELD > 0 && hold && (!inner(store) || (part.rows == 64 * BLOCKS && part.columns == Columns::OUTPUTS))) {
-        store_steps<ALL - HELD>(sums, part, map, store, staging, slot);
+    if (!adds_c(part) && by_boxes(part, store)) {
+      if (HELD > 0 && hold && (!inner(store) || inside(part))) {
+        store_steps<ALL - HELD>(sums, part, map, store, slots, cursor);
         return keep(sums, part, map, held);
       } else if constexpr (ALL <= SLOTS) {
-        store_whole(sums, part, map, store, staging);
+        store_whole(sums, part, map, store, slots);
       } else {
-        store_steps<ALL>(sums, part, map, store, staging, slot);
+        store_steps<ALL>(sums, part, map, store, slots, cursor);
       }
     } else {
-      store_any(sums, part, map, store, add_c, staging, slot);
+      store_any(sums, part, map, brings(part, c, store) ? c : MappedLines{}, store, slots, cursor);
     }
   }
 
   // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0: nothing is held then.
-  GG_DEVICE static void store_held(Held& held, i32 number, char* staging, int group, u32& slot) {
+  GG_DEVICE static void store_held(Held& held, i32 number, const StoreSlots& slots, int group, Cursor& cursor) {
 #pragma unroll
     for (int i = 0; i < HELD; ++i) {
       if ((number >= 0 && i != number) || !(held.steps >> i & 1)) continue;
       held.steps &= ~(1u << i);
       const int thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), step = ALL - HELD + i;
-      char* const at = staging + slot * store_slot_bytes;
+      char* const at = slots.slot(cursor.slot());
       await_slot<SLOTS - 1>(thread, group);
       const typename Slot::Matrices matrices(at, thread);
 #pragma unroll
@@ -110,7 +130,7 @@ class StagedEpilogue {
         store_boxes(held.map, held.row + step / STEPS * 64, held.column + Step::columns_before(step), at);
         ptx::store_commit();
       }
-      slot = (slot + 1) % SLOTS;
+      ++cursor;
     }
     if (number < 0) held.clear();
   }
@@ -132,6 +152,23 @@ class StagedEpilogue {
     // For a loop: what follows from these is then no invariant, to be kept.
     GG_DEVICE Part renewed() const { return {p, lines, start, ptx::renewed(row), ptx::renewed(column), rows, columns, ptx::renewed(thread), group, scalars}; }
   };
+  GG_DEVICE static Part part_of(const GemmParams& p, const GroupRows& lines, i64 start, i64 row, i64 column, int thread, int group, const EpilogueScalars<Value>& scalars) {
+    const Columns of(p.n, column);
+    return {p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS)), thread, group, scalars};
+  }
+  GG_DEVICE static bool adds_c(const Part& part) { return !PAIRED && part.scalars.beta != Value(0); }
+  // Whether nothing of the part lies behind D's rows and columns.
+  GG_DEVICE static bool inside(const Part& part) { return part.rows == 64 * BLOCKS && part.columns == Columns::OUTPUTS; }
+  // Whether the copy engine stores all steps, but for those of `inner` that are not inside.
+  GG_DEVICE static bool by_boxes(const Part& part, TensorStore store) {
+    const bool whole = MN ? part.rows == 64 * BLOCKS : part.columns == Columns::OUTPUTS;
+    return BOXES && !T::SCATTER && (store == TensorStore::boxes || (store == TensorStore::whole_boxes && whole) || inner(store));
+  }
+  // Whether it brings C, by `c`.
+  GG_DEVICE static bool brings(const Part& part, const MappedLines& c, TensorStore store) {
+    return BRINGS_C && c.map && adds_c(part) && part.rows > 0 && part.columns > 0 && by_boxes(part, store) && (!inner(store) || inside(part));
+  }
+
   // A step of it: the rows of a block and some columns, from (row, column) of D on; either may be none. overlap: a first step of fewer columns has those of the next one too,
   // which are stored twice then, as boxes are of one size. (Not where C is read, which may be D.)
   struct Step : StepPart {
@@ -167,26 +204,26 @@ class StagedEpilogue {
   }
 
   // The copy engine stores all steps but for what is not inside, which the slots hold at once, and C is not read.
-  GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, char* staging) {
+  GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots) {
     Vectors vectors[ALL];
 #pragma unroll
     for (int number = 0; number < ALL; ++number) part.load(Step(part, number, true), vectors[number]);
     await_slot<0>(part.thread, part.group);
 #pragma unroll
     for (int number = 0; number < ALL; ++number)
-      if (const Step step(part, number, true); step.any()) fill<false>(part, vectors[number], sums[number / STEPS] + step.sum(), staging + number * store_slot_bytes);
+      if (const Step step(part, number, true); step.any()) fill<false>(part, vectors[number], sums[number / STEPS] + step.sum(), slots.slot(number));
     slot_filled(part.group, true);
     if constexpr (INNER) {
       if (inner(store)) {
 #pragma unroll
         for (int number = 0; number < ALL; ++number)
-          if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, staging + number * store_slot_bytes);
+          if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
       }
     }
     if (part.thread < 32 && ptx::elect_one()) {
 #pragma unroll
       for (int number = 0; number < ALL; ++number)
-        if (const Step step(part, number, true); step.any() && (!inner(store) || step.inside())) store_boxes(map, step.row, step.column, staging + number * store_slot_bytes);
+        if (const Step step(part, number, true); step.any() && (!inner(store) || step.inside())) store_boxes(map, step.row, step.column, slots.slot(number));
       // Where the next tile goes out by steps, it waits for all groups but the newest ones.
 #pragma unroll
       for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
@@ -214,13 +251,13 @@ class StagedEpilogue {
 
   // The first COUNT steps, inside of D or whole boxes at its ends, C not being read: the copy engine stores all but what is not inside.
   template <int COUNT>
-  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, char* staging, u32& slot) {
+  GG_DEVICE static void store_steps(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots, Cursor& cursor) {
 #pragma unroll
     for (int number = 0; number < COUNT; ++number) {
       const Step step(part, number, true);
       if (!step.any()) continue;
       const bool tensor = !inner(store) || step.inside();
-      char* const at = staging + slot * store_slot_bytes;
+      char* const at = slots.slot(cursor.slot());
       Vectors vectors;
       part.load(step, vectors);
       await_slot<SLOTS - 1>(part.thread, part.group);
@@ -229,39 +266,66 @@ class StagedEpilogue {
       if constexpr (INNER) {
         if (!tensor) ByThreads::put_vectors(step, part.p.d, part.thread, at);
       }
-      step_done(part.thread, tensor, map, step, at, slot);
+      step_done(part.thread, tensor, map, step, at, cursor);
     }
   }
 
   // All steps, whatever they are. What threads read and store is most of a kernel's code: where the rest leaves registers for a loop, it is there once, and only the sums, which are registers, are told apart.
   static constexpr bool ROLLED = T::BARE && MATRICES && !T::SCATTER;
-  GG_DEVICE static void store_any(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, char* staging, u32& slot) {
+  // c: brings C, or is none.
+  GG_DEVICE static void store_any(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, const MappedLines& c, TensorStore store, const StoreSlots& slots, Cursor& cursor) {
     if constexpr (ROLLED) {
 #pragma unroll 1
-      for (int number = 0; number < ALL; ++number) store_one(sums, part.renewed(), map, store, add_c, number, staging, slot);
+      for (int number = 0; number < ALL; ++number) store_one(sums, part.renewed(), map, c, store, number, slots, cursor);
     } else {
 #pragma unroll
-      for (int number = 0; number < ALL; ++number) store_one(sums, part, map, store, add_c, number, staging, slot);
+      for (int number = 0; number < ALL; ++number) store_one(sums, part, map, c, store, number, slots, cursor);
     }
   }
-  GG_DEVICE static void store_one(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, bool add_c, int number, char* staging, u32& slot) {
+  GG_DEVICE static void store_one(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, const MappedLines& c, TensorStore store, int number, const StoreSlots& slots, Cursor& cursor) {
     const int thread = part.thread, group = part.group;
-    const Step step(part, number, false);
+    const bool brought = BRINGS_C && c.map;
+    const Step step(part, number, brought);
     if (!step.any()) return;
     const bool tensor = step.by_tensor(store);
-    char* const at = staging + slot * store_slot_bytes;
+    const u32 slot = cursor.slot();
+    char* const at = slots.slot(slot);
     Vectors vectors;
     part.load(step, vectors);
-    await_slot<SLOTS - 1>(thread, group);
-    if (add_c) {
-      ByThreads::get_c(step, part.p.c, thread, at);
-      ptx::barrier_sync<128>(1 + group);
+    if (brought) {
+      // The slot of the step before is free once the copy engine has read it.
+      const int index = index_of(part, number);
+      if (index > 0 && thread < 32 && ptx::elect_one()) {
+        ptx::store_wait_read<0>();
+        bring(part, c, slots, index - 1 + SLOTS, (slot + SLOTS - 1) % SLOTS);
+      }
+      ptx::barrier_wait(slots.barrier(slot), cursor.phase());
+      cursor.next_phase();
+      if (const u32 next = (slot + 1) % SLOTS; FIRST < STEP && number % STEPS == 0 && part.columns > FIRST) ptx::barrier_wait(slots.barrier(next), cursor.phase(next));
+    } else {
+      await_slot<SLOTS - 1>(thread, group);
+      if (adds_c(part)) {
+        ByThreads::get_c(step, part.p.c, thread, at);
+        ptx::barrier_sync<128>(1 + group);
+      }
     }
     fill_number(sums, part, vectors, number, at);
     slot_filled(group, tensor);
     if constexpr (T::SCATTER) ByThreads::scatter(step, part.p.d, part.lines, part.start, thread, at);
     else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0, follows(number + 1) && Step(part, number + 1, false).any());
-    step_done(thread, !T::SCATTER && tensor, map, step, at, slot);
+    step_done(thread, !T::SCATTER && tensor, map, step, at, cursor);
+  }
+
+  // Steps that a part has, across; and of a step, how many of those are before it.
+  GG_DEVICE static int steps_across(const Part& part) { return part.columns <= FIRST ? 1 : 1 + (part.columns - FIRST + STEP - 1) / STEP; }
+  GG_DEVICE static int index_of(const Part& part, int number) { return number / STEPS * steps_across(part) + number % STEPS; }
+  // Has C of a step, if there is one so far on, come to a slot that nobody uses. One thread.
+  GG_DEVICE static void bring(const Part& part, const MappedLines& c, const StoreSlots& slots, int index, u32 slot) {
+    const int across = steps_across(part), block = BLOCKS == 1 ? 0 : index / across, step = index - block * across;
+    if (step >= across || block >= (part.rows + 63) / 64) return;
+    const u32 barrier = slots.barrier(slot);
+    ptx::barrier_arrive_expect(barrier, 64 * STEP * SIZE);
+    each_box(c, part.row + block * 64, part.column + Step::columns_before(step), slots.slot(slot), [&c, barrier](u32 at, i32 inner, i32 outer) { ptx::tensor_load(at, *c.map, barrier, inner, outer); });
   }
 
   // fill() of the number-th step.
@@ -277,25 +341,30 @@ class StagedEpilogue {
   }
 
   // A group for every step, empty or not: store_wait_read counts steps.
-  GG_DEVICE static void step_done(int thread, bool tensor, const MappedLines& map, const Step& step, const char* at, u32& slot) {
+  GG_DEVICE static void step_done(int thread, bool tensor, const MappedLines& map, const Step& step, const char* at, Cursor& cursor) {
     if (thread < 32 && ptx::elect_one()) {
       if (tensor) store_boxes(map, step.row, step.column, at);
       ptx::store_commit();
     }
-    slot = (slot + 1) % SLOTS;
+    ++cursor;
   }
 
   // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end, if it is another.
   GG_DEVICE static constexpr bool follows(int number) { return SLOTS > 1 && !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
 
-  GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
-    const u32 from = static_cast<u32>(__cvta_generic_to_shared(at));
+  // Calls each(where it is, inner, outer coordinate) for the boxes of a step at (row, column) of a matrix, in the slot `at`.
+  template <class Each>
+  GG_DEVICE static void each_box(const MappedLines& of, i64 row, i64 column, const char* at, Each each) {
+    const u32 first = static_cast<u32>(__cvta_generic_to_shared(at));
     if constexpr (MN) {
 #pragma unroll
-      for (int part = 0; part < 64 * SIZE / 128; ++part) ptx::tensor_store(*to.map, from + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), to.line + static_cast<i32>(column));
+      for (int part = 0; part < 64 * SIZE / 128; ++part) each(first + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), of.line + static_cast<i32>(column));
     } else {
-      ptx::tensor_store(*to.map, from, static_cast<i32>(column), to.line + static_cast<i32>(row));
+      each(first, static_cast<i32>(column), of.line + static_cast<i32>(row));
     }
+  }
+  GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
+    each_box(to, row, column, at, [&to](u32 from, i32 inner, i32 outer) { ptx::tensor_store(*to.map, from, inner, outer); });
   }
 
   // Where columns are gated in pairs a thread has one element of D for each 8 columns of the product: 4 lanes have a quarter of 8 of D's columns from one block of those,

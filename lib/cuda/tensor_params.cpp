@@ -74,7 +74,10 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   }
   const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
   if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));
-  if (out.store != kernels::TensorStore::threads) out.d = map_of(device, type.d, false, d, layout.box_d());
+  if (out.store == kernels::TensorStore::threads) return out;
+  out.d = map_of(device, type.d, false, d, layout.box_d());
+  if (const kernels::Lines c = kernels::lines_of(p.c, p.m, p.n, layout.mn_d()); p.c.data && layout.size_c() == size_of(type.d) && kernels::reachable(c, layout.size_c()))
+    out.c = map_of(device, type.c, false, c, layout.box_d()), out.maps_c = 1;
   return out;
 }
 

@@ -378,7 +378,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
     const ProblemType t = core::kernel_type(type, c);
     const int size = size_a(type);
     const std::int64_t ring = std::int64_t(c.stages) * (kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == Major::mn));
-    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * kernels::store_slot_bytes);
+    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What run.sh runs besides random kernels, and fill.sh compiles ahead: options of ggemm_conformance. More than 128 sums a thread, by turns; and what a tile stores waits for the next one's products. Scales
-# by blocks and by rows, which not many random kernels have.
+# What run.sh runs besides random kernels, and fill.sh compiles ahead: options of ggemm_conformance. More than 128 sums a thread, by turns; and what a tile stores waits for the next one's products. Sizes
+# with which the copy engine brings C. Scales by blocks and by rows. Not many random kernels or products have these.
 chosen=()
 for config in bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r4 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r4 bf16_bf16_f32_tt_176x128x64_w1x4x2_s5_c1x2_swap_r4 f16_f16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 bf16_bf16_f32_tt_128x256x64_w8x1_s4_c1x1_kt_r4; do
   chosen+=("--kind plain --epilogue bare --config sm90_$config --per-kernel 8 --sizes 2700x5100x330")
@@ -9,6 +9,9 @@ for config in bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 f16_f16_f32_nn_256x128
   chosen+=("--kind grouped --epilogue bare --config sm90_$config --per-kernel 40")
 done
 for kind in plain grouped; do
+  for config in bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 bf16_bf16_f32_nt_128x128x64_w8x1_s6_c1x1_r4 f16_f16_f32_tn_256x112x64_w8x1_s4_c1x1_r4; do
+    chosen+=("--kind $kind --epilogue bare --config sm90_$config --per-kernel 30 --sizes 1320x1344x192,256x1344x64")
+  done
   for options in "128x128x128_w8x1_s6_c2x1_r4 --scales 1x128,128x128" "128x128x128_w1x8_s6_c1x1_swap_r4 --scales 128x128,1x128" "128x192x128_w8x1_s4_c2x1_r4 --scales vector,vector"; do
     chosen+=("--kind $kind --per-kernel 20 --config sm90_e4m3_e4m3_f32_tn_$options")
   done
