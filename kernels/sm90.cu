@@ -48,64 +48,64 @@ struct Cta {
   GG_DEVICE StoreSlots staging(int group) const { return {slots + Shape::RING_BYTES + group * STAGING_BYTES, address() + Shape::RING_BYTES + CONSUMERS * STAGING_BYTES + group * STAGING_BARRIERS}; }
 };
 
-// A consumer warpgroup: its number, its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
+// A consumer warpgroup: its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
 template <int CLUSTER_K>
 struct Consumer {
-  int group = static_cast<int>(threadIdx.x) / 128 - 1;  // of all; a team's follow one another
-  u32 turn = 0;                                         // counts tiles
+  u32 turn = 0;  // counts tiles
   Shape::Cursor at;
   Epilogue::Cursor cursor;
   Epilogue::Held held;  // of the tile before
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
   u32 piece = 0, steps = 0;
 
-  // The CTA's tile, which is where place() says, of a product: of k, so many tiles from the first on.
-  // last: says whether it is the CTA's last one. d: its map, in which it begins at this line. map_of_c: gives that of C, or none. rows, start: where rows lie by an index, and the number of the product's first.
-  template <class MapOfC, class Place, class Last>
-  GG_DEVICE void run(const Cta& cta, const GemmParams& p, const MappedLines& d, MapOfC map_of_c, TensorStore store, const GroupRows& rows, i64 start, Place place, Last last, i32 first_tile, i32 tiles, bool unusual = false) {
+  // Its number among all; a team's follow one another. Where registers are fewest it is found anew each time.
+  GG_DEVICE static int group() { return (T::GROUPED && T::BLOCK_SCALED ? ptx::renewed(static_cast<int>(threadIdx.x)) : static_cast<int>(threadIdx.x)) / 128 - 1; }
+  // The CTA's tile, or a piece of it along k: Tile is Plain's or Grouped's, and says of what product, where, and how D and C are reached.
+  template <class Tile>
+  GG_DEVICE void run(const Cta& cta, Tile tile) {
     Mainloop mainloop;
     TileCoord tile_at{};
-    if constexpr (T::BLOCK_SCALED) tile_at = place();
-    const int part = group % Shape::CONSUMERS;
-    const auto first_row = [part](i64 row) { return row * T::BM + part / T::WARPS_N * Shape::WM; };
-    const auto first_column = [part](i64 column) { return column * T::BN + part % T::WARPS_N * Shape::WN; };
+    if constexpr (T::BLOCK_SCALED) tile_at = tile.place();
+    const auto first_row = [](i64 row) { return row * T::BM + group() % Shape::CONSUMERS / T::WARPS_N * Shape::WM; };
+    const auto first_column = [](i64 column) { return column * T::BN + group() % Shape::CONSUMERS % T::WARPS_N * Shape::WN; };
     // C comes while the tile is multiplied, where it is this CTA that stores it.
     constexpr bool AHEAD = Epilogue::BRINGS_C && !T::LEAVES && !T::SLICED && CLUSTER_K == 1;
-    const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(p, map_of_c(), store, row, column, cta.staging(group), group, cursor); };
+    const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(tile.problem(), tile.c(), tile.store(), row, column, cta.staging(group()), group(), cursor); };
     if constexpr (AHEAD) {
-      if (map_of_c().map) {
+      if (tile.c().map) {
         store_held(cta, -1);
-        const TileCoord at_first = place();
+        const TileCoord at_first = tile.place();
         ask_c(first_row(at_first.row), first_column(at_first.col));
       }
     }
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(p, rows.a_index, start, cta.ring, at, cta.slots, part, tile_at.row * T::BM, tile_at.col * T::BN, first_tile, tiles, unusual, [&] {
+    mainloop.consume(tile.problem(), tile.rows().a_index, tile.start(), cta.ring, at, cta.slots, group() % Shape::CONSUMERS, tile_at.row * T::BM, tile_at.col * T::BN, tile.depth().first, tile.depth().tiles, tile.unusual(), [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     }, [&](i32 step) { store_held(cta, step); });
     store_held(cta, -1);
     // While the last products are under way.
-    if constexpr (!T::BLOCK_SCALED) tile_at = place();
-    const bool hold = Epilogue::HELD > 0 && !last();
+    tile.renew();
+    tile_at = tile.place();
+    const bool hold = Epilogue::HELD > 0 && !tile.last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
-    mainloop.finish(cta.ring, tiles);
+    mainloop.finish(cta.ring, tile.depth().tiles);
     const i64 first = first_row(row);
     i64 across = first_column(column);
     using Sums = Shape::Sum[Shape::BLOCKS][Reduction::WN / 2];
     const auto finish = [&](Sums& sums) {
       if constexpr (T::LEAVES) {
         ptx::launch_next();
-        return Slices::leave(sums, *slices, piece, blockIdx.x % Shape::CLUSTER, group);
+        return Slices::leave(sums, *slices, piece, blockIdx.x % Shape::CLUSTER, group());
       } else if constexpr (T::SLICED) {
         const DepthDeal deal = slices->deal;
         if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
         const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Shape::CLUSTER);
-        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Shape::CLUSTER, group)) return;
+        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Shape::CLUSTER, group())) return;
       }
       if constexpr (!T::LEAVES) {
         if constexpr (!AHEAD) ask_c(first, across);
-        Epilogue::run(sums, p, d, map_of_c(), store, rows, start, first, across, cta.staging(group), group, cursor, held, hold);
+        Epilogue::run(sums, tile.problem(), tile.d(), tile.c(), tile.store(), tile.rows(), tile.start(), first, across, cta.staging(group()), group(), cursor, held, hold);
       }
     };
     if constexpr (CLUSTER_K == 1) {
@@ -119,11 +119,11 @@ struct Consumer {
   }
   // Whether the CTA's next tile is this team's; if not, its slots are passed over.
   GG_DEVICE bool takes(i32 tiles) {
-    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group / Shape::CONSUMERS)) return true;
+    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group() / Shape::CONSUMERS)) return true;
     at.skip(static_cast<u32>(tiles));
     return false;
   }
-  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, cursor); }
+  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group()), group(), cursor); }
   // There is no more tile. Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish(const Cta& cta) {
     store_held(cta, -1);
@@ -136,6 +136,26 @@ struct Plain {
   using Params = TensorParams;
   using Scheduler = If<T::LEAVES, SliceScheduler<T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
   const Params& p;
+
+  // For Consumer::run. start, rows: the number of the product's first row, and where rows lie by an index. depth: of k, so many tiles from the first on. last: it is its CTA's last one. renew: called once the tile
+  // is multiplied; what led to the answers need not last in registers until then.
+  struct Tile {
+    const Params& p;
+    const Scheduler& at;
+    DepthPart part;
+    bool twice;
+    GG_DEVICE const GemmParams& problem() const { return p.problem; }
+    GG_DEVICE MappedLines d() const { return {&p.d, 0}; }
+    GG_DEVICE MappedLines c() const { return p.maps_c ? MappedLines{&p.c, 0} : MappedLines{}; }
+    GG_DEVICE TensorStore store() const { return p.store; }
+    GG_DEVICE GroupRows rows() const { return {}; }
+    GG_DEVICE i64 start() const { return 0; }
+    GG_DEVICE TileCoord place() const { return at.place().at; }
+    GG_DEVICE DepthPart depth() const { return part; }
+    GG_DEVICE bool last() const { return at.last(); }
+    GG_DEVICE bool unusual() const { return twice; }
+    GG_DEVICE void renew() {}
+  };
 
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
   GG_DEVICE void init() const {
@@ -176,7 +196,7 @@ struct Plain {
       const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.piece = to.piece();
-      consumer.run(cta, p.problem, {&p.d, 0}, [this] { return p.maps_c ? MappedLines{&p.c, 0} : MappedLines{}; }, p.store, {}, 0, [&to] { return to.place().at; }, [&to] { return to.last(); }, depth.first, depth.tiles, twice);
+      consumer.run(cta, Tile{p, to, depth, twice});
     }
     consumer.finish(cta);
   }
@@ -190,6 +210,26 @@ struct Grouped {
   static constexpr i32 INDEXED = (Shape::INDEX_A ? 1 : 0) | (Shape::INDEX_B ? 2 : 0);
   const Params& p;
   Board board;
+
+  // As Plain's.
+  struct Tile {
+    const Params& p;
+    const Board& board;
+    const typename Board::Cursor& at;
+    const TileNote* note;
+    GG_DEVICE const GemmParams& problem() const { return note->facts.problem; }
+    GG_DEVICE const MappedLines& d() const { return note->d; }
+    // D's map tells C too, where that is D.
+    GG_DEVICE MappedLines c() const { return same_matrix(problem().c, problem().d) ? d() : MappedLines{}; }
+    GG_DEVICE TensorStore store() const { return T::SCATTER ? TensorStore::threads : note->facts.store; }
+    GG_DEVICE const GroupRows& rows() const { return p.rows; }
+    GG_DEVICE i64 start() const { return note->facts.start; }
+    GG_DEVICE TileCoord place() const { return {note->row, note->column}; }
+    GG_DEVICE DepthPart depth() const { return {T::SLICED ? note->first : 0, note->depth}; }
+    GG_DEVICE bool last() const { return false; }
+    GG_DEVICE bool unusual() const { return false; }
+    GG_DEVICE void renew() { note = &board.note(at); }
+  };
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
   GG_DEVICE void init() const {
@@ -258,18 +298,16 @@ struct Grouped {
         board.release(next);
         continue;
       }
-      if (Shape::HALVES && note.half && consumer.group % 2) {
+      if (Shape::HALVES && note.half && consumer.group() % 2) {
         Mainloop::pass_over(cta.ring, consumer.at, note.depth);
         board.release(next);
         continue;
       }
-      const TensorStore store = T::SCATTER ? TensorStore::threads : note.facts.store;
-      if (other && store != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
+      const Tile tile{p, board, next, &note};
+      if (other && tile.store() != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
       if constexpr (T::SLICED) consumer.piece = note.tile;
-      // D's map tells C too, where that is D.
-      const auto map_of_c = [&note] { return same_matrix(note.facts.problem.c, note.facts.problem.d) ? note.d : MappedLines{}; };
-      consumer.run(cta, note.facts.problem, note.d, map_of_c, store, p.rows, note.facts.start, [&note] { return TileCoord{note.row, note.column}; }, [] { return false; }, T::SLICED ? note.first : 0, note.depth);
+      consumer.run(cta, tile);
       board.release(next);
     }
     consumer.finish(cta);

@@ -16,8 +16,9 @@ class WgmmaMainloop {
   using Sum = typename Shape::Sum;
   static constexpr int WM = Shape::WM, WN = Shape::WN, BLOCKS = Shape::BLOCKS, STEPS = Shape::STEPS, SLOT_BYTES = Shape::SLOT_BYTES, TERM_SLOTS = Shape::TERM_SLOTS;
   static constexpr bool PROMOTED = Shape::PROMOTED;
-  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums; and scales by blocks, of which columns take more, as do groups and what CTAs that share a tile along k know.
-  static constexpr bool ROOM_FOR_SCALES = BLOCKS * WN <= 64 || (T::SCALE_B != scale_block_1x128 && !T::GROUPED && T::CLUSTER_K == 1);
+  using Scales = BlockScales<T, BLOCKS, WN>;
+  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums; and scales by blocks, of which columns take more, as does what CTAs that share a tile along k know; in groups one scale a lane.
+  static constexpr bool ROOM_FOR_SCALES = BLOCKS * WN <= 64 || (T::SCALE_B != scale_block_1x128 && (!T::GROUPED || Scales::HELD == 1) && T::CLUSTER_K == 1);
   static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2) && (!T::BLOCK_SCALED || ROOM_FOR_SCALES);
 
  public:
@@ -29,7 +30,7 @@ class WgmmaMainloop {
   template <class LastFull, class Meanwhile>
   GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full, Meanwhile meanwhile) {
     const u32 slots = ptx::shared_address(shared);
-    const int row = group / Shape::GROUPS_N * WM, column = group % Shape::GROUPS_N * WN;
+    const int row = Shape::row(group), column = group % Shape::GROUPS_N * WN;
     const bool written = BLANK || (!PROMOTED && tiles > 0);
     each_sum([written](Sum& sum) {
       if (written) ptx::wgmma_blank(sum);
@@ -44,8 +45,8 @@ class WgmmaMainloop {
       });
       consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
     } else if constexpr (PROMOTED) {
-      if constexpr (TWO_PARTS) consume_promoted(Scales(p, index, start, m + row, n + column, first, tiles), ring, at, slots, row, column, tiles);
-      else consume_summed(Scales(p, index, start, m + row, n + column, first, tiles), ring, at, slots, row, column, tiles);
+      if constexpr (TWO_PARTS) consume_promoted(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
+      else consume_summed(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
     } else if constexpr (T::TURNS_A) {
       consume_turned(ring, at, shared, row, column, tiles, last_full);
     } else {
@@ -92,7 +93,6 @@ class WgmmaMainloop {
   }
 
   using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
-  using Scales = BlockScales<T, BLOCKS, WN>;
 
   template <class LastFull, class Meanwhile>
   GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, LastFull last_full, Meanwhile meanwhile) {
@@ -163,32 +163,36 @@ class WgmmaMainloop {
       Part sums[BLOCKS][WN / 2];
       typename Scales::Held scales;
     } even, odd;
-    u32 former = at.slot;
     // Starts the next slot's products.
     const auto multiply = [&](Parts& part) {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+      // Of groups it is found anew each time: there is no register for it.
+      const int from = T::GROUPED ? Shape::row(ptx::renewed(static_cast<int>(threadIdx.x)) / 128 - 1) : row;
       ptx::wgmma_fence();
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
-        const u64 a0 = TileA::descriptor(slot, row + 64 * b);
+        const u64 a0 = TileA::descriptor(slot, from + 64 * b);
         ptx::Wgmma<WN>::mma(part.sums[b], a0, b0, 0);
 #pragma unroll
         for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part.sums[b], a0 + TileA::step(step), b0 + TileB::step(step), 1);
       }
       ptx::wgmma_commit();
     };
-    // Takes the sums of a slot, whose products were waited for.
-    const auto add = [&](Parts& part) {
-      release(ring, former);
-      former = former + 1 == T::STAGES ? 0 : former + 1;
+    // Takes the sums of the slot before, or of the last one, when its products are done. more: there is another block than those whose scales were asked for.
+    const auto add = [&](Parts& part, bool last, bool more) {
+      const auto factors = scales.factors(part.scales);  // found while products are under way
+      if (last) ptx::wgmma_wait<0>();
+      else ptx::wgmma_wait<1>();
+      const u32 ahead = last ? 1 : 2;
+      release(ring, at.slot < ahead ? at.slot + T::STAGES - ahead : at.slot - ahead);
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], scales, part.scales);
-      scales.load(part.scales);
+      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], scales, factors, part.scales);
+      scales.load(part.scales, more);
     };
-    scales.load(even.scales);
-    scales.load(odd.scales);
+    scales.load(even.scales, true);
+    scales.load(odd.scales, tiles > 1);
     multiply(even);
     ++at;
     i32 left = tiles - 1;
@@ -196,23 +200,18 @@ class WgmmaMainloop {
     for (; left > 1; left -= 2) {
       multiply(odd);
       ++at;
-      ptx::wgmma_wait<1>();
-      add(even);
+      add(even, false, true);
       multiply(even);
       ++at;
-      ptx::wgmma_wait<1>();
-      add(odd);
+      add(odd, false, left > 2);
     }
     if (left == 1) {
       multiply(odd);
       ++at;
-      ptx::wgmma_wait<1>();
-      add(even);
-      ptx::wgmma_wait<0>();
-      add(odd);
+      add(even, false, false);
+      add(odd, true, false);
     } else {
-      ptx::wgmma_wait<0>();
-      add(even);
+      add(even, true, false);
     }
   }
 
@@ -291,7 +290,7 @@ class WgmmaMainloop {
   // The same with one set, of 64 rows. The other consumer multiplies while this one adds.
   GG_DEVICE void consume_summed(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
     typename Scales::Held even, odd;
-    const auto consume_tile = [&](typename Scales::Held& held) {
+    const auto consume_tile = [&](typename Scales::Held& held, bool more) {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
@@ -304,28 +303,29 @@ class WgmmaMainloop {
 #pragma unroll
         for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a0 + TileA::step(step), b0 + TileB::step(step), 1);
         ptx::wgmma_commit();
+        const auto factors = scales.factors(held);
         ptx::wgmma_wait<0>();
         if (b == BLOCKS - 1) release(ring, at.slot);
-        add_scaled(b, part, scales, held);
+        add_scaled(b, part, scales, factors, held);
       }
-      scales.load(held);
+      scales.load(held, more);
       ++at;
     };
-    scales.load(even);
-    scales.load(odd);
+    scales.load(even, true);
+    scales.load(odd, tiles > 1);
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
-      consume_tile(even);
+      consume_tile(even, i + 2 < tiles);
       if constexpr (T::BLOCK_SCALED) {
         if (++i == tiles) break;
-        consume_tile(odd);
+        consume_tile(odd, i + 2 < tiles);
       }
     }
   }
 
   // What was summed of the b-th 64 rows, once its products were waited for.
-  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales, const typename Scales::Held& held) {
-    scales.each_factor(held, b, [&](int s, float factor) {
+  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales, const typename Scales::Factors& factors, const typename Scales::Held& held) {
+    scales.each_factor(factors, held, b, [&](int s, float factor) {
       ptx::wgmma_settle(part[s]);
       if constexpr (T::BLOCK_SCALED) sums[b][s] = multiply_add(factor, static_cast<Sum>(part[s]), sums[b][s]);
       else sums[b][s] += part[s];

@@ -32,9 +32,11 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return v;
 }
 
-// The same, but a value that stays what it is if `on` is false, and in its register: a copy would have to wait for memory. It is read when it is used. PTX ISA, "ld".
-GG_DEVICE void load_over(float& v, const float* p, bool on) {
-  asm volatile("{ .reg .pred on; setp.ne.s32 on, %2, 0; @on ld.global.f32 %0, [%1]; }" : "+f"(v) : "l"(p), "r"(static_cast<i32>(on)));
+// The same, but read here, where it is asked for, and not where it is used. (A value that comes into a register of before is copied by ptxas to another, and the copy waits for memory: 0 is a new one.) PTX ISA, "ld".
+GG_DEVICE float load_ahead(const float* p, bool on) {
+  float v;
+  asm volatile("{ .reg .pred on; setp.ne.s32 on, %2, 0; mov.f32 %0, 0f00000000; @on ld.global.f32 %0, [%1]; }" : "=f"(v) : "l"(p), "r"(static_cast<i32>(on)));
+  return v;
 }
 
 // The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).

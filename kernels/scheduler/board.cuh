@@ -46,7 +46,15 @@ class TileBoard {
   };
 
  public:
-  using Cursor = typename Ring<NOTES>::Cursor;
+  // A place among the notes, in one register.
+  struct Cursor {
+    int place = 0;
+    GG_DEVICE void operator++() { place = place + 1 == 2 * NOTES ? 0 : place + 1; }
+    GG_DEVICE operator RingCursor<NOTES>() const {
+      const int at = ptx::renewed(place);
+      return {static_cast<u32>(at < NOTES ? at : at - NOTES), static_cast<u32>(at < NOTES ? 0 : 1)};
+    }
+  };
 
   GG_DEVICE TileBoard() : ring_(ptx::shared_address(shared().barriers)) {}
   // Thread 0, before a barrier of all.
@@ -56,16 +64,18 @@ class TileBoard {
   }
 
   // A warp that reads: the next note, until it is released.
-  GG_DEVICE const TileNote& read(Cursor at) const {
+  GG_DEVICE const TileNote& read(RingCursor<NOTES> at) const {
     ring_.wait_full(at);
-    return shared().notes[at.slot];
+    return note(at);
   }
+  // The same once it was read.
+  GG_DEVICE const TileNote& note(RingCursor<NOTES> at) const { return shared().notes[at.slot]; }
   // The same as soon as the tile's place is known: all but the facts.
-  GG_DEVICE const TileNote& read_place(Cursor at) const {
+  GG_DEVICE const TileNote& read_place(RingCursor<NOTES> at) const {
     ptx::barrier_wait(placed(at.slot), at.phase);
-    return shared().notes[at.slot];
+    return note(at);
   }
-  GG_DEVICE void release(Cursor at) const { ptx::barrier_arrive(ring_.empty(at.slot)); }
+  GG_DEVICE void release(RingCursor<NOTES> at) const { ptx::barrier_arrive(ring_.empty(at.slot)); }
 
   // A warp, as early as it may be: brings near what says how many rows groups have.
   GG_DEVICE static void bring_near(const GroupedTensorParams& p) {
@@ -92,7 +102,7 @@ class TileBoard {
   GG_DEVICE const SliceParams& slices() const { return shared().slices; }
 
   // The same warp: finds the tile for the next note.
-  GG_DEVICE void place(const GroupedTensorParams& p, Cursor at) const {
+  GG_DEVICE void place(const GroupedTensorParams& p, RingCursor<NOTES> at) const {
     __syncwarp();
     const int lane = DeviceWarp::lane();
     i32 before = 0;
@@ -152,7 +162,7 @@ class TileBoard {
     if (found.group >= p.groups) tell_others(p);
   }
   // Another: adds the facts of the tile's group.
-  GG_DEVICE void complete(const GroupedTensorParams& p, Cursor at) const {
+  GG_DEVICE void complete(const GroupedTensorParams& p, RingCursor<NOTES> at) const {
     ptx::barrier_wait(placed(at.slot), at.phase);
     TileNote& note = shared().notes[at.slot];
     const int lane = DeviceWarp::lane();

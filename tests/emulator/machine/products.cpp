@@ -98,7 +98,13 @@ void Emulation::multiply(Mma kind, void* sums, const void* a, const void* b) {
 std::size_t Emulation::warpgroup_step(WarpgroupStep::Kind kind, int argument, const Product& product, const char* what) {
   Fiber& fiber = *running_;
   Warpgroup& group = *fiber.warpgroup;
-  if (expected_elsewhere(fiber)) fail(illegal_instruction, "%s, while other lanes of the warp are at %s", what, fiber.warp->meeting.what);
+  if (expected_elsewhere(fiber)) {
+    // Lanes that have gone through this one already may be ahead.
+    const Meeting& meeting = fiber.warp->meeting;
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      if ((meeting.arrived >> lane & 1) && fiber.warp->lanes[lane]->warpgroup_step <= fiber.warpgroup_step)
+        fail(illegal_instruction, "%s, while other lanes of the warp are at %s", what, meeting.what);
+  }
   if (static_cast<std::size_t>(group.number) * group_threads + group_threads > group.cta->fibers.size()) fail(illegal_instruction, "%s in an incomplete warpgroup", what);
   const std::size_t number = fiber.warpgroup_step++;
   if (number == group.first_step + group.steps.size()) group.steps.push_back({kind, argument, product, 0, nullptr, {}});

@@ -24,10 +24,10 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return *p;
 }
 
-GG_DEVICE void load_over(float& v, const float* p, bool on) {
-  if (!on) return;
+GG_DEVICE float load_ahead(const float* p, bool on) {
+  if (!on) return 0;
   emulator::machine().check_global(p, 4, "ld.global");
-  v = *p;
+  return *p;
 }
 
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
