@@ -86,7 +86,7 @@ struct Consumer {
     store_held(cta, -1);
     // While the last products are under way.
     tile.renew();
-    if constexpr (!T::BLOCK_SCALED || T::GROUPED) tile_at = tile.place();  // a note tells it again; a plain product's takes a hundred cycles to find
+    if constexpr (!T::BLOCK_SCALED || T::GROUPED) tile_at = tile.place();  // where scales by blocks needed it before, a note tells it again, and a plain product's is kept: it takes a hundred cycles to find
     const bool hold = Epilogue::HELD > 0 && !tile.last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tile.depth().tiles);

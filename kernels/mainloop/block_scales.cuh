@@ -17,10 +17,10 @@ class BlockScales {
   // A's scales lie where its rows do: in a transposed product B's, with its columns.
   static constexpr bool INDEX_A = ROWS && T::GATHER && !T::INDEX_COLUMNS, INDEX_B = COLUMNS && T::GATHER && T::INDEX_COLUMNS;
   static_assert(!SQUARE_B || scale_block % WN == 0 || WN % scale_block == 0, "a warpgroup's columns divide 128, or are a multiple");
-  // Lane l has of A row 64 (l / 16) + l % 16 of the warp's, and those 128 further on; of B column l, and those 32 further on. Of squares all lanes have the same.
+  // Lane l has of A row 64 (l / 16) + l % 16 of the warp's (of 64 rows l % 16), and those 128 further on; of B column l, and those 32 further on. Of squares all lanes have the same.
   static constexpr int STEP_B = COLUMNS ? 32 : scale_block;
   static constexpr int COUNT_A = ROWS || SQUARE_A ? (BLOCKS + 1) / 2 : 0, COUNT_B = COLUMNS || SQUARE_B ? (WN + STEP_B - 1) / STEP_B : 0;
-  // Of 64 rows the upper lanes have none: they hold B's, if that is one.
+  // Of 64 rows the upper lanes have the lower ones' again; or B's, if that is one.
   static constexpr bool TOGETHER = ROWS && BLOCKS == 1 && SQUARE_B && COUNT_B == 1;
   static constexpr int HELD_A = COUNT_A, HELD_B = TOGETHER ? 0 : COUNT_B;
   static constexpr bool ONE_B = SQUARE_B && COUNT_B == 1;
@@ -29,7 +29,7 @@ class BlockScales {
   // Those of one block that a lane holds, A's and then B's.
   static constexpr int HELD = HELD_A + HELD_B;
   struct Held {
-    float scale[HELD > 0 ? HELD : 1] = {};
+    float scale[HELD > 0 ? HELD : 1];
   };
 
   // (m, n): the warpgroup's first row and column. block: of k, the first. index: of all groups' rows, of which the product's first is number `start`.
@@ -49,7 +49,7 @@ class BlockScales {
     }
   }
 
-  // Asks for the next block's, if there is one.
+  // Asks for the next block's. more: there is one; else nothing is read.
   GG_DEVICE void load(Held& held, bool more) {
 #pragma unroll
     for (int w = 0; w < HELD; ++w) {
@@ -59,7 +59,7 @@ class BlockScales {
     }
   }
 
-  // What a thread multiplies its rows by: of each 64 the upper and the lower one's, and with B's where that is one. The whole warp.
+  // What a thread multiplies its sums by: of each 64 rows its upper and its lower one's, and B's besides, where all columns have the same. The whole warp.
   struct Factors {
     float x[BLOCKS][2];
   };
@@ -104,8 +104,8 @@ class BlockScales {
  private:
   GG_DEVICE static float from(float held, int lane) { return __shfl_sync(0xffffffffu, held, lane); }
 
-  // The w-th scale that the lane holds is that of a line of `lines`, which lie `stride` apart; the first block's `deep` further on. What lies outside the operand, whose sums are not stored, has the last line's.
-  // By index that is looked up once a tile, not for every block; who is there no row has 0.
+  // The w-th scale that the lane holds is that of a line of `lines`, which lie `stride` apart; the first block's `deep` further on. What lies outside the operand, whose sums are not stored,
+  // has the last line's, so that no lane must remember to read nothing. By index a line is looked up once a tile, not for every block; a lane whose row the index leaves out reads nothing, and has 0.
   template <bool INDEX>
   GG_DEVICE void locate(int w, const Matrix& scales, i64 stride, i64 deep, int kind, const Source& index, i64 start, i64 line, i64 lines) {
     line = min_of(line, lines - 1);

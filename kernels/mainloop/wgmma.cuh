@@ -17,7 +17,7 @@ class WgmmaMainloop {
   static constexpr int WM = Shape::WM, WN = Shape::WN, BLOCKS = Shape::BLOCKS, STEPS = Shape::STEPS, SLOT_BYTES = Shape::SLOT_BYTES, TERM_SLOTS = Shape::TERM_SLOTS;
   static constexpr bool PROMOTED = Shape::PROMOTED;
   using Scales = BlockScales<T, BLOCKS, WN>;
-  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums; and scales by blocks, of which columns take more, as does what CTAs that share a tile along k know; in groups one scale a lane.
+  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums. Of those scaled by blocks: with 32 sums; with 64 but where B has a scale a column, CTAs share the tile along k, or a lane of a grouped kernel holds more than one scale.
   static constexpr bool ROOM_FOR_SCALES = BLOCKS * WN <= 64 || (T::SCALE_B != scale_block_1x128 && (!T::GROUPED || Scales::HELD == 1) && T::CLUSTER_K == 1);
   static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2) && (!T::BLOCK_SCALED || ROOM_FOR_SCALES);
 
@@ -168,7 +168,7 @@ class WgmmaMainloop {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
-      // Of groups it is found anew each time: there is no register for it.
+      // In groups it is found anew each time: those scaled by blocks have no register for it, and others are none the slower.
       const int from = T::GROUPED ? Shape::row(ptx::renewed(static_cast<int>(threadIdx.x)) / 128 - 1) : row;
       ptx::wgmma_fence();
 #pragma unroll
@@ -180,7 +180,8 @@ class WgmmaMainloop {
       }
       ptx::wgmma_commit();
     };
-    // Takes the sums of the slot before, or of the last one, when its products are done. more: there is another block than those whose scales were asked for.
+    // Takes the sums of a slot when its products are done: of the last one, or of the one before that, whose products may be under way. `at` is one past the last one already; a cursor that is behind it would take a
+    // register. more: there is another block than those whose scales were asked for.
     const auto add = [&](Parts& part, bool last, bool more) {
       const auto factors = scales.factors(part.scales);  // found while products are under way
       if (last) ptx::wgmma_wait<0>();

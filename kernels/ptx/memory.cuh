@@ -32,7 +32,8 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return v;
 }
 
-// The same, but read here, where it is asked for, and not where it is used. (A value that comes into a register of before is copied by ptxas to another, and the copy waits for memory: 0 is a new one.) PTX ISA, "ld".
+// The same, but read here, where it is asked for, and not where it is used. What it gives is new, 0 if `on` is false: a register that kept its former value then was copied by ptxas at a loop's end, and the copy
+// waited for memory. PTX ISA, "ld".
 GG_DEVICE float load_ahead(const float* p, bool on) {
   float v;
   asm volatile("{ .reg .pred on; setp.ne.s32 on, %2, 0; mov.f32 %0, 0f00000000; @on ld.global.f32 %0, [%1]; }" : "=f"(v) : "l"(p), "r"(static_cast<i32>(on)));

@@ -46,7 +46,7 @@ class TileBoard {
   };
 
  public:
-  // A place among the notes, in one register.
+  // A place among the notes, counted over two rounds of them, the second one of phase 1. In one register: slot and phase are found anew, so that they are not kept through the mainloop.
   struct Cursor {
     int place = 0;
     GG_DEVICE void operator++() { place = place + 1 == 2 * NOTES ? 0 : place + 1; }

@@ -230,4 +230,6 @@ Config transposed(const Config& config) {
   return out;
 }
 
+Config upright(const Config& config) { return config.swap ? transposed(config) : config; }
+
 }  // namespace ggemm::core

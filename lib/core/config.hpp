@@ -61,6 +61,8 @@ ProblemType compiled(const ProblemType& type, Family family);
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
 ProblemType transposed(const ProblemType& type);
 Config transposed(const Config& config);
+// As the kernel has it: transposed if it swaps A and B.
+Config upright(const Config& config);
 
 // What a name says. `type` has only dtypes, compute, sum and majors set.
 struct ParsedConfig {

@@ -90,7 +90,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
   for (std::size_t i = 0; i < configs.size(); ++i, tiles += p.groups) {
     const bool swap = configs[i].swap;
     const core::ProblemType type = core::kernel_type(described, configs[i]);
-    const core::Config c = swap ? core::transposed(configs[i]) : configs[i];
+    const core::Config c = core::upright(configs[i]);
     const Layout layout{type, c};
     kernels::PrepareKernel& kernel = out.kernels[i];
     kernel.maps[0] = map_of(device, type.a, layout.tf32(), any, layout.box_a());
@@ -119,7 +119,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   if (!constant || !bounded || p.status || p.k.mode == kernels::source_ends || p.k.value <= 0 || p.n.value <= 0 || p.m.value <= 0 || p.m.value > INT32_MAX || (ragged && described.scale_a == kernels::scale_block_128x128)) return false;
   const bool swap = named.swap;
   const core::ProblemType type = core::kernel_type(described, named);
-  const core::Config c = swap ? core::transposed(named) : named;
+  const core::Config c = core::upright(named);
   const Layout layout{type, c};
   const kernels::u32 shape = core::group_shape(described);
   // With room for as many rows as a group may have.

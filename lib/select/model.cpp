@@ -166,7 +166,7 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 
 // even: of groups, whose sizes differ about the mean; else it is one product, which may be of a kernel for groups.
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
-  const Config c = named.swap ? core::transposed(named) : named;
+  const Config c = core::upright(named);
   const double down = named.swap ? n : m, across = named.swap ? m : n;
   const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && !named.swap), tiles_along(across, c.tile_n, even && named.swap), even);
   const double tiles = all.count * groups;
@@ -236,7 +236,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
 
 // Tiles of rows that make a wave's footprint on A and B smallest. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
 std::uint16_t best_raster(const Config& named, const Sizes& s, double wave) {
-  const Config c = named.swap ? core::transposed(named) : named;
+  const Config c = core::upright(named);
   const bool clusters = c.family == Family::sm90;  // which are walked as one tile
   const double down = clusters ? c.tile_m * c.cluster_m : c.tile_m, across = clusters ? c.tile_n * c.cluster_n : c.tile_n;
   const double rows = std::sqrt(wave / (clusters ? c.cluster_m * c.cluster_n : 1) * across / down), tiles = ceil_div(named.swap ? static_cast<double>(s.n) : static_cast<double>(s.groups) * static_cast<double>(s.m), down);
@@ -253,7 +253,7 @@ Sizes known(const Sizes& s) {
 
 // Into how many slices k is best cut: as many as there is room for, or fewer.
 std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s, const core::DeviceFacts& facts) {
-  const Config c = config.swap ? core::transposed(config) : config;
+  const Config c = core::upright(config);
   const double down = ceil_div(static_cast<double>(config.swap ? s.n : s.m), c.tile_m), across = ceil_div(static_cast<double>(config.swap ? s.m : s.n), c.tile_n);
   const double room = std::floor(facts.multiprocessors / cluster(c) / cluster_tiles(c, down, across, false).count);
   std::uint16_t best = 2;
@@ -348,7 +348,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
 
 // (By what L2 brings of any operands: the estimate may know of narrow ones, and deal otherwise.)
 kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
-  const Tail tail = best_tail(tensor_costs(type, config.swap ? core::transposed(config) : config), tiles, steps, clusters);
+  const Tail tail = best_tail(tensor_costs(type, core::upright(config)), tiles, steps, clusters);
   return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));
 }
 

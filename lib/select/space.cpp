@@ -244,9 +244,6 @@ constexpr Rule sm80_rules[] = {
 
 constexpr int most_slices = 256;
 
-// The kernel's own view of a swapped configuration.
-Config upright(const Config& config) { return config.swap ? core::transposed(config) : config; }
-
 // kernels/traits.cuh: TURNS_A.
 bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && core::kernel_type(q.type, q.config).major_a == Major::mn; }
 
@@ -276,20 +273,20 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || sums_a_thread(q.config) <= 64; }, "scales by blocks leave registers for 64 sums a thread"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        return !promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
      },
      "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        return !turns_a(q) || (c.tile_m <= 16 * c.warps_m && sums_a_thread(c) + c.tile_k <= 160);
      },
      "where A (B if swapped) comes through registers, a consumer has 64 rows, and a thread 160 registers for two tiles of it and the sums"},
-    {[](const Query& q) { return !turns_a(q) || upright(q.config).cluster_n == 1; },
+    {[](const Query& q) { return !turns_a(q) || core::upright(q.config).cluster_n == 1; },
      "where A (B if swapped) comes through registers, CTAs of a cluster do not share it: that threads have read it would take a fence to tell the others"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        const int rows = c.warps_m / 4 * 64, columns = c.warps_n ? c.tile_n / c.warps_n : 0;
        return c.warps_m % 4 == 0 && rows > 0 && c.tile_m % rows == 0 && columns * c.warps_n == c.tile_n;
      },
@@ -298,13 +295,13 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0 && !promoted(q.type) && !core::by_terms(q.type)); },
      "consumers that take turns have whole tiles, which CTAs do not share along k, and sums that are not promoted"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        const int n = c.tile_n / c.warps_n;
        return n == 8 || (n % 16 == 0 && n <= 256);
      },
      "a consumer's columns must be 8 or a multiple of 16 up to 256"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        return (c.cluster_m == 1 || c.cluster_m == 2 || c.cluster_m == 4) && (c.cluster_n == 1 || c.cluster_n == 2 || c.cluster_n == 4) && cluster(c) <= 8;
      },
      "a cluster must have 1, 2 or 4 CTAs in each direction, 8 in all with those along k"},
@@ -324,13 +321,13 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        const ProblemType t = core::kernel_type(q.type, q.config);
        return panels_fit({t, c, q.facts}, c.tile_m, 1, t.major_a, core::parts_of_a(t, c)) && panels_fit({t, c, q.facts}, c.tile_n, c.warps_n, t.major_b, c.cluster_m);
      },
      "tiles must be panels of 128 bytes, whole ones but for a second or later one along m or n, cut into parts of 8 to 256 rows"},
     {[](const Query& q) {
-       const Config c = upright(q.config);
+       const Config c = core::upright(q.config);
        const ProblemType t = q.config.swap ? core::transposed(q.type) : q.type;
        const auto fits = [](int span, int scale) { return scale != GGEMM_SCALE_BLOCK_128X128 || kernels::scale_block % span == 0 || span % kernels::scale_block == 0; };
        return fits(c.tile_m / (c.warps_m / 4), t.scale_a) && fits(c.tile_n / c.warps_n, t.scale_b);
@@ -360,7 +357,7 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
 
 // Of a warpgroup of the sm90 kernel, as its epilogue has them. Of any configuration, legal or not.
 int store_slots(const ProblemType& type, const Config& config, std::int64_t ring_bytes, int warpgroups) {
-  const Config c = upright(config);
+  const Config c = core::upright(config);
   const ProblemType t = config.swap ? core::transposed(type) : type;
   const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
   const int columns = c.tile_n / std::max<int>(1, c.warps_n) / 8 * 8;
@@ -374,7 +371,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
     const int turns = c.teams > 1 ? 16 : 0;
-    const Config kernel = upright(c);
+    const Config kernel = core::upright(c);
     const ProblemType t = core::kernel_type(type, c);
     const int size = size_a(type);
     const std::int64_t ring = std::int64_t(c.stages) * (kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == Major::mn));

@@ -107,7 +107,7 @@ TEST_CASE("config: tiles of groups are in halves where two warpgroups lie one ab
   const auto in_halves = [](const char* name, bool grouped = true) {
     core::ParsedConfig parsed = core::parse_config(name);
     if (grouped) parsed.type.grouped = core::grouped_call;
-    const core::Config upright = parsed.config.swap ? core::transposed(parsed.config) : parsed.config;
+    const core::Config upright = core::upright(parsed.config);
     const core::ProblemType kernel = core::kernel_type(parsed.type, parsed.config);
     CHECK(core::parts_of_a(kernel, upright) == (core::in_halves(kernel, upright) ? 2 : upright.cluster_n));
     return core::in_halves(kernel, upright);

@@ -246,7 +246,7 @@ TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows
       for (const Sizes& sizes : many_sizes()) {
         for (const select::Candidate& c : select::rank(type, sizes, device(capability)).legal) {
           // Of tiles, or of clusters' tiles, down the product (of groups: one with all rows) or the swapped one; 0: not known
-          const Config upright = c.config.swap ? core::transposed(c.config) : c.config;
+          const Config upright = core::upright(c.config);
           const std::int64_t down = c.config.swap ? sizes.n : sizes.groups * sizes.m, height = upright.tile_m * std::max<std::int64_t>(1, upright.cluster_m);
           const std::int64_t rows = down > 0 ? (down + height - 1) / height : 0;
           const int raster = c.config.raster;
