@@ -58,8 +58,8 @@ struct Consumer {
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
   u32 piece = 0, steps = 0;
 
-  // Its number among all; a team's follow one another. Where registers are fewest it is found anew each time.
-  GG_DEVICE static int group() { return (T::GROUPED && T::BLOCK_SCALED ? ptx::renewed(static_cast<int>(threadIdx.x)) : static_cast<int>(threadIdx.x)) / 128 - 1; }
+  // Where registers are fewest it is found anew each time.
+  GG_DEVICE static int group() { return Shape::group(T::GROUPED && T::BLOCK_SCALED ? ptx::renewed(static_cast<int>(threadIdx.x)) : static_cast<int>(threadIdx.x)); }
   // The CTA's tile, or a piece of it along k: Tile is Plain's or Grouped's, and says of what product, where, and how D and C are reached.
   template <class Tile>
   GG_DEVICE void run(const Cta& cta, Tile tile) {
@@ -86,7 +86,7 @@ struct Consumer {
     store_held(cta, -1);
     // While the last products are under way.
     tile.renew();
-    if constexpr (!T::BLOCK_SCALED || T::GROUPED) tile_at = tile.place();  // where scales by blocks needed it before, a note tells it again, and a plain product's is kept: it takes a hundred cycles to find
+    if constexpr (!T::BLOCK_SCALED || T::GROUPED) tile_at = tile.place();  // where scales by blocks needed it before, a note tells it again, and a plain product's is kept, as it is found by divisions
     const bool hold = Epilogue::HELD > 0 && !tile.last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tile.depth().tiles);

@@ -23,7 +23,7 @@ class BlockScales {
   // Of 64 rows the upper lanes have the lower ones' again; or B's, if that is one.
   static constexpr bool TOGETHER = ROWS && BLOCKS == 1 && SQUARE_B && COUNT_B == 1;
   static constexpr int HELD_A = COUNT_A, HELD_B = TOGETHER ? 0 : COUNT_B;
-  static constexpr bool ONE_B = SQUARE_B && COUNT_B == 1;
+  static constexpr bool ONE_B = SQUARE_B && COUNT_B == 1, MANY_B = COLUMNS || COUNT_B > 1;  // B's scale is the same for all columns, or is not
 
  public:
   // Those of one block that a lane holds, A's and then B's.
@@ -94,7 +94,7 @@ class BlockScales {
       }
 #pragma unroll
       for (int s = 0; s < 4; ++s) {
-        const float sum = each(column / 2 + s, COLUMNS || COUNT_B > 1 ? COUNT_A == 0 ? y[s % 2] : x[s / 2] * y[s % 2] : x[s / 2]);
+        const float sum = each(column / 2 + s, MANY_B ? x[s / 2] * y[s % 2] : x[s / 2]);
         // The next columns' scales are found after this: ptxas would have all factors in registers before it reads the first sum, and spill.
         if (COLUMNS && column % 16 == 8 && s == 3) across += static_cast<int>(bit_cast<u32>(sum) & none_);
       }

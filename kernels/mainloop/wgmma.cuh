@@ -169,7 +169,7 @@ class WgmmaMainloop {
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
       // In groups it is found anew each time: those scaled by blocks have no register for it, and others are none the slower.
-      const int from = T::GROUPED ? Shape::row(ptx::renewed(static_cast<int>(threadIdx.x)) / 128 - 1) : row;
+      const int from = T::GROUPED ? Shape::row(Shape::group(ptx::renewed(static_cast<int>(threadIdx.x)))) : row;
       ptx::wgmma_fence();
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {

@@ -18,6 +18,7 @@ struct WgmmaShape {
   using Cursor = typename Ring<T::STAGES>::Cursor;
   static constexpr int GROUPS_M = T::WARPS_M / 4, GROUPS_N = T::WARPS_N, CONSUMERS = GROUPS_M * GROUPS_N;  // consumer warpgroups down and across; of a team
   static constexpr int WM = T::BM / GROUPS_M, WN = T::BN / GROUPS_N;                                       // a warpgroup's part of the tile
+  GG_DEVICE static int group(int thread) { return thread / 128 - 1; }  // the consumer warpgroup of a thread, among all; a team's follow one another
   GG_DEVICE static int row(int group) { return group / GROUPS_N * WM; }  // where the part of the group-th warpgroup of its team begins
   static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
