@@ -39,7 +39,7 @@ struct Cta {
   GG_DEVICE explicit Cta(char* shared)
       : slots(shared), ring(ptx::shared_address(shared) + Shape::RING_BYTES + CONSUMERS * (STAGING_BYTES + STAGING_BARRIERS)), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
   GG_DEVICE void init() const {
-    ring.init(1, Shape::EMPTIES);
+    ring.init(Shape::FILLS, Shape::EMPTIES);
     if constexpr (T::TEAMS > 1) turns.init(4 * Shape::CONSUMERS);
     if constexpr (!T::LEAVES && Epilogue::BRINGS_C)
       for (int group = 0; group < CONSUMERS; ++group) Epilogue::init(staging(group));
@@ -64,8 +64,6 @@ struct Consumer {
   template <class Tile>
   GG_DEVICE void run(const Cta& cta, Tile tile) {
     Mainloop mainloop;
-    TileCoord tile_at{};
-    if constexpr (T::BLOCK_SCALED) tile_at = tile.place();
     const auto first_row = [](i64 row) { return row * T::BM + group() % Shape::CONSUMERS / T::WARPS_N * Shape::WM; };
     const auto first_column = [](i64 column) { return column * T::BN + group() % Shape::CONSUMERS % T::WARPS_N * Shape::WN; };
     // C comes while the tile is multiplied, where it is this CTA that stores it.
@@ -80,13 +78,13 @@ struct Consumer {
     }
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(tile.problem(), tile.rows().a_index, tile.start(), cta.ring, at, cta.slots, group() % Shape::CONSUMERS, tile_at.row * T::BM, tile_at.col * T::BN, tile.depth().first, tile.depth().tiles, tile.unusual(), [&] {
+    mainloop.consume(cta.ring, at, cta.slots, group() % Shape::CONSUMERS, tile.depth().tiles, tile.unusual(), [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     }, [&](i32 step) { store_held(cta, step); });
     store_held(cta, -1);
     // While the last products are under way.
     tile.renew();
-    if constexpr (!T::BLOCK_SCALED || T::GROUPED) tile_at = tile.place();  // where scales by blocks needed it before, a note tells it again, and a plain product's is kept, as it is found by divisions
+    const TileCoord tile_at = tile.place();
     const bool hold = Epilogue::HELD > 0 && !tile.last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tile.depth().tiles);
@@ -178,12 +176,17 @@ struct Plain {
     return turn ? words[1] : words[0];
   }
   GG_DEVICE void produce(const Cta& cta) const {
-    if (threadIdx.x != 0) return;
+    const bool scales = T::BLOCK_SCALED && threadIdx.x / 32 == Producer::SCALES_WARP;
+    if (threadIdx.x != 0 && !scales) return;
     Shape::Cursor at;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Shape::part(to.depth());
       const ClusterTile tile = to.place();
+      if (scales) {
+        Producer::produce_scales(p.problem, cta.ring, at, cta.slots, static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, depth.first, depth.tiles);
+        continue;
+      }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
         Producer::produce({&p.a, 0}, {&p.b, 0}, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
@@ -278,9 +281,10 @@ struct Grouped {
       }
       if (reach == 3) {
         if (threadIdx.x == 0) Producer::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
+        else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) Producer::produce_scales(note.facts.problem, cta.ring, at, cta.slots, note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
         else at.skip(note.depth);
       } else {
-        Producer::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, i64(note.row) * T::BM, i64(note.column) * T::BN, note.turned, note.depth);
+        Producer::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, note.row, note.column, note.turned, note.depth);
       }
       board.release(next);
     }

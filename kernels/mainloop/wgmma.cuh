@@ -16,19 +16,18 @@ class WgmmaMainloop {
   using Sum = typename Shape::Sum;
   static constexpr int WM = Shape::WM, WN = Shape::WN, BLOCKS = Shape::BLOCKS, STEPS = Shape::STEPS, SLOT_BYTES = Shape::SLOT_BYTES, TERM_SLOTS = Shape::TERM_SLOTS;
   static constexpr bool PROMOTED = Shape::PROMOTED;
-  using Scales = BlockScales<T, BLOCKS, WN>;
-  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums. Of those scaled by blocks: with 32 sums; with 64 but where B has a scale a column, CTAs share the tile along k, or a lane of a grouped kernel holds more than one scale.
-  static constexpr bool ROOM_FOR_SCALES = BLOCKS * WN <= 64 || (T::SCALE_B != scale_block_1x128 && (!T::GROUPED || Scales::HELD == 1) && T::CLUSTER_K == 1);
-  static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2) && (!T::BLOCK_SCALED || ROOM_FOR_SCALES);
+  using Scales = BlockScales<T>;
+  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums: with 32 of them, and with 64 but where columns have scales of their own or CTAs share the tile along k.
+  static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2) && (!T::BLOCK_SCALED || BLOCKS * WN <= 64 || (!Scales::COLUMNS && T::CLUSTER_K == 1));
 
  public:
-  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile at (m, n) from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`), which begin with the first-th tile of k.
+  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`).
   // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
   // meanwhile: called by all threads while products are under way, with the number of the tile of k that is multiplied; not where sums are promoted, or A comes through registers.
   // unusual: of terms, as split.cu found (tile/terms.cuh). An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product
   // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.
   template <class LastFull, class Meanwhile>
-  GG_DEVICE void consume(const GemmParams& p, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i64 m, i64 n, i32 first, i32 tiles, bool unusual, LastFull last_full, Meanwhile meanwhile) {
+  GG_DEVICE void consume(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i32 tiles, bool unusual, LastFull last_full, Meanwhile meanwhile) {
     const u32 slots = ptx::shared_address(shared);
     const int row = Shape::row(group), column = group % Shape::GROUPS_N * WN;
     const bool written = BLANK || (!PROMOTED && tiles > 0);
@@ -45,8 +44,8 @@ class WgmmaMainloop {
       });
       consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
     } else if constexpr (PROMOTED) {
-      if constexpr (TWO_PARTS) consume_promoted(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
-      else consume_summed(Scales(p, index, start, m + row, n + column, first), ring, at, slots, row, column, tiles);
+      if constexpr (TWO_PARTS) consume_promoted(ring, at, shared, row, column, tiles);
+      else consume_summed(ring, at, shared, row, column, tiles);
     } else if constexpr (T::TURNS_A) {
       consume_turned(ring, at, shared, row, column, tiles, last_full);
     } else {
@@ -157,11 +156,12 @@ class WgmmaMainloop {
   }
 
   // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32, while the next tile is multiplied.
-  // With scales by blocks, of which a tile is one, it is scaled then; they are asked for two tiles ahead.
-  GG_DEVICE void consume_promoted(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+  // With scales by blocks, of which a tile is one, it is scaled then.
+  GG_DEVICE void consume_promoted(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles) {
+    const u32 slots = ptx::shared_address(shared);
     struct Parts {
       Part sums[BLOCKS][WN / 2];
-      typename Scales::Held scales;
+      Scales scales[BLOCKS];
     } even, odd;
     // Starts the next slot's products.
     const auto multiply = [&](Parts& part) {
@@ -170,6 +170,8 @@ class WgmmaMainloop {
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
       // In groups it is found anew each time: those scaled by blocks have no register for it, and others are none the slower.
       const int from = T::GROUPED ? Shape::row(Shape::group(ptx::renewed(static_cast<int>(threadIdx.x)))) : row;
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b) part.scales[b].read(Shape::scales(shared, at), from + 64 * b, column);
       ptx::wgmma_fence();
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
@@ -181,19 +183,17 @@ class WgmmaMainloop {
       ptx::wgmma_commit();
     };
     // Takes the sums of a slot when its products are done: of the last one, or of the one before that, whose products may be under way. `at` is one past the last one already; a cursor that is behind it would take a
-    // register. more: there is another block than those whose scales were asked for.
-    const auto add = [&](Parts& part, bool last, bool more) {
-      const auto factors = scales.factors(part.scales);  // found while products are under way
+    // register.
+    const auto add = [&](Parts& part, bool last) {
       if (last) ptx::wgmma_wait<0>();
       else ptx::wgmma_wait<1>();
       const u32 ahead = last ? 1 : 2;
-      release(ring, at.slot < ahead ? at.slot + T::STAGES - ahead : at.slot - ahead);
+      const auto give_back = [&] { release(ring, at.slot < ahead ? at.slot + T::STAGES - ahead : at.slot - ahead); };
+      if constexpr (!Scales::COLUMNS) give_back();
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], scales, factors, part.scales);
-      scales.load(part.scales, more);
+      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], part.scales[b]);
+      if constexpr (Scales::COLUMNS) give_back();
     };
-    scales.load(even.scales, true);
-    scales.load(odd.scales, tiles > 1);
     multiply(even);
     ++at;
     i32 left = tiles - 1;
@@ -201,18 +201,18 @@ class WgmmaMainloop {
     for (; left > 1; left -= 2) {
       multiply(odd);
       ++at;
-      add(even, false, true);
+      add(even, false);
       multiply(even);
       ++at;
-      add(odd, false, left > 2);
+      add(odd, false);
     }
     if (left == 1) {
       multiply(odd);
       ++at;
-      add(even, false, false);
-      add(odd, true, false);
+      add(even, false);
+      add(odd, true);
     } else {
-      add(even, true, false);
+      add(even, true);
     }
   }
 
@@ -289,55 +289,46 @@ class WgmmaMainloop {
   }
 
   // The same with one set, of 64 rows. The other consumer multiplies while this one adds.
-  GG_DEVICE void consume_summed(Scales scales, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
-    typename Scales::Held even, odd;
-    const auto consume_tile = [&](typename Scales::Held& held, bool more) {
-      const u32 slot = slots + at.slot * SLOT_BYTES;
+  GG_DEVICE void consume_summed(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles) {
+#pragma unroll 1
+    for (i32 i = 0; i < tiles; ++i, ++at) {
+      const u32 slot = ptx::shared_address(shared) + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
         Part part[WN / 2];
+        Scales scales;
+        scales.read(Shape::scales(shared, at), row + 64 * b, column);
         const u64 a0 = TileA::descriptor(slot, row + 64 * b);
         ptx::wgmma_fence();
         ptx::Wgmma<WN>::mma(part, a0, b0, 0);
 #pragma unroll
         for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a0 + TileA::step(step), b0 + TileB::step(step), 1);
         ptx::wgmma_commit();
-        const auto factors = scales.factors(held);
         ptx::wgmma_wait<0>();
-        if (b == BLOCKS - 1) release(ring, at.slot);
-        add_scaled(b, part, scales, factors, held);
-      }
-      scales.load(held, more);
-      ++at;
-    };
-    scales.load(even, true);
-    scales.load(odd, tiles > 1);
-#pragma unroll 1
-    for (i32 i = 0; i < tiles; ++i) {
-      consume_tile(even, i + 2 < tiles);
-      if constexpr (T::BLOCK_SCALED) {
-        if (++i == tiles) break;
-        consume_tile(odd, i + 2 < tiles);
+        if (!Scales::COLUMNS && b == BLOCKS - 1) release(ring, at.slot);
+        add_scaled(b, part, scales);
+        if (Scales::COLUMNS && b == BLOCKS - 1) release(ring, at.slot);
       }
     }
   }
 
   // What was summed of the b-th 64 rows, once its products were waited for.
-  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales, const typename Scales::Factors& factors, const typename Scales::Held& held) {
-    scales.each_factor(factors, held, b, [&](int s, float factor) {
+  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales) {
+    scales.each_factor([&](int s, float factor) {
       ptx::wgmma_settle(part[s]);
-      if constexpr (T::BLOCK_SCALED) sums[b][s] = multiply_add(factor, static_cast<Sum>(part[s]), sums[b][s]);
-      else sums[b][s] += part[s];
-      return static_cast<float>(sums[b][s]);
+      Sum& sum = sums[b][s];
+      if constexpr (T::BLOCK_SCALED) sum = multiply_add(factor, static_cast<Sum>(part[s]), sum);
+      else sum += part[s];
+      if constexpr (Scales::COLUMNS) ptx::wgmma_settle(sum);  // else the next columns' scales would be read before, into registers that there are not
     });
   }
 
   // One lane a warp tells every CTA whose slices this slot holds.
   GG_DEVICE static void release(const Ring<T::STAGES>& ring, u32 slot) {
     const u32 lane = threadIdx.x % 32;
-    if constexpr (T::TURNS_A) __syncwarp();  // all lanes have read it
+    if constexpr (T::TURNS_A || T::BLOCK_SCALED) __syncwarp();  // all lanes have read it, or its scales
     if constexpr (Shape::SHARERS == 1) {
       if (lane == 0) ptx::barrier_arrive(ring.empty(slot));
     } else if (lane < Shape::SHARERS) {

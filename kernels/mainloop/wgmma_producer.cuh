@@ -2,7 +2,7 @@
 // The producer of sm_90a's mainloop: one thread fills the ring through the tensor copy engine. A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them.
 // Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead, where they have not been copied first (grouped products alone: rows by index, and what found no room).
 #pragma once
-#include "mainloop/wgmma_shape.cuh"
+#include "mainloop/block_scales.cuh"
 #include "pipeline/line_copy.cuh"
 
 namespace ggemm::kernels {
@@ -32,25 +32,46 @@ class WgmmaProducer {
       }
   }
 
+  // A warp of the producers', beside that thread: the scales of the same blocks of k. Copies are under way for so many blocks before their slot is empty, as each has two places by turns.
+  static constexpr int SCALES_WARP = 3;
+  GG_DEVICE static void produce_scales(const GemmParams& p, const Ring<T::STAGES>& ring, Cursor& at, const char* slots, i32 row, i32 column, i32 first, i32 tiles) {
+    constexpr int AHEAD = T::STAGES > 4 ? 4 : T::STAGES - 1;
+    BlockScaleLoads<T, 32> loads(p, {}, 0, row, column, first);
+#pragma unroll 1
+    for (i32 i = 0; i < tiles + AHEAD; ++i) {
+      if (i < tiles) loads.issue(p, Shape::scales(slots, at, i < AHEAD ? i : AHEAD));
+      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the block
+      if (i < AHEAD) continue;
+      ptx::cp_async_wait<AHEAD>();
+      ring.wait_empty(at);
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) ptx::barrier_arrive(ring.full(at.slot));
+      ++at;
+    }
+  }
+
   // The same by all 128 threads of the producer warpgroup, where the copy engine does not reach both: it brings those of `reach` (1: A, 2: B), the threads the others.
-  // index: of all groups' rows, of which this one's first is number `start`. tiles: of k; it lies in shared memory, for registers are few.
-  GG_DEVICE static void gather(const GemmParams& p, const MappedLines& a, const MappedLines& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, i64 row, i64 column, bool turned, const i32& tiles) {
+  // index: of all groups' rows, of which this one's first is number `start`. tile_row, tile_column: numbers of tiles. tiles: of k. These lie in shared memory, for registers are few.
+  GG_DEVICE static void gather(const GemmParams& p, const MappedLines& a, const MappedLines& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, const i32& tile_row, const i32& tile_column, bool turned, const i32& tiles) {
     if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
     // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
     constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
     const int thread = static_cast<int>(threadIdx.x);
+    const auto row = [&] { return tile_row * T::BM; };
+    const auto column = [&] { return tile_column * T::BN; };
     // A CTA of a cluster may lie past the product's last row or column.
     using GatherA = LineCopy<0, TileA::ROWS, TileA::PANELS, Shape::SIZE, T::A_MN_MAJOR, Shape::INDEX_A>;
     using GatherB = LineCopy<1, TileB::ROWS, TileB::PANELS, Shape::SIZE, T::B_MN_MAJOR, Shape::INDEX_B>;
-    if constexpr (Shape::INDEX_A) GatherA::describe(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(index, start + row + i) : -1; }, p.k);
-    else GatherA::describe(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row, 0), p.k);
-    if constexpr (Shape::INDEX_B) GatherB::describe(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column + j < p.n ? read_row(index, start + column + j) : -1; }, p.k);
-    else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column, 0), p.k);
+    if constexpr (Shape::INDEX_A) GatherA::describe(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row() + i < p.m ? read_row(index, start + row() + i) : -1; }, p.k);
+    else GatherA::describe(static_cast<const typename T::A*>(p.a.data) + i64(row()) * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row(), 0), p.k);
+    if constexpr (Shape::INDEX_B) GatherB::describe(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column() + j < p.n ? read_row(index, start + column() + j) : -1; }, p.k);
+    else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + i64(column()) * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column(), 0), p.k);
     const auto all_threads = [] { ptx::barrier_sync<128>(1 + T::TEAMS * Shape::CONSUMERS); };
     all_threads();
     const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2), needs_next = (by_threads_a && GatherA::needs_next()) || (by_threads_b && GatherB::needs_next());
     const auto depth_of = [&](i32 tile) { return tile == tiles - 1 ? static_cast<i32>(p.k - (tiles - i64(1)) * T::BK) : T::BK; };
     Cursor done = at;
+    BlockScaleLoads<T, 128> scales(p, index, start, row(), column(), 0);
 #pragma unroll 1
     for (i32 i = 0; i < tiles + AHEAD; ++i) {
       if (i < tiles) {
@@ -60,9 +81,10 @@ class WgmmaProducer {
           const Share share(turned);
           const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
           ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
-          if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, static_cast<i32>(row), i * T::BK);
-          if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, static_cast<i32>(column), i * T::BK);
+          if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, row(), i * T::BK);
+          if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, column(), i * T::BK);
         }
+        if constexpr (T::BLOCK_SCALED) scales.issue(p, Shape::scales(slots, at));
         if (by_threads_a) GatherA::issue(slot, i, depth_of(i));
         if (by_threads_b) GatherB::issue(slot + TileA::BYTES, i, depth_of(i));
         ++at;
@@ -89,7 +111,7 @@ class WgmmaProducer {
       }
       ptx::fence_async();
       all_threads();
-      if (thread == 0) ptx::barrier_arrive(ring.full(done.slot));
+      if (thread == 0 || (T::BLOCK_SCALED && thread == 32 * SCALES_WARP)) ptx::barrier_arrive(ring.full(done.slot));
       ++done;
     }
   }

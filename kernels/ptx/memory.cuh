@@ -32,14 +32,6 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return v;
 }
 
-// The same, but read here, where it is asked for, and not where it is used. What it gives is new, 0 if `on` is false: a register that kept its former value then was copied by ptxas at a loop's end, and the copy
-// waited for memory. PTX ISA, "ld".
-GG_DEVICE float load_ahead(const float* p, bool on) {
-  float v;
-  asm volatile("{ .reg .pred on; setp.ne.s32 on, %2, 0; mov.f32 %0, 0f00000000; @on ld.global.f32 %0, [%1]; }" : "=f"(v) : "l"(p), "r"(static_cast<i32>(on)));
-  return v;
-}
-
 // The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   u32 v;

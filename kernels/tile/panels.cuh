@@ -14,6 +14,8 @@ GG_HD constexpr int tile_panels(int span, int depth, int size, bool mn_major) { 
 GG_HD constexpr int panel_rows(int span, int depth, bool mn_major) { return mn_major ? depth : span; }
 // What it takes of a slot of the ring.
 GG_HD constexpr int tile_bytes(int span, int depth, int size, bool mn_major) { return tile_panels(span, depth, size, mn_major) * panel_rows(span, depth, mn_major) * panel_bytes; }
+// The ring: its slots, and behind them two places for the scales of the block of k of each. What follows begins at whole KiB too.
+GG_HD constexpr i64 ring_bytes(i64 slots, i64 slot_bytes, i64 scale_bytes) { return slots * slot_bytes + ceil_div(2 * slots * scale_bytes, 1024) * 1024; }
 // `share` CTAs of a cluster load a part each: of whole panels if they can be dealt out evenly, else of every panel's rows.
 GG_HD constexpr bool dealt_by_panels(int span, int depth, int size, bool mn_major, int share) { return mn_major && tile_panels(span, depth, size, mn_major) % share == 0; }
 // Rows of a box of such a part.

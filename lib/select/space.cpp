@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "tile/panels.cuh"
+#include "tile/scales.cuh"
 #include "tile/terms.cuh"
 
 namespace ggemm::select {
@@ -271,7 +272,11 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return !core::by_terms(q.type) || q.config.stages % kernels::term_count == 0; }, "a tile of k of three terms takes three stages of the ring at a time"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
     {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
-    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || sums_a_thread(q.config) <= 64; }, "scales by blocks leave registers for 64 sums a thread"},
+    {[](const Query& q) {
+       const ProblemType t = core::kernel_type(q.type, q.config);
+       return !core::scaled_by_blocks(q.type) || !q.type.grouped || sums_a_thread(q.config) <= 64 || (t.scale_a == GGEMM_SCALE_BLOCK_1X128 && t.scale_b == GGEMM_SCALE_BLOCK_128X128);
+     },
+     "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A are 1x128 and of B 128x128"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
        return !promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
@@ -326,13 +331,6 @@ constexpr Rule sm90_rules[] = {
        return panels_fit({t, c, q.facts}, c.tile_m, 1, t.major_a, core::parts_of_a(t, c)) && panels_fit({t, c, q.facts}, c.tile_n, c.warps_n, t.major_b, c.cluster_m);
      },
      "tiles must be panels of 128 bytes, whole ones but for a second or later one along m or n, cut into parts of 8 to 256 rows"},
-    {[](const Query& q) {
-       const Config c = core::upright(q.config);
-       const ProblemType t = q.config.swap ? core::transposed(q.type) : q.type;
-       const auto fits = [](int span, int scale) { return scale != GGEMM_SCALE_BLOCK_128X128 || kernels::scale_block % span == 0 || span % kernels::scale_block == 0; };
-       return fits(c.tile_m / (c.warps_m / 4), t.scale_a) && fits(c.tile_n / c.warps_n, t.scale_b);
-     },
-     "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
     {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
     {[](const Query& q) { return !q.type.gate || !q.config.swap; }, "gated pairs are columns, which a swapped product has as rows"},
     {[](const Query& q) {
@@ -355,13 +353,17 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
   return nullptr;
 }
 
-// Of a warpgroup of the sm90 kernel, as its epilogue has them. Of any configuration, legal or not.
+// A consumer's rows and columns, of the sm90 kernel. Of any configuration, legal or not, as what follows.
+int consumer_rows(const Config& upright) { return std::max(1, upright.tile_m / std::max(1, upright.warps_m / 4)); }
+int consumer_columns(const Config& upright) { return std::max(1, upright.tile_n / std::max<int>(1, upright.warps_n)); }
+
+// Of a warpgroup of the sm90 kernel, as its epilogue has them.
 int store_slots(const ProblemType& type, const Config& config, std::int64_t ring_bytes, int warpgroups) {
   const Config c = core::upright(config);
   const ProblemType t = config.swap ? core::transposed(type) : type;
   const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
-  const int columns = c.tile_n / std::max<int>(1, c.warps_n) / 8 * 8;
-  return kernels::store_slots(c.tile_m / std::max(1, c.warps_m / 4) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups, c.teams);
+  const int columns = consumer_columns(c) / 8 * 8;
+  return kernels::store_slots(consumer_rows(c) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups, c.teams);
 }
 
 }  // namespace
@@ -374,7 +376,9 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
     const Config kernel = core::upright(c);
     const ProblemType t = core::kernel_type(type, c);
     const int size = size_a(type);
-    const std::int64_t ring = std::int64_t(c.stages) * (kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == Major::mn));
+    const int tiles = kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == Major::mn);
+    const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(t.scale_b, kernel.tile_n, consumer_columns(kernel));
+    const std::int64_t ring = kernels::ring_bytes(c.stages, tiles, kernels::slot_scale_bytes(scales_a, scales_b));
     return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
@@ -401,6 +405,8 @@ std::optional<std::string> illegal(const ProblemType& type, const Config& config
   return reason ? std::optional<std::string>(reason) : std::nullopt;
 }
 
+constexpr std::int64_t shared_of_sm90 = 227 * 1024;  // what a CTA may have there
+
 std::vector<Config> table(const ProblemType& type) {
   std::vector<Config> out;
   // Of tf32 an operand that is not contiguous along k is best the kernel's A, which need not be turned first.
@@ -421,6 +427,8 @@ std::vector<Config> table(const ProblemType& type) {
     c.raster = row.family == Family::host ? 0 : 1;
     c.large_above = static_cast<std::uint16_t>(large_above);
     if (turns) c = core::transposed(c), c.swap = 1;
+    // Scales of blocks take room from the ring.
+    while (row.family == Family::sm90 && core::scaled_by_blocks(type) && c.stages > 2 && shared_bytes(type, c) + static_shared_bytes(type, c) > shared_of_sm90) --c.stages;
     if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another
   };
   // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, and those that come in halves.

@@ -81,13 +81,14 @@ KernelPool::KernelPool(const Options& options, ggemm_context* context) : options
   for (const bool grouped : {false, true}) {
     if (!(grouped ? options.grouped : options.plain)) continue;
     t.grouped = grouped;
-    constexpr int pairs = GGEMM_I8 * GGEMM_I8, tf32 = pairs, i8_by_blocks = pairs + 1, f32x3 = pairs + 2;
-    for (int pair = 0; pair < pairs + 3; ++pair) {
+    constexpr int pairs = GGEMM_I8 * GGEMM_I8, tf32 = pairs, i8_by_blocks = pairs + 1, f32x3 = pairs + 2, e4m3_by_blocks = pairs + 3;
+    for (int pair = 0; pair < pairs + 4; ++pair) {
       t.compute = pair == tf32 ? GGEMM_COMPUTE_TF32 : pair == f32x3 ? GGEMM_COMPUTE_F32_ACCURATE : GGEMM_COMPUTE_DEFAULT;
-      t.scale_a = pair == i8_by_blocks ? GGEMM_SCALE_BLOCK_1X128 : GGEMM_SCALE_NONE;  // which is summed in f32
-      t.a = pair == tf32 || pair == f32x3 ? GGEMM_F32 : pair == i8_by_blocks ? GGEMM_I8 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
+      // By blocks i8 is summed in f32, and some tiles have fewer stages.
+      t.scale_a = pair == i8_by_blocks || pair == e4m3_by_blocks ? GGEMM_SCALE_BLOCK_1X128 : GGEMM_SCALE_NONE;
+      t.a = pair == tf32 || pair == f32x3 ? GGEMM_F32 : pair == i8_by_blocks ? GGEMM_I8 : pair == e4m3_by_blocks ? GGEMM_E4M3 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
       t.b = pair >= pairs ? t.a : static_cast<ggemm_dtype>(1 + pair % GGEMM_I8);
-      t.d = pair == i8_by_blocks ? GGEMM_BF16 : usual_output(t);
+      t.d = pair == i8_by_blocks || pair == e4m3_by_blocks ? GGEMM_BF16 : usual_output(t);
       if (!options.dtype.empty() && options.dtype != dtype_label(t)) continue;
       for (int layout = 0; layout < 9; ++layout) {
         t.layout_a = layout % 3, t.layout_b = layout / 3, t.layout_d = 0;

@@ -12,7 +12,8 @@ for kind in plain grouped; do
   for config in bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 bf16_bf16_f32_nt_128x128x64_w8x1_s6_c1x1_r4 f16_f16_f32_tn_256x112x64_w8x1_s4_c1x1_r4; do
     chosen+=("--kind $kind --epilogue bare --config sm90_$config --per-kernel 8 --sizes 1320x1344x192,256x1344x64")
   done
-  for options in "128x128x128_w8x1_s6_c2x1_r4 --scales 1x128,128x128" "128x128x128_w1x8_s6_c1x1_swap_r4 --scales 128x128,1x128" "128x192x128_w8x1_s4_c2x1_r4 --scales vector,vector"; do
+  for options in "128x128x128_w8x1_s5_c2x1_r4 --scales 1x128,128x128" "128x192x128_w8x1_s4_c2x1_r4 --scales 1x128,128x128" "128x128x128_w1x8_s5_c1x1_swap_r4 --scales 128x128,1x128" "64x128x128_w1x8_s7_c1x1_swap_r4 --scales 1x128,128x128" \
+    "128x192x128_w8x1_s4_c2x1_r4 --scales vector,vector"; do
     chosen+=("--kind $kind --per-kernel 10 --config sm90_e4m3_e4m3_f32_tn_$options")
   done
 done

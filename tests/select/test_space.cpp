@@ -130,10 +130,9 @@ std::vector<Broken> broken() {
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
       {"four stages of terms", terms, cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, "a tile of k of three terms takes three stages of the ring at a time"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
-      {"96 sums of fp8 by blocks", blocks(fast), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "scales by blocks leave registers for 64 sums a thread"},
+      {"96 sums of groups by squares", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1; }), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A are 1x128 and of B 128x128"},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
       {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
-      {"squares of 128 over 192 rows", blocks(fast), cluster(tile(sm90, 192, 32, 128, 4, 1, 4), 1, 1), h, "with 128x128 scales a consumer's rows and columns must divide 128 or be a multiple of it"},
       {"halves of Hopper's", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no gated pairs of halves"},
       {"pairs of rows", pairs(f16, GGEMM_GATE_INTERLEAVED), swapped, h, "gated pairs are columns, which a swapped product has as rows"},
       {"pairs of which 8 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 32, 64, 4, 1, 8), 4), h, "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
@@ -409,6 +408,30 @@ TEST_CASE("space: a warpgroup has slots for a whole tile of D where they fit bes
   CHECK(bytes(meet, 64, 128, 64, 4, 1, 6) == 6 * (192 * 128 + 16) + 4 * slot);
   // two such CTAs have a multiprocessor together, which a third slot would end
   CHECK(bytes(type_of(GGEMM_BF16), 64, 192, 64, 4, 1, 2) == 2 * (256 * 128 + 16) + 2 * slot);
+}
+
+TEST_CASE("space: scales of blocks have two places in the ring for each slot, and stages as there is room") {
+  core::ProblemType type = type_of(GGEMM_E4M3);
+  type.d = type.c = GGEMM_BF16, type.scale_a = GGEMM_SCALE_BLOCK_1X128, type.scale_b = GGEMM_SCALE_BLOCK_128X128;
+  const auto bytes = [&](int n, int stages) { return select::shared_bytes(type, tile(Family::sm90, 128, n, 128, 8, 1, stages)); };
+  // 128 of A; and of B one, or one for each 64 columns
+  CHECK(bytes(128, 5) == 5 * (256 * 128 + 16) + 6 * 1024 + 2 * 2 * 8200);  // 2 * 5 * 520 bytes
+  CHECK(bytes(192, 4) == 4 * (320 * 128 + 16) + 5 * 1024 + 2 * 3 * 8200);  // 2 * 4 * 528
+  type.scale_b = GGEMM_SCALE_BLOCK_1X128;
+  CHECK(bytes(128, 5) == 5 * (256 * 128 + 16) + 10 * 1024 + 2 * 2 * 8200);
+  // The table's tiles keep the ring that they have without, but for those that would not fit.
+  const auto stages = [](const core::ProblemType& of, int n) {
+    for (const Config& c : select::table(of))
+      if (c.family == Family::sm90 && c.tile_m == 128 && c.tile_n == n && c.warps_m == 8 && c.cluster_m == 2 && c.cluster_k == 1 && !c.slices) return int(c.stages);
+    return 0;
+  };
+  CHECK(stages(type_of(GGEMM_E4M3), 128) == 6);
+  for (const int scale : {GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128}) {
+    type.scale_b = scale & 7;
+    CHECK(stages(type, 128) == 5);
+    CHECK(stages(type, 192) == 4);
+    CHECK(stages(type, 96) == 6);
+  }
 }
 
 TEST_CASE("space: more slots make no configuration too large that fits with two") {
