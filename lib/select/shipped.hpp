@@ -16,12 +16,11 @@ class Shipped {
   Shipped() = default;
   // The texts outlive this. Of a key that comes twice the first counts; a line that is no record is passed over.
   explicit Shipped(const std::vector<std::string_view>& texts);
-  // That of another device serves one that has none, if both have the same architecture and number of multiprocessors.
   std::optional<std::string_view> find(std::string_view key) const;
   const std::unordered_map<std::string_view, std::string_view>& records() const { return records_; }
 
  private:
-  std::unordered_map<std::string_view, std::string_view> records_, of_any_name_;  // the latter without devices' names
+  std::unordered_map<std::string_view, std::string_view> records_;
 };
 
 const std::vector<core::EmbeddedFile>& record_files();

@@ -56,15 +56,6 @@ TEST_CASE("shipped: a line is a key, a tab and a configuration; comments and wha
   CHECK(Shipped({"", "\n"}).records().empty());
 }
 
-TEST_CASE("shipped: a device that has no records has those of one of the same architecture with as many multiprocessors") {
-  const Shipped records({"A | sm_90a | 132 multiprocessors | one\tof A\nA | sm_90a | 132 multiprocessors | two\tof A too", "B | sm_90a | 132 multiprocessors | one\tof B\n"});
-  CHECK(records.find("A | sm_90a | 132 multiprocessors | one") == "of A");
-  CHECK(records.find("B | sm_90a | 132 multiprocessors | one") == "of B");
-  CHECK(records.find("C | sm_90a | 132 multiprocessors | one") == "of A");
-  CHECK(records.find("B | sm_90a | 132 multiprocessors | two") == "of A too");
-  for (const char* none : {"A | sm_90a | 114 multiprocessors | one", "A | sm_90 | 132 multiprocessors | one", "A | sm_90a | 132 multiprocessors | three", "sm_90a | 132 multiprocessors | one"}) CHECK_FALSE(records.find(none));
-}
-
 TEST_CASE("shipped: what was tuned in this process comes first, then what is on disk, then what came with the library") {
   const TempFolder folder(Where::memory);
   const core::Log log;
