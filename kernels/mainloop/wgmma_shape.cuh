@@ -22,7 +22,7 @@ struct WgmmaShape {
   GG_DEVICE static int row(int group) { return group / GROUPS_N * WM; }  // where the part of the group-th warpgroup of its team begins
   static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
-  // A slot's tiles; and behind the tiles of all slots, of each twice, by turns, the scales of its block of k: A's, then B's. A warp of producers brings these, and says so besides.
+  // A slot's tiles; and behind the tiles of all slots, of each twice, by turns, the scales of its block of k: A's, then B's. A warp of producers, or all of them where they gather, brings these, and a lane says so besides.
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES;
   static constexpr int SCALES_A = tile_scales(T::SCALE_A, T::BM, WM), SCALES_B = tile_scales(T::SCALE_B, T::BN, WN), BEFORE_B = scales_before_b(SCALES_A), SCALE_BYTES = slot_scale_bytes(SCALES_A, SCALES_B);
   static constexpr int RING_BYTES = static_cast<int>(ring_bytes(T::STAGES, SLOT_BYTES, SCALE_BYTES));

@@ -274,9 +274,9 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) {
        const ProblemType t = core::kernel_type(q.type, q.config);
-       return !core::scaled_by_blocks(q.type) || !q.type.grouped || sums_a_thread(q.config) <= 64 || (t.scale_a == GGEMM_SCALE_BLOCK_1X128 && t.scale_b == GGEMM_SCALE_BLOCK_128X128);
+       return !core::scaled_by_blocks(q.type) || !q.type.grouped || sums_a_thread(q.config) <= 64 || (sums_a_thread(q.config) <= 96 && t.scale_a == GGEMM_SCALE_BLOCK_1X128 && t.scale_b == GGEMM_SCALE_BLOCK_128X128);
      },
-     "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A are 1x128 and of B 128x128"},
+     "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
        return !promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;

@@ -130,7 +130,8 @@ std::vector<Broken> broken() {
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
       {"four stages of terms", terms, cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, "a tile of k of three terms takes three stages of the ring at a time"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
-      {"96 sums of groups by squares", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1; }), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A are 1x128 and of B 128x128"},
+      {"96 sums of groups by squares", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1; }), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
+      {"112 sums of groups by blocks", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1, t.scale_a = GGEMM_SCALE_BLOCK_1X128; }), cluster(tile(sm90, 256, 112, 128, 8, 1, 3), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
       {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
       {"halves of Hopper's", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no gated pairs of halves"},
@@ -408,6 +409,19 @@ TEST_CASE("space: a warpgroup has slots for a whole tile of D where they fit bes
   CHECK(bytes(meet, 64, 128, 64, 4, 1, 6) == 6 * (192 * 128 + 16) + 4 * slot);
   // two such CTAs have a multiprocessor together, which a third slot would end
   CHECK(bytes(type_of(GGEMM_BF16), 64, 192, 64, 4, 1, 2) == 2 * (256 * 128 + 16) + 2 * slot);
+}
+
+TEST_CASE("space: groups by blocks of 1x128 and 128x128 may have 96 sums a thread, swapped too") {
+  core::ProblemType type = type_of(GGEMM_E4M3);
+  type.d = type.c = GGEMM_BF16, type.grouped = 1, type.scale_a = GGEMM_SCALE_BLOCK_1X128, type.scale_b = GGEMM_SCALE_BLOCK_128X128;
+  Config config = cluster(tile(Family::sm90, 128, 192, 128, 8, 1, 4), 1, 1), swapped = cluster(tile(Family::sm90, 192, 128, 128, 1, 8, 4), 1, 1);
+  swapped.swap = 1;
+  CHECK_FALSE(select::illegal(type, config, device(90)));
+  CHECK(select::illegal(type, swapped, device(90)));
+  std::swap(config, swapped);
+  type.scale_a = GGEMM_SCALE_BLOCK_128X128, type.scale_b = GGEMM_SCALE_BLOCK_1X128;
+  CHECK_FALSE(select::illegal(type, config, device(90)));
+  CHECK(select::illegal(type, swapped, device(90)));
 }
 
 TEST_CASE("space: scales of blocks have two places in the ring for each slot, and stages as there is room") {
