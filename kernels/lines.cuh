@@ -16,9 +16,12 @@ GG_HD Lines lines_of(const Matrix& m, i64 rows, i64 columns, bool by_columns) {
   return by_columns ? Lines{m.data, rows, columns, m.row_stride, m.col_stride} : Lines{m.data, columns, rows, m.col_stride, m.row_stride};
 }
 
-// Sizes and strides that a tensor map can tell: coordinates have 31 bits, addresses and strides are multiples of 16 bytes. A single line has no stride that matters.
+// A size that is more has no tensor map: coordinates have 31 bits, those of a cluster's tiles past the end too.
+constexpr i64 longest_side = (i64(1) << 31) - 4096;
+
+// Sizes and strides that a tensor map can tell: addresses and strides are multiples of 16 bytes. A single line has no stride that matters.
 GG_HD bool contiguous(const Lines& l) { return l.unit == 1 || l.length <= 1; }
-GG_HD bool short_enough(const Lines& l) { return max_of(l.length, l.lines) < i64(1) << 31; }
+GG_HD bool short_enough(const Lines& l) { return max_of(l.length, l.lines) <= longest_side; }
 GG_HD bool aligned(const Lines& l, int size) {
   return (reinterpret_cast<u64>(l.data) & 15) == 0 && (l.lines <= 1 || (l.stride > 0 && l.stride < (i64(1) << 40) / size && l.stride * size % 16 == 0));
 }

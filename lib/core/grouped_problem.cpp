@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/problem_checks.hpp"
+#include "lines.cuh"
 
 namespace ggemm::core {
 namespace {
@@ -321,6 +322,8 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.type.major_a = !is_constant(p.a.col_stride, 1) && unit(desc.a.row_stride) ? Major::mn : Major::k;
   p.type.major_b = !unit(desc.b.row_stride) && is_constant(p.b.col_stride, 1) ? Major::mn : Major::k;
   p.type.major_d = !is_constant(p.d.col_stride, 1) && unit(desc.d.row_stride) ? Major::mn : Major::k;
+  for (const kernels::Source& size : {m, n, k})
+    if (is_constant(size) && size.value > kernels::longest_side) p.type.unreachable = too_long;
   return p;
 }
 

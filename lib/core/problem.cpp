@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/problem.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -242,8 +243,7 @@ std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmPa
   };
   const int a = check(kernels::lines_of(p.a, p.m, p.k, type.major_a == Major::mn), type.a);
   const int b = check(kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k), type.b);
-  constexpr int64_t most = int64_t(1) << 31;  // coordinates are 32 bits wide, with a sign
-  const bool long_side = p.m >= most || p.n >= most || p.k >= most;
+  const bool long_side = std::max({p.m, p.n, p.k}) > kernels::longest_side;
   return static_cast<std::uint8_t>(a | b << 1 | (long_side ? too_long : 0));
 }
 

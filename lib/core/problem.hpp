@@ -24,7 +24,7 @@ struct ProblemType {
   std::uint8_t bias;        // ggemm_bias
   std::uint8_t grouped;     // 0: plain; else grouped_call and others
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
-  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size of 2^31 or more
+  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size above kernels::longest_side
   std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
   std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
   std::uint8_t reserved : 7;
@@ -37,6 +37,10 @@ constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, 
 
 // A or B is scaled by blocks along k.
 inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }
+inline bool fp8(int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; }
+inline bool fp8(const ProblemType& type) { return fp8(type.a) && fp8(type.b); }
+// Tensor cores' sums are added to others, of full f32, every 128 of k.
+inline bool promoted(const ProblemType& type) { return (fp8(type) && type.compute != GGEMM_COMPUTE_FP8_FAST) || scaled_by_blocks(type); }
 // D = alpha A B + beta C and nothing else (kernels/traits.cuh: BARE).
 inline bool bare(const ProblemType& type) { return !type.activation && !type.bias && !type.scale_a && !type.scale_b && !type.gate; }
 // What kernels::group_params is told of a type.

@@ -85,9 +85,9 @@ Brought brought(double m, double n, double k, double size, double tiles_m, doubl
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
 TensorCosts tensor_costs(const ProblemType& type, const Config& c, bool even = false, double turned = 0, const Brought& rates = {}) {
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
+  const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
-  const bool promotes = terms || core::scaled_by_blocks(type) || ((type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && type.compute != GGEMM_COMPUTE_FP8_FAST);
+  const bool promotes = terms || core::promoted(type);
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
   const double rows = bm / (c.warps_m / 4), waits = !promotes || kernels::promoted_from_two_sets(static_cast<int>(rows / 64 * columns / 2)) ? 1 : rows > 64 ? 1.26 : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
@@ -172,7 +172,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && !named.swap), tiles_along(across, c.tile_n, even && named.swap), even);
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
-  const double size = terms ? 2 : static_cast<double>(core::dtype_size(type.a)), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
+  const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
   const bool halves = !even && !terms && size == 2;
   // Where groups have rows in the upper halves of tiles alone, these are all that is brought and multiplied.
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);

@@ -141,14 +141,8 @@ constexpr Row rows[] = {
     {Family::host, 0, 0, 0, 0, 0, 0},
 };
 
-int sum_size(const ProblemType& type) { return type.sum == Sum::f64 ? 8 : 4; }
-// As tensor cores get it.
-int size_a(const ProblemType& type) { return core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
-
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
-bool gathers_bytes(const ProblemType& type) { return size_a(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
-bool fp8(const ProblemType& type) { return (type.a == GGEMM_E4M3 || type.a == GGEMM_E5M2) && (type.b == GGEMM_E4M3 || type.b == GGEMM_E5M2); }
-bool promoted(const ProblemType& type) { return (fp8(type) && type.compute != GGEMM_COMPUTE_FP8_FAST) || core::scaled_by_blocks(type); }
+bool gathers_bytes(const ProblemType& type) { return operand_size(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
 int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, 32 * c.warps_m * c.warps_n); }
 
 struct Query {
@@ -199,7 +193,7 @@ constexpr Rule simt_rules[] = {
 
 // One operand's tile in shared memory: kernels/tile/shared_tile.cuh and pipeline/copy.cuh.
 bool tile_fits(const Query& q, int span, Major major) {
-  const int size = size_a(q.type), inner = major == Major::k ? q.config.tile_k : span, outer = major == Major::k ? span : q.config.tile_k;
+  const int size = operand_size(q.type), inner = major == Major::k ? q.config.tile_k : span, outer = major == Major::k ? span : q.config.tile_k;
   const int row = inner * size, chunks = row / 16;
   const bool power = (std::min(row, 128) & (std::min(row, 128) - 1)) == 0;
   return row % 16 == 0 && power && row % std::min(row, 128) == 0 && row >= 64 && outer * row % 1024 == 0 && chunks > 0 && threads(q.config) % chunks == 0 && outer * chunks % threads(q.config) == 0;
@@ -225,7 +219,7 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return warp_part(q.config.tile_m, q.config.warps_m) && warp_part(q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 rows and columns or more"},
     {[](const Query& q) {
        // Fragments alternate between two sets of registers, so a tile has an even number of k steps; copies come in batches of a power of two.
-       const int depth = q.config.tile_k * size_a(q.type);
+       const int depth = q.config.tile_k * operand_size(q.type);
        return depth >= (q.type.a == GGEMM_F64 ? 128 : 64) && (depth & (depth - 1)) == 0;
      },
      "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
@@ -236,7 +230,7 @@ constexpr Rule sm80_rules[] = {
      "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
     {[](const Query& q) {
        const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
-       return size_a(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
+       return operand_size(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
      },
      "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
@@ -250,7 +244,7 @@ bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && co
 
 // tile/panels.cuh: whole panels along k; along m or n one at least, and whole ones for each but the last of so many consumers; and parts of whole swizzle periods.
 bool panels_fit(const Query& q, int span, int consumers, Major major, int share) {
-  const int size = size_a(q.type), inner = kernels::panel_bytes / size;
+  const int size = operand_size(q.type), inner = kernels::panel_bytes / size;
   if (major == Major::k ? q.config.tile_k % inner : span < inner || (consumers > 1 && span / consumers % inner)) return false;
   if (span % 8) return false;
   const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
@@ -260,18 +254,18 @@ bool panels_fit(const Query& q, int span, int consumers, Major major, int share)
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
     {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || core::packed(q.type, q.config).major_a == Major::k; }, "rows of A by index, if of 16 bits, must be contiguous along k"},
-    {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be below 2^31, as coordinates of tensor maps are"},
+    {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be 2^31 - 4096 or less, so that coordinates of tensor maps have 31 bits"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
        const int a = q.type.a, b = q.type.b;
-       return fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && (q.type.compute == GGEMM_COMPUTE_TF32 || core::by_terms(q.type)))));
+       return core::fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && (q.type.compute == GGEMM_COMPUTE_TF32 || core::by_terms(q.type)))));
      },
      "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
     {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
     {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
     {[](const Query& q) { return !core::by_terms(q.type) || q.config.stages % kernels::term_count == 0; }, "a tile of k of three terms takes three stages of the ring at a time"},
-    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || size_a(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
-    {[](const Query& q) { return !promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || operand_size(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
+    {[](const Query& q) { return !core::promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) {
        const ProblemType t = core::kernel_type(q.type, q.config);
        return !core::scaled_by_blocks(q.type) || !q.type.grouped || sums_a_thread(q.config) <= 64 || (sums_a_thread(q.config) <= 96 && t.scale_a == GGEMM_SCALE_BLOCK_1X128 && t.scale_b == GGEMM_SCALE_BLOCK_128X128);
@@ -279,7 +273,7 @@ constexpr Rule sm90_rules[] = {
      "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
-       return !promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
+       return !core::promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
      },
      "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
@@ -297,7 +291,7 @@ constexpr Rule sm90_rules[] = {
      },
      "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
     {[](const Query& q) { return q.config.warps_m * q.config.warps_n * std::max<int>(1, q.config.teams) <= 8; }, "registers serve two consumers"},
-    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0 && !promoted(q.type) && !core::by_terms(q.type)); },
+    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0 && !core::promoted(q.type) && !core::by_terms(q.type)); },
      "consumers that take turns have whole tiles, which CTAs do not share along k, and sums that are not promoted"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
@@ -323,7 +317,7 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices == 0; }, "where CTAs share a tile along k it is not cut besides"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
-    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * size_a(q.type); },
+    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * operand_size(q.type); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
@@ -353,48 +347,7 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
   return nullptr;
 }
 
-// A consumer's rows and columns, of the sm90 kernel. Of any configuration, legal or not, as what follows.
-int consumer_rows(const Config& upright) { return std::max(1, upright.tile_m / std::max(1, upright.warps_m / 4)); }
-int consumer_columns(const Config& upright) { return std::max(1, upright.tile_n / std::max<int>(1, upright.warps_n)); }
-
-// Of a warpgroup of the sm90 kernel, as its epilogue has them.
-int store_slots(const ProblemType& type, const Config& config, std::int64_t ring_bytes, int warpgroups) {
-  const Config c = core::upright(config);
-  const ProblemType t = config.swap ? core::transposed(type) : type;
-  const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
-  const int columns = consumer_columns(c) / 8 * 8;
-  return kernels::store_slots(consumer_rows(c) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups, c.teams);
-}
-
 }  // namespace
-
-std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
-  const ProblemType type = core::compiled(given, c.family);  // whose D has the slots
-  if (c.family == Family::sm90) {
-    const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
-    const int turns = c.teams > 1 ? 16 : 0;
-    const Config kernel = core::upright(c);
-    const ProblemType t = core::kernel_type(type, c);
-    const int size = size_a(type);
-    const int tiles = kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == Major::mn);
-    const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(t.scale_b, kernel.tile_n, consumer_columns(kernel));
-    const std::int64_t ring = kernels::ring_bytes(c.stages, tiles, kernels::slot_scale_bytes(scales_a, scales_b));
-    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
-  }
-  const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
-  const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * size_a(type);
-  return c.family == Family::host ? 0 : std::max(staging, ring);
-}
-
-std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
-  const ProblemType type = core::compiled(given, config.family);
-  const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0, pieces = type.grouped && config.slices ? 1024 : 0;  // a third one; where pieces meet
-  // Behind it the ring of the sm90 family begins at whole KiB.
-  const std::int64_t offsets = type.grouped & core::gathered_rows ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
-  return notes + pieces + index + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
-}
-
-int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
 
 std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
   const ProblemType kernel = core::before_sums(type);
@@ -417,7 +370,7 @@ std::vector<Config> table(const ProblemType& type) {
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
-    c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 || row.family == Family::sm90 ? row.depth / size_a(type) : row.depth);
+    c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 || row.family == Family::sm90 ? row.depth / operand_size(type) : row.depth);
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
     c.stages = static_cast<std::uint8_t>(row.family == Family::sm90 && core::by_terms(type) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);

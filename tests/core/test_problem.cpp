@@ -393,6 +393,23 @@ TEST_CASE("problem: a grouped description keeps its sources, and its class is th
   CHECK(core::check_problem(other).type.major_b == Major::k);
 }
 
+TEST_CASE("problem: a size whose tiles, or those of a cluster past the end, would begin behind 2^31 is noted, of groups where the description tells it") {
+  constexpr std::int64_t most = (std::int64_t(1) << 31) - 4096;
+  for (int which = 0; which < 3; ++which)
+    for (const std::int64_t size : {most, most + 1, std::int64_t(1) << 31, std::int64_t(1) << 40}) {
+      std::int64_t sizes[3] = {1, 1, 1};
+      sizes[which] = size;
+      const int expected = size > most ? core::too_long : 0;
+      CHECK((core::check_problem(plain_desc(GGEMM_E4M3, GGEMM_E4M3, GGEMM_F32, sizes[0], sizes[1], sizes[2])).type.unreachable & core::too_long) == expected);
+      ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+      desc.groups = 2;
+      desc.a.dtype = desc.b.dtype = GGEMM_E4M3, desc.d.dtype = GGEMM_F32;
+      ggemm_source* const sources[3] = {&desc.m, &desc.n, &desc.k};
+      for (int i = 0; i < 3; ++i) *sources[i] = ggemm_source{nullptr, 0, sizes[i], GGEMM_SOURCE_CONST, 0};
+      CHECK(core::check_problem(desc).type.unreachable == expected);
+    }
+}
+
 TEST_CASE("problem: a grouped call joins pointer arrays with the description") {
   ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
   desc.groups = 2;

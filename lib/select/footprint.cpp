@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/footprint.hpp"
+
+#include <algorithm>
+
+#include "tile/panels.cuh"
+#include "tile/scales.cuh"
+
+namespace ggemm::select {
+namespace {
+
+using core::Config;
+using core::Family;
+using core::ProblemType;
+
+// A consumer's rows and columns, of the sm90 kernel.
+int consumer_rows(const Config& upright) { return std::max(1, upright.tile_m / std::max(1, upright.warps_m / 4)); }
+int consumer_columns(const Config& upright) { return std::max(1, upright.tile_n / std::max<int>(1, upright.warps_n)); }
+
+// Of a warpgroup of the sm90 kernel, as its epilogue has them.
+int store_slots(const ProblemType& type, const Config& config, std::int64_t ring_bytes, int warpgroups) {
+  const Config c = core::upright(config);
+  const ProblemType t = config.swap ? core::transposed(type) : type;
+  const int size_d = static_cast<int>(core::dtype_size(t.d)), size_c = t.gate ? size_d : static_cast<int>(core::dtype_size(t.c));
+  const int columns = consumer_columns(c) / 8 * 8;
+  return kernels::store_slots(consumer_rows(c) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups, c.teams);
+}
+
+}  // namespace
+
+std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
+  const ProblemType type = core::compiled(given, c.family);  // whose D has the slots
+  if (c.family == Family::sm90) {
+    const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);
+    const int turns = c.teams > 1 ? 16 : 0;
+    const Config kernel = core::upright(c);
+    const ProblemType t = core::kernel_type(type, c);
+    const int size = operand_size(type);
+    const int tiles = kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == core::Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == core::Major::mn);
+    const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(t.scale_b, kernel.tile_n, consumer_columns(kernel));
+    const std::int64_t ring = kernels::ring_bytes(c.stages, tiles, kernels::slot_scale_bytes(scales_a, scales_b));
+    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
+  }
+  const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
+  const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * operand_size(type);
+  return c.family == Family::host ? 0 : std::max(staging, ring);
+}
+
+std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
+  const ProblemType type = core::compiled(given, config.family);
+  const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0, pieces = type.grouped && config.slices ? 1024 : 0;  // a third one; where pieces meet
+  // Behind it the ring of the sm90 family begins at whole KiB.
+  const std::int64_t offsets = type.grouped & core::gathered_rows ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
+  return notes + pieces + index + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
+}
+
+int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
+
+}  // namespace ggemm::select
