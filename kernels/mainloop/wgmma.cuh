@@ -335,11 +335,12 @@ class WgmmaMainloop {
       const u32 rank = Shape::sharer();
       // That threads have read scales is told to this CTA first. Another CTA that is told before could, where the cluster has turned and they share nothing, be done with the slot once more and say so here, and would be
       // counted in its place; and of what threads here have read its word tells nothing.
-      if constexpr (T::BLOCK_SCALED) {
+      constexpr bool OWN_FIRST = T::BLOCK_SCALED;
+      if constexpr (OWN_FIRST) {
         if (lane == rank) ptx::barrier_arrive(ring.empty(slot));
         __syncwarp();
       }
-      const bool told = T::BLOCK_SCALED && lane == rank, shares = lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M;
+      const bool told = OWN_FIRST && lane == rank, shares = lane % T::CLUSTER_M == rank % T::CLUSTER_M || lane / T::CLUSTER_M == rank / T::CLUSTER_M;
       if (lane < Shape::SHARERS && shares && !told) ptx::barrier_arrive_at(ring.empty(slot), Shape::part_of_k() * Shape::SHARERS + lane);
     }
   }
