@@ -17,6 +17,7 @@ benchmark (bench). Another seed, or the next kernels of the same, add to it.
   --bench-limit S   seconds for the benchmark; it begins no case that would end later (120)
   --seed N          of the random kernels (1)
   --first-kernel N  begin with kernel N of the seed, where an earlier run ended (0)
+  --kind KIND       plain or grouped, of the random kernels (both)
   --processes N     that share the random kernels and the capture checks (4)
   --skip LIST       of degenerate, chosen, capture, sanitizer, random, bench, separated by commas
   --out FILE        the report, as FILE.md and FILE.json (gpu-report); the benchmark's rows as FILE-bench.jsonl
@@ -30,17 +31,18 @@ Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_H
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 bench_limit=120 seed=1 first=0 processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
+budget=240 bench_limit=120 seed=1 first=0 kind=both processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --budget | --bench-limit | --seed | --first-kernel | --processes | --skip | --out | --add | --commit | --cache)
+    --budget | --bench-limit | --seed | --first-kernel | --kind | --processes | --skip | --out | --add | --commit | --cache)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; }
       case $1 in
         --budget) budget=$2 ;;
         --bench-limit) bench_limit=$2 ;;
         --seed) seed=$2 ;;
         --first-kernel) first=$2 ;;
+        --kind) kind=$2 ;;
         --processes) processes=$2 ;;
         --skip) skip=,$2, ;;
         --out) out=$2 ;;
@@ -135,7 +137,7 @@ if wanted random; then
   rest=$(($(left) - 6))
   [ $rest -ge 20 ] || rest=20
   for ((i = 0; i < processes; ++i)); do
-    step "random.$i" $((rest + 60)) $conformance --mode kernels --seed "$seed" --first-kernel "$first" --shard "$i/$processes" --workers $workers --budget $rest \
+    step "random.$i" $((rest + 60)) $conformance --mode kernels --kind "$kind" --seed "$seed" --first-kernel "$first" --shard "$i/$processes" --workers $workers --budget $rest \
       --json "$work/random.$i.json" &
   done
   wait
