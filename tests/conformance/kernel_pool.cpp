@@ -195,7 +195,7 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   if (options_.config.empty() || without_raster(options_.config) != config || !takes_name(context_, c.type, options_.config)) return std::nullopt;
   ggemm_config forced = GGEMM_CONFIG_INIT;
   if (ggemm_config_parse(options_.config.c_str(), &forced)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
-  if (c.max_ctas && (forced.cluster_k > 1 || forced.slices > 1)) return std::nullopt;  // those need all their CTAs
+  if (c.max_ctas && (forced.cluster_k > 1 || forced.slices > 1 || c.max_ctas < int64_t(forced.cluster_m) * forced.cluster_n)) return std::nullopt;  // those need all their CTAs
   return options_.config;
 }
 

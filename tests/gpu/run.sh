@@ -31,7 +31,7 @@ Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_H
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 bench_limit=120 seed=1 first=0 kind=both processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
+budget=240 bench_limit=120 seed=1 first=0 random_kind=both processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
         --bench-limit) bench_limit=$2 ;;
         --seed) seed=$2 ;;
         --first-kernel) first=$2 ;;
-        --kind) kind=$2 ;;
+        --kind) random_kind=$2 ;;
         --processes) processes=$2 ;;
         --skip) skip=,$2, ;;
         --out) out=$2 ;;
@@ -137,7 +137,7 @@ if wanted random; then
   rest=$(($(left) - 6))
   [ $rest -ge 20 ] || rest=20
   for ((i = 0; i < processes; ++i)); do
-    step "random.$i" $((rest + 60)) $conformance --mode kernels --kind "$kind" --seed "$seed" --first-kernel "$first" --shard "$i/$processes" --workers $workers --budget $rest \
+    step "random.$i" $((rest + 60)) $conformance --mode kernels --kind "$random_kind" --seed "$seed" --first-kernel "$first" --shard "$i/$processes" --workers $workers --budget $rest \
       --json "$work/random.$i.json" &
   done
   wait
