@@ -16,7 +16,7 @@ GG_HD Lines lines_of(const Matrix& m, i64 rows, i64 columns, bool by_columns) {
   return by_columns ? Lines{m.data, rows, columns, m.row_stride, m.col_stride} : Lines{m.data, columns, rows, m.col_stride, m.row_stride};
 }
 
-// A size that is more has no tensor map: coordinates have 31 bits, those of a cluster's tiles past the end too.
+// Coordinates of a tensor map have 31 bits. A cluster's tiles may lie past the end of what they are of, by less than its own length: 4 tiles of 832 rows are the longest that shared memory has room for.
 constexpr i64 longest_side = (i64(1) << 31) - 4096;
 
 // Sizes and strides that a tensor map can tell: addresses and strides are multiples of 16 bytes. A single line has no stride that matters.

@@ -6,7 +6,7 @@
 
 #include "cuda/tensor_params.hpp"
 #include "engine.hpp"
-#include "select/space.hpp"
+#include "select/footprint.hpp"
 #include "scheduler/group_params.cuh"
 
 namespace ggemm {

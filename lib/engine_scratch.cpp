@@ -270,8 +270,7 @@ ScratchProblem::Expected ScratchProblem::expected(const Group& g, std::int64_t i
   double error = (k + 8) * unit * size;
   if (type_.compute == GGEMM_COMPUTE_TF32) error += 0x1p-9 * size;
   // Tensor cores may keep 14 bits of an fp8 product's sum, of 128 of k or of all.
-  const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
-  if (fp8(type_.a) && fp8(type_.b)) error += 4 * 0x1p-13 * size * (type_.compute == GGEMM_COMPUTE_FP8_FAST ? std::sqrt(std::max(1.0, k / 32)) : 1);
+  if (core::fp8(type_)) error += 4 * 0x1p-13 * size * (type_.compute == GGEMM_COMPUTE_FP8_FAST ? std::sqrt(std::max(1.0, k / 32)) : 1);
   if (type_.bias) sum += block_bias_.value(type_.bias == GGEMM_BIAS_PER_COLUMN ? j : i);
   return {sum, error + 4 * 0x1p-23 * std::abs(sum)};
 }

@@ -8,7 +8,7 @@
 #include "engine.hpp"
 #include "lines.cuh"
 #include "scheduler/raster.cuh"
-#include "select/space.hpp"
+#include "select/footprint.hpp"
 #include "tile/terms.cuh"
 
 namespace ggemm {
@@ -124,7 +124,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   kernels::GemmParams packed = given;
   if (copies[0].wanted || copies[1].wanted) {
     for (const Copy& copy : copies)
-      if (copy.wanted && (copy.blocks_down() > most_ctas / 2 / copy.blocks_across() || copy.depth * kernels::term_count > most_ctas))
+      if (copy.wanted && copy.blocks_down() > most_ctas / 2 / copy.blocks_across())
         core::fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^30 blocks to copy", static_cast<long long>(copy.rows), static_cast<long long>(copy.columns));
     char* const to = static_cast<char*>(lease.data) + sums;
     kernels::RepackParams repack{{copies[0].params(packed.a, to), copies[1].params(packed.b, to + copies[0].bytes())}, lease.terms};

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "core/problem_checks.hpp"
-#include "lines.cuh"
 
 namespace ggemm::core {
 namespace {
@@ -322,8 +321,9 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.type.major_a = !is_constant(p.a.col_stride, 1) && unit(desc.a.row_stride) ? Major::mn : Major::k;
   p.type.major_b = !unit(desc.b.row_stride) && is_constant(p.b.col_stride, 1) ? Major::mn : Major::k;
   p.type.major_d = !is_constant(p.d.col_stride, 1) && unit(desc.d.row_stride) ? Major::mn : Major::k;
-  for (const kernels::Source& size : {m, n, k})
-    if (is_constant(size) && size.value > kernels::longest_side) p.type.unreachable = too_long;
+  // Of what all groups have together one may have all.
+  const auto known = [](const kernels::Source& size) { return is_constant(size) ? size.value : 0; };
+  p.type.unreachable = long_side(p.type, known(m), known(n), known(k));
   return p;
 }
 

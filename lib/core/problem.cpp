@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/problem.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -116,7 +115,6 @@ ProblemType check_type(const Desc& desc) {
   if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_F32_ACCURATE) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
   if ((desc.compute == GGEMM_COMPUTE_TF32 || desc.compute == GGEMM_COMPUTE_F32_ACCURATE) && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
     fail(GGEMM_ERROR_ARGUMENT, "compute=%s with a.dtype=%s, b.dtype=%s: it takes f32 and f32", desc.compute == GGEMM_COMPUTE_TF32 ? "tf32" : "f32_accurate", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
-  const auto fp8 = [](int dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
   if (desc.compute == GGEMM_COMPUTE_FP8_FAST && (!fp8(desc.a.dtype) || !fp8(desc.b.dtype)))
     fail(GGEMM_ERROR_ARGUMENT, "compute=fp8_fast with a.dtype=%s, b.dtype=%s: it takes e4m3 and e5m2", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
   ProblemType type{};
@@ -243,8 +241,7 @@ std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmPa
   };
   const int a = check(kernels::lines_of(p.a, p.m, p.k, type.major_a == Major::mn), type.a);
   const int b = check(kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k), type.b);
-  const bool long_side = std::max({p.m, p.n, p.k}) > kernels::longest_side;
-  return static_cast<std::uint8_t>(a | b << 1 | (long_side ? too_long : 0));
+  return static_cast<std::uint8_t>(a | b << 1 | long_side(type, p.m, p.n, p.k));
 }
 
 kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {

@@ -5,7 +5,9 @@
 
 #include "core/error.hpp"
 #include "core/problem.hpp"
+#include "lines.cuh"
 #include "tile/scales.cuh"
+#include "tile/terms.cuh"
 
 namespace ggemm::core::checks {
 
@@ -24,6 +26,11 @@ constexpr Place place_scale_a{"scale_a", "rows", "columns", false}, place_scale_
 // A field's name comes in two parts, its owner's and its own, so that no text is made where nothing is wrong.
 void check_reserved(std::int64_t value, const char* owner, const char* field);
 void check_size(std::int64_t value, const char* field);
+// ProblemType::too_long. (Terms lie one after the other along k.)
+inline std::uint8_t long_side(const ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const std::int64_t most = kernels::longest_side, deepest = type.compute == GGEMM_COMPUTE_F32_ACCURATE ? most / kernels::term_count : most;
+  return m > most || n > most || k > deepest ? too_long : 0;
+}
 // A size of each group.
 kernels::Source check_size_source(const ggemm_source& source, const char* field, std::int64_t groups);
 // The strides of a matrix of rows x cols.

@@ -116,7 +116,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   const bool constant = p.n.kind == 0 && p.k.kind == 0 && told(p.a) && told(p.b) && told(p.c) && told(p.d) && told(p.scale_a) && told(p.scale_b) && !(p.bias.data && p.bias.pointers);
   const bool bounded = p.m.kind == 0 || p.m.mode != kernels::source_itself, ragged = p.m.mode == kernels::source_ends;
   // Blocks of rows do not begin where a group's first row does.
-  if (!constant || !bounded || p.status || p.k.mode == kernels::source_ends || p.k.value <= 0 || p.n.value <= 0 || p.m.value <= 0 || p.m.value > kernels::longest_side || (ragged && described.scale_a == kernels::scale_block_128x128)) return false;
+  if (!constant || !bounded || p.status || p.k.mode == kernels::source_ends || p.k.value <= 0 || p.n.value <= 0 || p.m.value <= 0 || (ragged && described.scale_a == kernels::scale_block_128x128)) return false;
   const bool swap = named.swap;
   const core::ProblemType type = core::kernel_type(described, named);
   const core::Config c = core::upright(named);

@@ -254,7 +254,7 @@ bool panels_fit(const Query& q, int span, int consumers, Major major, int share)
 constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability == 90; }, "needs compute capability 9.0"},
     {[](const Query& q) { return !(q.type.grouped & core::gathered_rows) || core::packed(q.type, q.config).major_a == Major::k; }, "rows of A by index, if of 16 bits, must be contiguous along k"},
-    {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be 2^31 - 4096 or less, so that coordinates of tensor maps have 31 bits"},
+    {[](const Query& q) { return !(q.type.unreachable & core::too_long); }, "m, n and k must be 2^31 - 4096 or less (k of f32_accurate a third of that), so that coordinates of tensor maps have 31 bits"},
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
        const int a = q.type.a, b = q.type.b;

@@ -55,10 +55,12 @@ Case ordinary(const CaseType& type, std::int64_t m = 256) {
 }
 
 // Whether the library takes a name for products of this type, be it in its table or not: it says so for an empty product too, for which it compiles nothing.
-bool takes_name(ggemm_context* context, const CaseType& type, const std::string& name) {
+bool takes_name(ggemm_context* context, const CaseType& type, const std::string& name, std::int32_t max_ctas = 0) {
   if (type.grouped) return false;
+  Case empty = ordinary(type, 0);
+  empty.max_ctas = max_ctas;
   Call call;
-  describe(ordinary(type, 0), call);
+  describe(empty, call);
   call.force(name);
   return ggemm_gemm(context, &call.gemm, &call.gemm_args, nullptr) == GGEMM_OK;
 }
@@ -192,10 +194,7 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
   for (const Configuration& legal : legal_configurations(context_, call))
     if (without_raster(legal.name) == config) return options_.config.find("_k") == std::string::npos ? legal.name : options_.config;
   // Of one that is not in the table the library says by itself for which products it is legal.
-  if (options_.config.empty() || without_raster(options_.config) != config || !takes_name(context_, c.type, options_.config)) return std::nullopt;
-  ggemm_config forced = GGEMM_CONFIG_INIT;
-  if (ggemm_config_parse(options_.config.c_str(), &forced)) throw std::runtime_error(std::string("ggemm_config_parse: ") + ggemm_last_error());
-  if (c.max_ctas && (forced.cluster_k > 1 || forced.slices > 1 || c.max_ctas < int64_t(forced.cluster_m) * forced.cluster_n)) return std::nullopt;  // those need all their CTAs
+  if (options_.config.empty() || without_raster(options_.config) != config || !takes_name(context_, c.type, options_.config, c.max_ctas)) return std::nullopt;
   return options_.config;
 }
 

@@ -407,7 +407,19 @@ TEST_CASE("problem: a size whose tiles, or those of a cluster past the end, woul
       ggemm_source* const sources[3] = {&desc.m, &desc.n, &desc.k};
       for (int i = 0; i < 3; ++i) *sources[i] = ggemm_source{nullptr, 0, sizes[i], GGEMM_SOURCE_CONST, 0};
       CHECK(core::check_problem(desc).type.unreachable == expected);
+      // What all groups have together, of which one may have all.
+      alignas(8) std::int64_t ends[2] = {};
+      if (which == 1) continue;
+      desc.form = which == 0 ? GGEMM_GROUPS_RAGGED_M : GGEMM_GROUPS_RAGGED_K;
+      desc.ends = ggemm_source{ends, 8, 0, GGEMM_SOURCE_I64, 0};
+      CHECK(core::check_problem(desc).type.unreachable == expected);
     }
+  for (const std::int64_t k : {most / 3, most / 3 + 1}) {
+    ggemm_gemm_desc desc = plain_desc(GGEMM_F32, GGEMM_F32, GGEMM_F32, 1, 1, k);
+    CHECK((core::check_problem(desc).type.unreachable & core::too_long) == 0);
+    desc.compute = GGEMM_COMPUTE_F32_ACCURATE;
+    CHECK((core::check_problem(desc).type.unreachable & core::too_long) == (k > most / 3 ? core::too_long : 0));
+  }
 }
 
 TEST_CASE("problem: a grouped call joins pointer arrays with the description") {

@@ -46,7 +46,7 @@ def results(parts, step):
     return [p["result"] for name, p in parts.items() if name.split(".")[0] == step and p["result"]]
 
 
-def products_of(parts, date, commit, machine):
+def products_of(parts, date, commit, machine, kind):
     """What the conformance steps counted: rows (family, type, form), configurations that kernels were made of, and this run."""
     rows, used, legal = {}, set(), 0
     for result in results(parts, "degenerate") + results(parts, "chosen") + results(parts, "random"):
@@ -56,7 +56,7 @@ def products_of(parts, date, commit, machine):
     random = results(parts, "random")
     run = {"date": date, "commit": commit, "machine": machine, "kernels": sum(row["kernels"] for row in rows.values()), "products": sum(products(row) for row in rows.values()), "failed": sum(row["failed"] for row in rows.values())}
     if random:
-        run |= {"seed": random[0]["seed"], "first_kernel": random[0]["first_kernel"], "next_kernel": max(r["next_kernel"] for r in random)}
+        run |= {"seed": random[0]["seed"], "kind": kind, "first_kernel": random[0]["first_kernel"], "next_kernel": max(r["next_kernel"] for r in random)}
         run |= {"compiled": sum(r["compiled"] for r in random), "spilled": sum(r["spilled"] for r in random), "seconds": max(r["seconds"] for r in random)}
         run["compile_seconds"] = sum(r["compile_seconds"] for r in random)
     return {"rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())], "configurations": sorted(used), "configurations_legal": legal, "runs": [run]}
@@ -80,7 +80,7 @@ def joined(earlier, own):
     return {
         "rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())],
         "configurations": sorted(set(earlier["configurations"]) | set(own["configurations"])),
-        "configurations_legal": own["configurations_legal"] or earlier["configurations_legal"],
+        "configurations_legal": max(own["configurations_legal"], earlier["configurations_legal"]),
         "runs": earlier["runs"] + own["runs"],
     }
 
@@ -150,10 +150,10 @@ def product_tables(counted):
     body = [(row["family"], row["dtype"], row["form"], row["kernels"] or "", products(row), *(row[c] or "" for c in ("exact", "real", "degenerate", *shown)), f"**{row['failed']}**" if row["failed"] else 0) for row in rows]
     total = {count: sum(row[count] for row in rows) for count in COUNTS}
     body.append(("all", "", "", total["kernels"], sum(map(products, rows)), *(total[c] for c in ("exact", "real", "degenerate", *shown)), total["failed"]))
-    lines += table(header, body) + ["", "| run | machine | commit | seed | kernels of the seed | kernels | products | wrong |", "|---|---|---|---|---|---|---|---|"]
+    lines += table(header, body) + ["", "| run | machine | commit | seed | kind | kernels of the seed | kernels | products | wrong |", "|---|---|---|---|---|---|---|---|---|"]
     for run in counted["runs"]:
         numbers = f"{run['first_kernel']} to {run['next_kernel'] - 1}" if "seed" in run else ""
-        lines += [f"| {run['date']} | {run['machine']} | {run['commit']} | {run.get('seed', '')} | {numbers} | {run['kernels']} | {run['products']} | {run['failed']} |"]
+        lines += [f"| {run['date']} | {run['machine']} | {run['commit']} | {run.get('seed', '')} | {run.get('kind', '')} | {numbers} | {run['kernels']} | {run['products']} | {run['failed']} |"]
     return lines + [""]
 
 
@@ -183,6 +183,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--kind", default="both", help="of the random kernels")
     parser.add_argument("--seconds", type=int, default=0)
     parser.add_argument("--budget", type=int, default=0)
     parser.add_argument("--add", type=pathlib.Path, help="an earlier report's JSON")
@@ -197,7 +198,7 @@ def main():
         "budget": a.budget,
         "ok": bool(parts) and all(part["exit_code"] == 0 for part in parts.values()),
     }
-    report["products"] = products_of(parts, report["date"], a.commit, report["machine"])
+    report["products"] = products_of(parts, report["date"], a.commit, report["machine"], a.kind)
     if a.add:
         report["products"] = joined(json.loads(a.add.read_text())["products"], report["products"])
     text = markdown(report, parts)

@@ -16,7 +16,7 @@ benchmark (bench). Another seed, or the next kernels of the same, add to it.
   --budget S        seconds for all but the benchmark, about (240)
   --bench-limit S   seconds for the benchmark; it begins no case that would end later (120)
   --seed N          of the random kernels (1)
-  --first-kernel N  begin with kernel N of the seed, where an earlier run ended (0)
+  --first-kernel N  begin with kernel N of the seed, where an earlier run of the same kind ended (0)
   --kind KIND       plain or grouped, of the random kernels (both)
   --processes N     that share the random kernels and the capture checks (4)
   --skip LIST       of degenerate, chosen, capture, sanitizer, random, bench, separated by commas
@@ -42,7 +42,9 @@ while [ $# -gt 0 ]; do
         --bench-limit) bench_limit=$2 ;;
         --seed) seed=$2 ;;
         --first-kernel) first=$2 ;;
-        --kind) random_kind=$2 ;;
+        --kind)
+          case $2 in plain | grouped | both) ;; *) echo "run.sh: --kind $2 is not plain, grouped or both (see --help)" >&2; exit 2 ;; esac
+          random_kind=$2 ;;
         --processes) processes=$2 ;;
         --skip) skip=,$2, ;;
         --out) out=$2 ;;
@@ -146,4 +148,4 @@ mkdir -p "$(dirname "$out")"
 if wanted bench && [ -x "$build/bin/ggemm" ]; then
   step bench $((bench_limit + 60)) "$build/bin/ggemm" bench --suite quick --device cuda --limit "$bench_limit" --commit "$commit" --jsonl "$out-bench.jsonl" --format markdown
 fi
-python3 "$here/report.py" --work "$work" --out "$out" --commit "$commit" --seconds $((SECONDS - began)) --budget $((budget + bench_limit)) ${add[@]+"${add[@]}"}
+python3 "$here/report.py" --work "$work" --out "$out" --commit "$commit" --kind "$random_kind" --seconds $((SECONDS - began)) --budget $((budget + bench_limit)) ${add[@]+"${add[@]}"}

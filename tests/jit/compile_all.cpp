@@ -181,7 +181,7 @@ std::array<std::array<int, 4>, 9> parts_of(const Variant& v, core::Family family
 // A configuration whatever the type, as tables of different types have it: its depth in bytes where it is so in the table, and without stages.
 core::Config shape_of(const core::ProblemType& type, core::Config config) {
   const bool tensor = config.family == core::Family::sm80 || config.family == core::Family::sm90;
-  if (tensor) config.tile_k = static_cast<std::uint16_t>(config.tile_k * (core::by_terms(type) ? 2 : core::dtype_size(type.a)));
+  if (tensor) config.tile_k = static_cast<std::uint16_t>(config.tile_k * select::operand_size(type));
   config.stages = 0;
   return config;
 }

@@ -121,7 +121,7 @@ std::vector<Broken> broken() {
       {"i8 contiguous along m, 64 sums a thread", i8_nn, tile(sm80, 64, 128, 64, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"i8 contiguous along m, 32 sums a thread, 128 deep", i8_nn, tile(sm80, 64, 64, 128, 2, 2, 4), h, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
       {"Hopper's on sm_100", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), device(100), "needs compute capability 9.0"},
-      {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be 2^31 - 4096 or less, so that coordinates of tensor maps have 31 bits"},
+      {"Hopper's with 2^31 of k", endless, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "m, n and k must be 2^31 - 4096 or less (k of f32_accurate a third of that), so that coordinates of tensor maps have 31 bits"},
       {"Hopper's in f32", f32, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
       {"128 sums of tf32 with A in registers, two blocks of 64 rows", type_of(GGEMM_F32, "nn", true), cluster(tile(sm90, 128, 128, 32, 4, 1, 4), 1, 1), h, "where A (B if swapped) comes through registers, a consumer has 64 rows, and a thread 160 registers for two tiles of it and the sums"},
       {"128 sums of tf32 with A in registers, 64 deep", type_of(GGEMM_F32, "nn", true), cluster(tile(sm90, 64, 256, 64, 4, 1, 2), 1, 1), h, "where A (B if swapped) comes through registers, a consumer has 64 rows, and a thread 160 registers for two tiles of it and the sums"},
@@ -295,7 +295,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
       ++families[static_cast<std::size_t>(c.family)];
       if (swapped && c.family == Family::sm90 && !c.swap) FAIL_CHECK(core::config_name(type, c));
       if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
-      const int depth = c.tile_k * (core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)));
+      const int depth = c.tile_k * select::operand_size(type);
       if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128 && !(depth == 256 && (f64 || c.family == Family::sm90))) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());
@@ -324,7 +324,7 @@ TEST_CASE("space: every row of the table is legal for some problem on some devic
   std::map<std::string, bool> legal;
   for (const core::ProblemType& type : every_type())
     for (const Config& config : select::table(type)) {
-      const int depth = config.tile_k * (core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)));
+      const int depth = config.tile_k * select::operand_size(type);
       Config told = config;
       if (config.family == Family::sm90) told.stages = 1;
       told.tile_k = 1;

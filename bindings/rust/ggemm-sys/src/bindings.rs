@@ -902,7 +902,8 @@ const _: () = {
  that, and a group that ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups
  claim, as the ends fall and rise again, hold the result of either.) The host device checks the pointers and strides of every group before it
  writes anything; a CUDA device reads them only when the launch runs, and can refuse nothing then, but for checked mode.
- Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles.*/
+ Limits on a CUDA device: all groups together have fewer than 2^31 - 2^17 tiles of the configuration, k is below 2^31 tiles; a group's m, n and k,
+ where they are in memory, are 2^31 - 4096 at most, which checked mode does not tell.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_desc {
