@@ -601,7 +601,7 @@ typedef struct ggemm_grouped_args {
   int64_t alpha_byte_stride; /**< bytes from one group's alpha to the next one's, in device memory (scalars_on_device); 0: one for all */
   int64_t beta_byte_stride;  /**< likewise */
   const void* row_weights;   /**< with d_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation
-                                  and gate; NULL: none */
+                                  and gate; NULL: none, as it must be where i8 products are stored as i32 */
   void* status;              /**< in checked mode: int32[4], aligned to 4 bytes; see ggemm_fault. Else not looked at */
   const void* scale_a;       /**< const float* const[groups], or the scales; may be NULL when the description has none, groups is 0, or a constant
                                   size is */

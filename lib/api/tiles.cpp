@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile order, by the kernels' own arithmetic.
+#include <optional>
+
 #include "api/guard.hpp"
 #include "core/problem_checks.hpp"
 #include "scheduler/group_params.cuh"
@@ -48,10 +50,38 @@ struct Grid {
   int64_t end(int64_t before, int64_t group) const {
     const Side down = first(group), across = second(group);
     int64_t count;  // at most
-    if (__builtin_mul_overflow(down.clusters(), across.clusters(), &count) || __builtin_mul_overflow(count, ctas(), &count) || __builtin_add_overflow(before, count, &count))
-      core::fail(GGEMM_ERROR_ARGUMENT, "grid: %lld x %lld tiles in group %lld make 2^63 or more in all", static_cast<long long>(rows(group).tiles()),
-                 static_cast<long long>(columns(group).tiles()), static_cast<long long>(group));
+    if (__builtin_mul_overflow(down.clusters(), across.clusters(), &count) || __builtin_mul_overflow(count, ctas(), &count) || __builtin_add_overflow(before, count, &count)) too_many(group);
     return before + ctas() * kernels::cluster_tiles(down.tiles(), across.tiles(), static_cast<kernels::i32>(down.cluster), static_cast<kernels::i32>(across.cluster));
+  }
+  // Groups that are alike are not counted one by one, however many there are.
+  bool alike() const { return m.kind == GGEMM_SOURCE_CONST && n.kind == GGEMM_SOURCE_CONST; }
+  int64_t count() const {
+    int64_t all = 0;
+    if (alike() && grid.groups > 0 && __builtin_mul_overflow(end(0, 0), grid.groups, &all)) too_many(grid.groups - 1);
+    if (!alike())
+      for (int64_t i = 0; i < grid.groups; ++i) all = end(all, i);
+    return all;
+  }
+  // A program's group, and the programs before that; nothing if there is no such program.
+  struct Place {
+    int64_t group, before;
+  };
+  std::optional<Place> place(int64_t program) const {
+    if (program < 0 || grid.groups == 0) return std::nullopt;
+    if (alike()) {
+      const int64_t each = end(0, 0), group = each ? program / each : grid.groups;
+      return group < grid.groups ? std::optional<Place>({group, group * each}) : std::nullopt;
+    }
+    for (int64_t i = 0, before = 0; i < grid.groups; ++i) {
+      const int64_t next = end(before, i);
+      if (program < next) return Place{i, before};
+      before = next;
+    }
+    return std::nullopt;
+  }
+  [[noreturn]] void too_many(int64_t group) const {
+    core::fail(GGEMM_ERROR_ARGUMENT, "grid: %lld x %lld tiles in group %lld make 2^63 or more in all", static_cast<long long>(rows(group).tiles()),
+               static_cast<long long>(columns(group).tiles()), static_cast<long long>(group));
   }
   // The tile of a program, counted in its group.
   kernels::TileCoord tile(int64_t program, int64_t group) const {
@@ -71,9 +101,7 @@ extern "C" {
 
 ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* out_count) {
   return api::guard([&] {
-    const api::Grid g(grid);
-    int64_t count = 0;
-    for (int64_t i = 0; i < g.grid.groups; ++i) count = g.end(count, i);
+    const int64_t count = api::Grid(grid).count();
     api::required(out_count, "out_count") = count;
   });
 }
@@ -81,23 +109,17 @@ ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* out_count) {
 ggemm_status ggemm_tile_at(const ggemm_tile_grid* grid, int64_t pid, ggemm_tile* out_tile) {
   return api::guard([&] {
     const api::Grid g(grid);
-    int64_t before = 0;
-    for (int64_t i = 0; pid >= 0 && i < g.grid.groups; ++i) {
-      const int64_t end = g.end(before, i);
-      if (pid >= end) {
-        before = end;
-        continue;
-      }
-      const kernels::TileCoord tile = g.tile(pid - before, i);
-      const api::Side rows = g.rows(i), columns = g.columns(i);
-      ggemm_tile out = GGEMM_TILE_INIT;
-      out.group = i;
-      out.tile_row = tile.row, out.tile_col = tile.col;
-      out.row_begin = rows.begin(tile.row), out.row_end = rows.end(tile.row);
-      out.col_begin = columns.begin(tile.col), out.col_end = columns.end(tile.col);
-      return api::put(out_tile, out, "out_tile");
-    }
-    core::fail(GGEMM_ERROR_ARGUMENT, "pid=%lld with %lld tiles", static_cast<long long>(pid), static_cast<long long>(before));
+    const auto place = g.place(pid);
+    if (!place) core::fail(GGEMM_ERROR_ARGUMENT, "pid=%lld with %lld tiles", static_cast<long long>(pid), static_cast<long long>(g.count()));
+    const auto [group, before] = *place;
+    const kernels::TileCoord tile = g.tile(pid - before, group);
+    const api::Side rows = g.rows(group), columns = g.columns(group);
+    ggemm_tile out = GGEMM_TILE_INIT;
+    out.group = group;
+    out.tile_row = tile.row, out.tile_col = tile.col;
+    out.row_begin = rows.begin(tile.row), out.row_end = rows.end(tile.row);
+    out.col_begin = columns.begin(tile.col), out.col_end = columns.end(tile.col);
+    api::put(out_tile, out, "out_tile");
   });
 }
 

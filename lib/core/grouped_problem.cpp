@@ -49,7 +49,8 @@ void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dty
   if (groups <= 1) return;  // nothing is at a distance
   layout.group_stride = matrix.group_stride == GGEMM_PACKED ? packed_group_stride(place, layout, stored) : matrix.group_stride;
   if (layout.group_stride == GGEMM_PACKED) return;
-  if (place.output && matrix.group_stride == 0)
+  const bool empty = is_constant(stored.rows, 0) || is_constant(stored.cols, 0);
+  if (place.output && !empty && matrix.group_stride == 0)
     fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=0 with groups=%lld: groups of D must not coincide", place.name, ll(groups));
   int64_t bytes;
   if (__builtin_mul_overflow(layout.group_stride, groups - 1, &bytes) ||
@@ -86,14 +87,12 @@ GroupedLayout checks::check_grouped_matrix(const Place& place, const ggemm_group
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name);
   layout.pointers = by_form || matrix.pointers;
   // Where all is constant, the checks of a plain problem know more.
-  const bool known =
-      !by_form && is_constant(stored.rows) && is_constant(stored.cols) && is_constant(layout.row_stride) && is_constant(layout.col_stride);
+  const bool known = is_constant(stored.rows) && is_constant(stored.cols) && is_constant(layout.row_stride) && is_constant(layout.col_stride) && (!by_form || place.output);
   if (!known && place.output && (is_constant(layout.row_stride, 0) || is_constant(layout.col_stride, 0)))
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
   if ((layout.pointers || stored.one()) && matrix.group_stride != 0 && matrix.group_stride != GGEMM_PACKED)
     fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with form=%s%s: it is not looked at, and must be 0 or GGEMM_PACKED", place.name,
          ll(matrix.group_stride), forms[desc.form], layout.pointers && !by_form ? " and pointers" : "");
-  if (by_form) return layout;
   if (stored.one()) {
     if (matrix.pointers) fail(GGEMM_ERROR_ARGUMENT, "%s.pointers=1 with form=%s: it is one matrix there", place.name, forms[desc.form]);
     if (!is_constant(layout.row_stride) || !is_constant(layout.col_stride))
@@ -105,6 +104,7 @@ GroupedLayout checks::check_grouped_matrix(const Place& place, const ggemm_group
     check_strides(place, dtype, row_stride, layout.col_stride.value, stored.rows.value, stored.cols.value);
     if (stored.one()) layout.row_stride.value = row_stride;
   }
+  if (by_form) return layout;
   if (stored.ragged_rows) layout.start_stride = layout.row_stride.value;
   if (stored.ragged_cols) layout.start_stride = layout.col_stride.value;
   if (!layout.pointers && !stored.one()) place_apart(place, matrix, dtype, groups, stored, layout);
@@ -169,7 +169,7 @@ kernels::Source check_index(const ggemm_grouped_desc& desc, const ggemm_source& 
   const bool no_rows = desc.m.kind == GGEMM_SOURCE_CONST && desc.m.value == 0;  // an empty array may be at NULL
   kernels::Source out = check_source(index, name, "", no_rows ? 0 : desc.groups);
   if (is_constant(out)) {
-    refuse_given(index, name, forms[desc.form]);
+    if (index.value != 0) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%d, value=%lld: the rows' numbers must be in device memory; without them it must be a constant 0", name, out.kind, ll(index.value));
     if (rows) fail(GGEMM_ERROR_ARGUMENT, "%s=%lld without %s: it must be 0", rows_name, ll(rows), name);
   } else if (desc.form != GGEMM_GROUPS_RAGGED_M) {
     fail(GGEMM_ERROR_ARGUMENT, "%s is given with form=%s: only rows of a ragged m lie where an index says", name, forms[desc.form]);
@@ -383,6 +383,11 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
         same(problem.a, args.a) || d.overlaps(in_all(problem.a, args.a, type.a, rows_of(problem.a_index, problem.stored_m), problem.stored_k));
     if (in_a || same(problem.b, args.b) || d.overlaps(in_all(problem.b, args.b, type.b, problem.stored_k, p.n)))
       fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps %s=%p: D must not overlap A or B", args.d, in_a ? "a" : "b", in_a ? args.a : args.b);
+  }
+  if (reads_c && args.c != args.d) {
+    const Extent c = dense_groups(problem.c, args.c, type.c, p.groups, problem.stored_m, p.n);
+    if (c.overlaps(dense_groups(problem.d, args.d, type.d, p.groups, rows_of(problem.d_index, problem.stored_m), p.n)))
+      fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps c=%p: C must be D itself, or lie elsewhere", args.d, args.c);
   }
   if (reads_c && !problem.c.pointers) {
     require_distance(place_c, problem.c);

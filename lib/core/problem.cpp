@@ -217,8 +217,8 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.m = desc.m, p.n = desc.n, p.k = desc.k;
   p.a = check_matrix(place_a, desc.a, p.type.a, p.m, p.k);
   p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
-  p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
   p.d = check_matrix(place_of_d(p.type), desc.d, p.type.d, p.m, columns_of_d(p.type, p.n));
+  p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
   p.scale_a = check_scale(place_scale_a, desc.scale_a, scale_rows(p.type, p.m), scale_depth(p.type.scale_a, p.k));
   p.scale_b = check_scale(place_scale_b, desc.scale_b, scale_depth(p.type.scale_b, p.k), scale_columns(p.type, p.n));
   p.scalars = scalars(desc.epilogue);
@@ -262,9 +262,9 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   };
   p.a = matrix(place_a, problem.a, problem.type.a, args.a, p.m, p.k);
   p.b = matrix(place_b, problem.b, problem.type.b, args.b, p.k, p.n);
-  p.c = matrix(place_c, problem.c, problem.type.c, args.c, p.m, p.n);
   check_even(problem.type, p.n);
   p.d = matrix(place_of_d(problem.type), problem.d, problem.type.d, args.d, p.m, columns_of_d(problem.type, p.n));
+  p.c = matrix(place_c, problem.c, problem.type.c, args.c, p.m, p.n);
   p.bias = args.bias;
   p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
   p.raster = 1;
@@ -286,6 +286,8 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   if (reads_c && args.c == args.d && (problem.type.c != problem.type.d || (p.m > 1 && p.c.row_stride != p.d.row_stride) || (p.n > 1 && p.c.col_stride != p.d.col_stride)))
     fail(GGEMM_ERROR_ARGUMENT, "c is d but their dtypes (%s, %s) or strides (%lld, %lld and %lld, %lld) differ", dtype_name(problem.type.c), dtype_name(problem.type.d), ll(p.c.row_stride), ll(p.c.col_stride),
          ll(p.d.row_stride), ll(p.d.col_stride));
+  if (reads_c && args.c != args.d && dense_extent(p.c, problem.type.c, p.m, p.n).overlaps(dense_extent(p.d, problem.type.d, p.m, p.n)))
+    fail(GGEMM_ERROR_ARGUMENT, "d=%p overlaps c=%p: C must be D itself, or lie elsewhere", args.d, args.c);
   if (!reads_c) p.c.data = nullptr;
   if (!product) return p;
   const auto scale = [&](const Place& place, int kind, const MatrixLayout& layout, const void* data, int64_t rows, int64_t cols) {

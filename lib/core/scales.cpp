@@ -9,7 +9,7 @@ using std::int64_t;
 
 constexpr const char* scale_names[] = {"none", "tensor", "vector", "1x128", "128x128"};
 constexpr const char* gate_names[] = {"none", "halves", "interleaved"};
-constexpr kernels::Source one{nullptr, 0, 1, GGEMM_SOURCE_CONST, kernels::source_itself};
+constexpr kernels::Source one{nullptr, 0, 1, GGEMM_SOURCE_CONST, kernels::source_itself}, own{nullptr, 0, 0, GGEMM_SOURCE_I64, kernels::source_itself};  // own: a group's, which nobody knows here
 
 static_assert(kernels::scale_tensor == GGEMM_SCALE_TENSOR && kernels::scale_vector == GGEMM_SCALE_VECTOR && kernels::scale_block_1x128 == GGEMM_SCALE_BLOCK_1X128 && kernels::scale_block_128x128 == GGEMM_SCALE_BLOCK_128X128);
 
@@ -34,8 +34,10 @@ struct Along {
 // size: the operand's, as it is stored. ragged: it is what the groups share.
 Along along(int kind, const kernels::Source& size, bool depth, bool ragged, const ggemm_grouped_scale& scale, int64_t groups) {
   const bool by_blocks = depth || kind == GGEMM_SCALE_BLOCK_128X128;
-  Along out{size, ragged && !scale.pointers && (depth ? kernels::scaled_by_blocks(kind) : true), by_blocks};
-  if (size.kind == GGEMM_SOURCE_CONST) out.count.value = depth ? kernels::scales_deep(kind, size.value) : kernels::scales_along(kind, size.value);
+  const bool shared = ragged && (!depth || kernels::scaled_by_blocks(kind));
+  Along out{size, shared && !scale.pointers, by_blocks};
+  if (shared && scale.pointers) out.count = own;
+  else if (size.kind == GGEMM_SOURCE_CONST) out.count.value = depth ? kernels::scales_deep(kind, size.value) : kernels::scales_along(kind, size.value);
   // Room for a partial block of each group.
   if (out.ragged && by_blocks && scale.group_stride != 0) out.count.value = size.value / kernels::scale_block + groups;
   if (depth && !kernels::scaled_by_blocks(kind)) out.count = one;

@@ -127,6 +127,8 @@ const std::vector<Wrong<F32>>& wrong_plain() {
        [](F32& p) { p.desc.c.dtype = GGEMM_F16, p.args.c = p.args.d, p.args.beta = &p.beta; },
        GGEMM_ERROR_ARGUMENT,
        {"c is d", "f16", "f32"}},
+      {"C partly in D", [](F32& p) { p.args.c = p.d.data() + 3, p.args.beta = &p.beta; }, GGEMM_ERROR_ARGUMENT, {"d=0x", "overlaps c=0x"}},
+      {"a D without end, and no C", [](F32& p) { p.desc.m = p.desc.n = int64_t(1) << 31, p.desc.k = 1; }, GGEMM_ERROR_ARGUMENT, {"d: 2147483648x2147483648"}},
       // configurations
       {"a word for a configuration", [](F32& p) { p.desc.config = "fast"; }, GGEMM_ERROR_ARGUMENT, {"config", "fast"}},
       {"an empty configuration", [](F32& p) { p.desc.config = ""; }, GGEMM_ERROR_ARGUMENT, {"config"}},

@@ -48,6 +48,7 @@ const Wrong wrongs[] = {
     {"C that is D in another order",
      [](Ragged& p) { p.desc.c.row_stride = ggemm_const(1), p.desc.c.col_stride = ggemm_const(rows), p.args.c = p.d.data(), p.args.beta = p.scalars; },
      {"c is d", "strides"}},
+    {"C partly in D", [](Ragged& p) { p.args.c = p.d.data() + 1, p.args.beta = p.scalars; }, {"d=0x", "overlaps c=0x"}},
     {"a distance of a bias beside the rows",
      [](Ragged& p) { p.desc.epilogue.bias = GGEMM_BIAS_PER_ROW, p.desc.bias_group_stride = 2, p.args.bias = p.bias.data(); },
      {"bias_group_stride=2", "form=ragged_m", "per row"}},
@@ -84,7 +85,7 @@ const Wrong wrongs[] = {
      [](Ragged& p) { to_ragged_k(p), p.desc.d_index = ggemm_i32_at(p.ends, 4), p.desc.d_rows = 3; },
      {"d_index is given", "form=ragged_k"}},
     {"an index of A nowhere", [](Ragged& p) { p.desc.a_index = ggemm_i32_at(nullptr, 4); }, {"a_index.data is NULL"}},
-    {"an index that is a constant", [](Ragged& p) { p.desc.a_index = ggemm_const(3); }, {"a_index is given"}},
+    {"an index that is a constant", [](Ragged& p) { p.desc.a_index = ggemm_const(3); }, {"a_index.kind=0", "value=3", "device memory"}},
     {"scales of rows of A with an index",
      [](Ragged& p) { p.desc.a_index = ggemm_i32_at(p.ends, 4), p.desc.a_rows = 3, p.desc.scale_a.kind = GGEMM_SCALE_BLOCK_128X128, p.args.scale_a = p.bias.data(); },
      {"scale_a.kind=128x128", "a_index"}},
@@ -252,6 +253,18 @@ TEST_CASE("masked: rows behind a group's count are neither read nor written, and
   p.a[2] = p.a[3] = NAN;
   REQUIRE(p.run() == GGEMM_OK);
   CHECK(p.d == std::vector<float>{0, 1, -7, -7, -7, -7, -7, -7, 12, 3, 15, 3, -7, -7});
+}
+
+TEST_CASE("batch: groups without elements in D may lie at no distance") {
+  for (const bool rows_alone : {false, true}) {
+    Ragged p;
+    to_batch(p);
+    p.desc.d.group_stride = 0;
+    CHECK(p.run() == GGEMM_ERROR_ARGUMENT);
+    (rows_alone ? p.desc.m : p.desc.n) = ggemm_const(0);
+    CHECK(p.run() == GGEMM_OK);
+    CHECK(p.d == std::vector<float>(rows * n, -7));
+  }
 }
 
 TEST_CASE("batch: constant sizes follow each other, and sizes may be a group's own at a distance") {

@@ -213,7 +213,7 @@ TEST_CASE("Preparing many problems reports each and can be cancelled") {
   CHECK(ggemm_prepare(context.get(), nullptr, 0, nullptr, nullptr) == GGEMM_OK);
   owners[4]->desc.d.dtype = GGEMM_DTYPE_NONE;
   CHECK(ggemm_prepare(context.get(), problems.data(), problems.size(), nullptr, nullptr) == GGEMM_ERROR_ARGUMENT);
-  check_sentence({"d.dtype"});
+  check_sentence({"problems[4]: ", "d.dtype"});
 }
 
 TEST_CASE("Tuning on the host verifies and times its one configuration") {

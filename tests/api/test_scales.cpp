@@ -274,6 +274,25 @@ TEST_CASE("In a ragged k each group's blocks begin where it does, one block at l
   CHECK(d == std::vector<float>{256, 0, 128 * 3 + 128 * 5, 44 * 7});
 }
 
+TEST_CASE("In a ragged m each group's blocks may lie behind a pointer, as close as the group's own rows") {
+  const ContextPointer context = host_context();
+  constexpr std::int64_t rows = 128, k = 256;
+  const std::int32_t ends[2] = {2, 4};
+  std::vector<float> a(rows * k, 1.0f), b(2 * k, 1.0f), d(rows, -1.0f);
+  const std::vector<float> first = {1, 2, 10, 20}, second = {3, 4, 30, 40};  // [2,2] by columns
+  const float* const scales[2] = {first.data(), second.data()};
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.groups = 2, desc.form = GGEMM_GROUPS_RAGGED_M;
+  desc.m = ggemm_const(rows), desc.n = ggemm_const(1), desc.k = ggemm_const(k);
+  desc.ends = ggemm_i32_at(ends, 4);
+  desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+  desc.scale_a.kind = GGEMM_SCALE_BLOCK_1X128, desc.scale_a.pointers = 1, desc.scale_a.row_stride = ggemm_const(1), desc.scale_a.col_stride = ggemm_const(2);
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = a.data(), args.b = b.data(), args.d = d.data(), args.scale_a = scales;
+  REQUIRE(ggemm_grouped_gemm(context.get(), &desc, &args, nullptr) == GGEMM_OK);
+  CHECK(std::vector<float>(d.begin(), d.begin() + 5) == std::vector<float>{128 * 11, 128 * 22, 128 * 33, 128 * 44, -1});
+}
+
 TEST_CASE("Rows of A by index bring their scales, by row and by block of k") {
   const ContextPointer context = host_context();
   // Tokens 2, nowhere, 0 | 2, 1: rows of 4 tokens, all ones, 130 deep.

@@ -113,6 +113,7 @@ class TestGeneral(Cli):
         self.fails(2, "tiles", "--size", "10", "--tile", "2x2", says="--size: '10'")
         self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--threads", "-1", says="--threads: '-1' is not a number from 0 up")
         self.fails(2, "tiles", "--size", "8x8", "--tile", "2x2", "--raster", "x", says="--raster: 'x' is not a number from 1 up")
+        self.fails(2, "tune", "--gemm", "8x8x8", "--budget", "-5s", says="is not a number from 0 up")
 
     def test_output_that_cannot_be_written_is_3(self):
         if not os.path.exists("/dev/full"):

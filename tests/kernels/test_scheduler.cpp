@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -359,4 +360,41 @@ TEST_CASE("schedulers: a CTA of a plain launch computes the tile of its own numb
       }
   CHECK(wrong == 0);
   CHECK(tiles > 1000);
+}
+
+TEST_CASE("tiles: groups that are alike, which are not counted one by one, have those of groups whose sizes are in memory") {
+  const std::int64_t sizes[2] = {100, 70};
+  for (const int swapped : {0, 1})
+    for (const int clusters : {1, 2})
+      for (std::int64_t groups = 0; groups < 4; ++groups) {
+        ggemm_tile_grid alike = GGEMM_TILE_GRID_INIT;
+        alike.groups = groups, alike.tile_m = 32, alike.tile_n = 16, alike.raster = 3, alike.cluster_m = clusters, alike.swapped = swapped;
+        ggemm_tile_grid told = alike;
+        alike.m = ggemm_const(sizes[0]), alike.n = ggemm_const(sizes[1]);
+        told.m = ggemm_i64_at(sizes, 0), told.n = ggemm_i64_at(sizes + 1, 0);
+        std::int64_t count = -1, told_count = -2;
+        REQUIRE(ggemm_tile_count(&alike, &count) == GGEMM_OK);
+        REQUIRE(ggemm_tile_count(&told, &told_count) == GGEMM_OK);
+        REQUIRE(count == told_count);
+        for (std::int64_t pid = -1; pid <= count; ++pid) {
+          ggemm_tile a = GGEMM_TILE_INIT, b = GGEMM_TILE_INIT;
+          const ggemm_status status = ggemm_tile_at(&alike, pid, &a);
+          REQUIRE(status == ggemm_tile_at(&told, pid, &b));
+          REQUIRE((status == GGEMM_OK) == (pid >= 0 && pid < count));
+          REQUIRE((a.group == b.group && a.tile_row == b.tile_row && a.tile_col == b.tile_col && a.row_begin == b.row_begin && a.row_end == b.row_end && a.col_begin == b.col_begin && a.col_end == b.col_end));
+        }
+      }
+  ggemm_tile_grid many = GGEMM_TILE_GRID_INIT;
+  many.tile_m = 128, many.tile_n = 64, many.m = ggemm_const(1024), many.n = ggemm_const(768);
+  std::int64_t count = 0;
+  many.groups = INT64_MAX / 96;
+  REQUIRE(ggemm_tile_count(&many, &count) == GGEMM_OK);
+  CHECK(count == INT64_MAX / 96 * 96);
+  ggemm_tile last = GGEMM_TILE_INIT;
+  REQUIRE(ggemm_tile_at(&many, count - 1, &last) == GGEMM_OK);
+  CHECK((last.group == many.groups - 1 && last.row_end == 1024 && last.col_end == 768));
+  CHECK(ggemm_tile_at(&many, -1, &last) == GGEMM_ERROR_ARGUMENT);
+  CHECK(std::string(ggemm_last_error()).find("pid=-1 with " + std::to_string(count) + " tiles") != std::string::npos);
+  many.groups = INT64_MAX;
+  CHECK(ggemm_tile_count(&many, &count) == GGEMM_ERROR_ARGUMENT);
 }

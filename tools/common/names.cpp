@@ -63,6 +63,7 @@ CLI::Option* add_seconds_option(CLI::App& command, const std::string& name, doub
   static const std::map<std::string, double> units{{"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"min", 60.0}, {"h", 3600.0}};
   return command.add_option(name, seconds, help)
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::DEFAULT, "").description(""))
+      ->check(at_least(0))
       ->type_name("TIME");
 }
 

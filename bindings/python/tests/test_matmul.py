@@ -221,3 +221,13 @@ def test_what_cannot_be_converted_is_refused(monkeypatch):
     monkeypatch.delitem(ggemm._arrays.NUMPY_DTYPES, ggemm._arrays.BF16)  # as without ml_dtypes
     with pytest.raises(ggemm.UnsupportedError, match="ml_dtypes"):
         ggemm.convert(np.ones(3), "bf16")
+
+
+def test_operands_that_are_not_there():
+    x = np.ones((2, 2), np.float32)
+    for call in (lambda: ggemm.matmul(None, x), lambda: ggemm.matmul(x, None), lambda: ggemm.plan(None, None), lambda: ggemm.grouped_matmul(None, x[None]), lambda: ggemm.grouped_matmul(x, None)):
+        with pytest.raises(ggemm.ArgumentError, match="(a|b) is None"):
+            call()
+    for problem in (None, 3):
+        with pytest.raises(ggemm.ArgumentError, match="prepare takes problems"):
+            ggemm.prepare([problem])

@@ -134,8 +134,16 @@ def read(name: str, array: Any) -> Array:
 UNREADABLE = (TypeError, BufferError, RuntimeError, NotImplementedError)
 
 
+def need_operands(**arrays: Any) -> None:
+    """Raises if one of them is not given."""
+    for name, array in arrays.items():
+        if array is None:
+            raise ArgumentError(f"{name} is None: it must be an array")
+
+
 def read_all(**arrays: Any) -> dict[str, Array]:
-    """`read` of those that are given."""
+    """`read` of those that are given, as a and b must be."""
+    need_operands(**{name: arrays[name] for name in ("a", "b") if name in arrays})
     return {name: read(name, array) for name, array in arrays.items() if array is not None}
 
 

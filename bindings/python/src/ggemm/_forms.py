@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import native
-from ._arrays import NAMES, Array, allocator, dtype_number, packed_strides, read
+from ._arrays import NAMES, Array, allocator, dtype_number, need_operands, packed_strides, read
 from ._errors import ArgumentError
 from ._groups import BIAS_KINDS, Call, Operands, Pointers
 from ._lists import pointer_scale, tensor_scale
@@ -85,6 +85,7 @@ def _length(name: str, index: Any) -> int:
 
 
 def from_arrays(o: Operands, settings: Settings, allocate: bool) -> Call:
+    need_operands(a=o.a, b=o.b)
     given = {name: _read(name, value) for name, value in (("a", o.a), ("b", o.b), ("c", o.c), ("out", o.out)) if value is not None}
     device = same_device(given)
     check_element_types(given)

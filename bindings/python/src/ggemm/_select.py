@@ -58,6 +58,8 @@ def prepare(problems: Iterable[Problem], progress: Callable[[int, int, str], obj
     """
     by_context: dict[int, list[Problem]] = {}
     for problem in problems:
+        if not isinstance(problem, Problem):
+            raise ArgumentError(f"prepare takes problems, as ggemm.problem makes them, not {type(problem).__name__}")
         by_context.setdefault(id(problem.context), []).append(problem)
     for group in by_context.values():
         native.prepare(group[0].context._handle.pointer, [problem._native for problem in group], progress)

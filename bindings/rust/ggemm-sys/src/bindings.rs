@@ -1166,7 +1166,7 @@ pub struct ggemm_grouped_args {
     /// likewise
     pub beta_byte_stride: i64,
     /** with d\_index: m elements of f32, one for each row of the groups' order, which it is multiplied by after activation
- and gate; NULL: none*/
+ and gate; NULL: none, as it must be where i8 products are stored as i32*/
     pub row_weights: *const ::core::ffi::c_void,
     /// in checked mode: int32\[4\], aligned to 4 bytes; see ggemm\_fault. Else not looked at
     pub status: *mut ::core::ffi::c_void,
