@@ -97,11 +97,14 @@ ggemm_status ggemm_prepare(ggemm_context* context, const ggemm_problem* problems
     Engine& engine = api::required(context, "context").engine;
     if (count) api::required(problems, "problems");
     std::vector<Request> requests;
-    for (size_t i = 0; i < count; ++i) try {
+    for (size_t i = 0; i < count; ++i) {
+      try {
         requests.push_back(api::import_problem(problems + i).request);
       } catch (const core::Error& error) {
-        throw core::Error(error.status(), count > 1 ? core::text("problems[%zu]: %s", i, error.what()) : error.text());
+        if (count == 1) throw;
+        throw core::Error(error.status(), core::text("problems[%zu]: %s", i, error.what()));
       }
+    }
     engine.prepare(requests, progress ? [&](size_t done, size_t total, const std::string& what) { return progress(user, done, total, what.c_str()) == 0; }
                                       : std::function<bool(size_t, size_t, const std::string&)>());
   });
