@@ -72,6 +72,8 @@ double largest(int dtype) {
   }
 }
 
+kernels::Source constant(std::int64_t value) { return {nullptr, 0, value, GGEMM_SOURCE_CONST, kernels::source_itself}; }
+
 }  // namespace
 
 ScratchProblem::ScratchProblem(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample)
@@ -81,10 +83,7 @@ ScratchProblem::ScratchProblem(const Engine& engine, std::shared_ptr<const cuda:
   if (type_.bias) block_bias_ = ScratchBlock(type_.bias_dtype, 3);
   if (type_.scale_a || type_.scale_b) block_scale_ = ScratchBlock(GGEMM_F32, 5);
   if (plain) make_plain(*plain);
-  else {
-    make_groups(sample);
-    make_grouped(*grouped);
-  }
+  else make_grouped(*grouped, sample);
   make_points();
 }
 
@@ -134,7 +133,27 @@ void ScratchProblem::make_plain(const core::Problem& p) {
   plain_ = core::bind(problem, args);
 }
 
-void ScratchProblem::make_groups(const std::vector<select::Sizes>& sample) {
+bool ScratchProblem::joined(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) const {
+  const select::Sizes& first = sample.front();
+  const bool alike = std::all_of(sample.begin(), sample.end(), [&](const select::Sizes& s) { return s.n == first.n && s.k == first.k; });
+  // (What lies along a ragged m, or in blocks of its rows, has records all the same.)
+  return problem.form != GGEMM_GROUPS_POINTERS && problem.form != GGEMM_GROUPS_RAGGED_K && alike && first.k > 0 && type_.major_a == core::Major::k && type_.scale_a != kernels::scale_block_128x128;
+}
+
+void ScratchProblem::make_grouped(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) {
+  core::GroupedProblem p = problem;
+  p.groups = static_cast<std::int64_t>(sample.size());
+  p.type = type_;
+  p.type.grouped &= static_cast<std::uint8_t>(~core::checked_groups);
+  if (!(p.type.grouped & core::gathered_rows)) p.a_index = {};
+  if (!(p.type.grouped & core::scattered_rows)) p.d_index = {};
+  p.scalars.on_device = false;
+  const ggemm_grouped_args args = joined(problem, sample) ? lay_joined(p, sample) : lay_apart(p, sample);
+  grouped_ = core::bind(p, args);
+}
+
+ggemm_grouped_args ScratchProblem::lay_apart(core::GroupedProblem& p, const std::vector<select::Sizes>& sample) {
+  std::int64_t longest = 0;
   for (const select::Sizes& s : sample) {
     groups_.push_back({s.m, s.n, s.k, {}, {}, {}, nullptr, {}, {}});
     Group& g = groups_.back();
@@ -144,10 +163,8 @@ void ScratchProblem::make_groups(const std::vector<select::Sizes>& sample) {
     g.d = operand(type_.d, s.m, columns(g), columns(g), 1, nullptr);
     g.bias = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? s.n : s.m);
     make_scales(g, GGEMM_PACKED, 1, GGEMM_PACKED, 1);
+    longest = std::max(longest, s.m);
   }
-}
-
-void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
   const std::size_t count = groups_.size();
   // One row a group: m, n, k, then row and column strides of A, B, D; and six pointers.
   constexpr int operands = 6;
@@ -168,36 +185,70 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem) {
     device_.upload(array, pointers[i].data(), count * 8);
     arrays[i] = array;
   }
-  core::GroupedProblem p = problem;
-  p.groups = static_cast<std::int64_t>(count);
   p.m = source(0), p.n = source(1), p.k = source(2);
   p.a = {source(3), source(4)}, p.b = {source(5), source(6)}, p.d = {source(7), source(8)};
   p.c = p.d;  // not read, but its strides are looked up: the caller's may have fewer groups
-  const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, GGEMM_SOURCE_CONST, kernels::source_itself}; };
   p.scale_a = p.scale_b = {constant(GGEMM_PACKED), constant(1)};
   p.stored_m = p.m, p.stored_k = p.k, p.bias = {};
-  p.type = type_;
-  p.type.grouped &= static_cast<std::uint8_t>(~core::checked_groups);
-  if (!(p.type.grouped & core::scattered_rows)) p.d_index = {};
-  make_rows_in_order(p);
-  p.scalars.on_device = false;
+  make_rows_in_order(p, longest);
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
-  args.a = arrays[0], args.b = arrays[1], args.d = arrays[2], args.bias = arrays[3];
+  args.a = arrays[0], args.b = arrays[1], args.d = const_cast<void*>(arrays[2]), args.bias = arrays[3];
   args.scale_a = arrays[4], args.scale_b = arrays[5];
-  grouped_ = core::bind(p, args);
+  return args;
+}
+
+ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std::vector<select::Sizes>& sample) {
+  const auto count = static_cast<std::int64_t>(sample.size()), n = sample.front().n, k = sample.front().k, stored = type_.gate ? n / 2 : n;
+  std::vector<std::int64_t> ends;
+  std::int64_t rows = 0, longest = 0;
+  for (const select::Sizes& s : sample) {
+    if (__builtin_add_overflow(rows, s.m, &rows)) fail(GGEMM_ERROR_OUT_OF_MEMORY, "no scratch memory for groups of %lld rows and more", static_cast<long long>(s.m));
+    ends.push_back(rows), longest = std::max(longest, s.m);
+  }
+  const bool b_k = type_.major_b == core::Major::k;
+  const int kind_a = type_.scale_a, kind_b = type_.scale_b;
+  const std::int64_t deep_a = kernels::scales_deep(kind_a, k), deep_b = kernels::scales_deep(kind_b, k), along_b = kernels::scales_along(kind_b, n);
+  const bool scale_a_group = kind_a == kernels::scale_tensor;
+  const Operand a = operand(type_.a, rows, k, k, 1, &block_a_), d = operand(type_.d, rows, stored, stored, 1, nullptr);
+  const Operand b = b_k ? operand(type_.b, k, count * n, 1, k, &block_b_) : operand(type_.b, count * k, n, n, 1, &block_b_);
+  const Operand scale_a = kind_a ? operand(GGEMM_F32, scale_a_group ? count : rows, deep_a, deep_a, 1, &block_scale_) : Operand{};
+  const Operand scale_b = kind_b ? operand(GGEMM_F32, count * deep_b, along_b, along_b, 1, &block_scale_) : Operand{};
+  void* const biases = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? n : longest);  // one for all groups
+  const auto part = [](const Operand& all, std::int64_t first, std::int64_t elements, int dtype) {
+    if (!all.buffer) return all;
+    const auto size = static_cast<std::int64_t>(core::dtype_size(dtype));
+    Operand out = all;
+    out.base += first * size, out.first += first, out.buffer = out.base, out.bytes = static_cast<std::size_t>(elements * size);
+    return out;
+  };
+  for (std::int64_t g = 0; g < count; ++g) {
+    const std::int64_t m = sample[static_cast<std::size_t>(g)].m, start = ends[static_cast<std::size_t>(g)] - m;
+    groups_.push_back({m, n, k, part(a, start * k, m * k, type_.a), part(b, g * n * k, n * k, type_.b), part(d, start * stored, m * stored, type_.d), biases,
+                       part(scale_a, scale_a_group ? g : start * deep_a, deep_a, GGEMM_F32), part(scale_b, g * deep_b * along_b, deep_b * along_b, GGEMM_F32)});
+  }
+  auto* array = static_cast<char*>(device_.allocate(ends.size() * 8));
+  device_.upload(array, ends.data(), ends.size() * 8);
+  p.m = {array, 8, rows, GGEMM_SOURCE_I64, kernels::source_ends};
+  p.n = constant(n), p.k = p.stored_k = constant(k), p.stored_m = constant(rows);
+  const auto layout = [](const Operand& of, std::int64_t group_stride, std::int64_t start_stride) { return core::GroupedLayout{constant(of.row_stride), constant(of.col_stride), false, group_stride, start_stride}; };
+  p.a = layout(a, 0, p.a_index.kind ? 0 : k), p.b = layout(b, n * k, 0), p.c = layout(d, 0, stored), p.d = layout(d, 0, p.d_index.kind ? 0 : stored);
+  p.scale_a = layout(scale_a, scale_a_group, scale_a_group || p.a_index.kind ? 0 : deep_a), p.scale_b = layout(scale_b, deep_b * along_b, 0);
+  p.bias = {false, 0, 0};
+  make_rows_in_order(p, rows);
+  ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+  args.a = a.base, args.b = b.base, args.d = d.base, args.bias = biases, args.scale_a = scale_a.base, args.scale_b = scale_b.base;
+  return args;
 }
 
 // Where rows lie where an index says, each lies where it would without.
-void ScratchProblem::make_rows_in_order(core::GroupedProblem& p) {
-  std::int64_t longest = 0;
-  for (const Group& g : groups_) longest = std::max(longest, g.m);
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(longest));
-  std::iota(rows.begin(), rows.end(), 0);
+void ScratchProblem::make_rows_in_order(core::GroupedProblem& p, std::int64_t rows) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
+  std::iota(numbers.begin(), numbers.end(), 0);
   for (kernels::Source* index : {&p.a_index, &p.d_index}) {
     if (!index->kind) continue;
-    void* array = device_.allocate(rows.size() * 8);
-    device_.upload(array, rows.data(), rows.size() * 8);
-    *index = {array, 8, longest, GGEMM_SOURCE_I64, kernels::source_itself};
+    void* array = device_.allocate(numbers.size() * 8);
+    device_.upload(array, numbers.data(), numbers.size() * 8);
+    *index = {array, 8, rows, GGEMM_SOURCE_I64, kernels::source_itself};
   }
 }
 
@@ -223,7 +274,8 @@ void ScratchProblem::make_points() {
 }
 
 std::string ScratchProblem::verify(const Choice& choice) {
-  for (const Group& g : groups_) device_.fill(g.d.buffer, 0xff, g.d.bytes);
+  for (const Group& g : groups_)
+    if (g.d.bytes) device_.fill(g.d.buffer, 0xff, g.d.bytes);
   launch(choice);
   const std::size_t size = core::dtype_size(type_.d);
   std::vector<const char*> elements;

@@ -95,10 +95,13 @@ class ScratchProblem {
   Operand operand(int dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, const ScratchBlock* block);
   void* bias(std::int64_t count);
   void make_scales(Group& group, std::int64_t row_stride_a, std::int64_t col_stride_a, std::int64_t row_stride_b, std::int64_t col_stride_b);
-  void make_groups(const std::vector<select::Sizes>& sample);
   void make_plain(const core::Problem& problem);
-  void make_grouped(const core::GroupedProblem& problem);
-  void make_rows_in_order(core::GroupedProblem& problem);
+  void make_grouped(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
+  // Groups that lie anywhere; and those of one matrix an operand, of which no record must be made before a product (engine_groups.cpp): a tuning runs what the caller's call will.
+  bool joined(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) const;
+  ggemm_grouped_args lay_apart(core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
+  ggemm_grouped_args lay_joined(core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
+  void make_rows_in_order(core::GroupedProblem& problem, std::int64_t rows);
   void make_points();
   std::int64_t columns(const Group& group) const { return type_.gate ? group.n / 2 : group.n; }  // of D
   Expected expected(const Group& group, std::int64_t i, std::int64_t j) const;

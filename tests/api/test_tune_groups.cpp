@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups are tuned as the call has them: in one matrix an operand where its form says so, elsewhere behind pointers. Each candidate is checked against float64 before it may win.
+#include "fixture.hpp"
+
+namespace ggemm::tests {
+namespace {
+
+// Groups of these rows with every part that a tuning lays out: rows apart, n and k of all.
+struct Groups {
+  ggemm_grouped_form form;
+  bool index, alike;
+};
+
+ggemm_status tune(ggemm_context* context, ggemm_grouped_desc desc, const Groups& groups) {
+  static const std::int32_t ends[] = {5, 5, 38}, counts[] = {5, 0, 33}, index[38] = {};
+  desc.form = groups.form, desc.groups = 3;
+  const bool ragged = groups.form == GGEMM_GROUPS_RAGGED_M;
+  desc.m = ggemm_const(ragged ? 38 : 33), desc.n = ggemm_const(130), desc.k = ggemm_const(260);
+  if (ragged) desc.ends = ggemm_i32_at(ends, 4);
+  if (groups.form == GGEMM_GROUPS_MASKED) desc.counts = ggemm_i32_at(counts, 4);
+  if (groups.index) desc.a_index = ggemm_i32_at(index, 4), desc.a_rows = 38;
+  const std::int64_t sample[] = {5, 130, 260, 0, 130, 260, 33, 130, groups.alike ? 260 : 128};
+  const ggemm_problem problem{nullptr, &desc};
+  ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+  options.budget_seconds = 0.01, options.sample_sizes = sample, options.sample_groups = 3;
+  return ggemm_tune(context, &problem, &options, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("Groups of every form are tuned, with all that an epilogue adds") {
+  const ContextPointer context = host_context();
+  const Groups forms[] = {{GGEMM_GROUPS_POINTERS, false, true}, {GGEMM_GROUPS_RAGGED_M, false, true}, {GGEMM_GROUPS_RAGGED_M, false, false},
+                          {GGEMM_GROUPS_RAGGED_M, true, true},  {GGEMM_GROUPS_MASKED, false, true},   {GGEMM_GROUPS_BATCH, false, true}};
+  for (const Groups& groups : forms)
+    for (const bool nn : {false, true})
+      for (const ggemm_scale_kind kind : {GGEMM_SCALE_NONE, GGEMM_SCALE_TENSOR, GGEMM_SCALE_VECTOR, GGEMM_SCALE_BLOCK_1X128})
+        for (const ggemm_bias bias : {GGEMM_BIAS_NONE, GGEMM_BIAS_PER_COLUMN, GGEMM_BIAS_PER_ROW}) {
+          ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+          desc.a.dtype = desc.b.dtype = kind ? GGEMM_E4M3 : GGEMM_BF16, desc.d.dtype = GGEMM_F32;
+          if (!nn) desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(260);
+          desc.scale_a.kind = kind, desc.scale_b.kind = kind == GGEMM_SCALE_BLOCK_1X128 ? GGEMM_SCALE_BLOCK_128X128 : kind;
+          desc.epilogue.bias = bias;
+          if (bias) desc.epilogue.bias_dtype = GGEMM_F32;
+          else desc.epilogue.gate = GGEMM_GATE_HALVES;
+          CAPTURE(groups.form, groups.index, groups.alike, nn, kind, bias);
+          const ggemm_status status = tune(context.get(), desc, groups);
+          INFO(ggemm_last_error());
+          CHECK(status == GGEMM_OK);
+        }
+}
+
+}  // namespace ggemm::tests
