@@ -106,7 +106,7 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, bool even = f
   constexpr double beside = 0.15;  // of what hides behind the slower
   // 176 and 224 columns, measured with 16 bits and e4m3; by blocks, where each 16 or 32 of them may have a scale of their own, 176 with e4m3.
   const double uneven = columns > 128 && std::fmod(columns, 64) != 0 ? (core::scaled_by_blocks(type) ? 1.06 : c.teams > 1 ? 1.02 : 1.03) : 1;
-  const double square = promotes && type.grouped && c.tile_m == 128 && c.tile_n == 128 && cluster(c) == 1 ? 1.09 : 1;  // groups of e4m3, beside 128x192 in clusters
+  const double square = promotes && type.grouped && c.tile_m == 128 && c.tile_n == 128 ? 1.09 : 1;  // groups of e4m3, beside 128x192 in clusters
   return {uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
@@ -224,10 +224,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double copies = elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
-  const double few_rows = even && named.tile_m < 16 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
+  const double few_rows = even && named.tile_m < 16 && m > 1 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
   // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
   // (Of upper halves little is in vain, but where they have many times a group's rows: Zipf 1.1 to 1.17 with 4 rows, even 1.04 to 1.07.)
-  const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n < 128 ? 0.08 : 0) : 1;
+  const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n >= 128 ? 0 : named.tile_m <= 32 ? 0.02 : 0.08) : 1;
   const double multiplied = skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   constexpr double leave_bytes = 26;
@@ -326,12 +326,15 @@ bool mostly_large(const Config& config, const Sizes& sizes) { return config.larg
 double estimate(const ProblemType& type, const Config& c, const Sizes& given, const core::DeviceFacts& facts) {
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
-  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups), all = groups * m;
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
   if (!type.grouped) return estimate_by_family(type, c, groups, m, n, k, facts, false);
-  // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times.
-  const double part = s.skew ? (s.skew - 1) / 4.0 : 0.25;
+  // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times. Where it is known, the skew says how often; and once in ten where it says that
+  // they are spread, as it does so of small numbers that are not.
+  const double part = s.skew == 0 ? 0.25 : s.skew <= 2 ? 0.1 : (s.skew - 1) / 4.0;
   const auto mean = [part](double even, double one) { return even * std::pow(one / even, part); };
-  constexpr double prepared = 9.5;  // a launch before, that writes the groups' maps; uniform groups, which the class does not tell, have none
+  // A mean of less than a row is given as one.
+  const double all = groups * (s.m == 1 && s.skew <= 2 ? 0.5 : m);
+  constexpr double prepared = 3;  // groups are counted before the first tile is known
   if (!c.large_above) {
     Config one = c;
     if (c.slices && s.groups > kernels::most_counted_groups) one.slices = 0;
