@@ -113,6 +113,7 @@ void Description::describe_groups(const Case& one, const Layout& layout, const G
   }
   for (const Size& group : one.groups) {
     x.expected_m += group.m, x.expected_n += group.n, x.expected_k += group.k;
+    x.expected_largest_m = std::max(x.expected_largest_m, group.m);
     sample_sizes_.insert(sample_sizes_.end(), {group.m, group.n, group.k});
   }
   for (std::int64_t* sum : {&x.expected_m, &x.expected_n, &x.expected_k}) *sum = tools::mean_size(*sum, count);
