@@ -137,7 +137,7 @@ bool ScratchProblem::joined(const core::GroupedProblem& problem, const std::vect
   const select::Sizes& first = sample.front();
   const bool alike = std::all_of(sample.begin(), sample.end(), [&](const select::Sizes& s) { return s.n == first.n && s.k == first.k; });
   // (What lies along a ragged m, or in blocks of its rows, has records all the same.)
-  return problem.form != GGEMM_GROUPS_POINTERS && problem.form != GGEMM_GROUPS_RAGGED_K && alike && first.k > 0 && type_.major_a == core::Major::k && type_.scale_a != kernels::scale_block_128x128;
+  return !(problem.type.grouped & core::apart_groups) && alike && first.k > 0 && type_.major_a == core::Major::k && type_.scale_a != kernels::scale_block_128x128;
 }
 
 void ScratchProblem::make_grouped(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) {

@@ -34,6 +34,8 @@ struct ProblemType {
 // Of a grouped problem: rows of A that lie where an index says, rows of D that do, those of D that may meet; and that groups are checked before, which needs a kernel of
 // its own and nothing of the others.
 constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, summed_rows = 8, checked_groups = 16;
+// Groups that differ in more than m and where their parts of operands begin: where each lies is worked out in a launch of its own, ahead of kernels that copy by tensor maps. No kernel is compiled for it.
+constexpr std::uint8_t apart_groups = 32;
 
 // A or B is scaled by blocks along k.
 inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }

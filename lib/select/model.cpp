@@ -334,7 +334,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const auto mean = [part](double even, double one) { return even * std::pow(one / even, part); };
   // A mean of less than a row is given as one.
   const double all = groups * (s.m == 1 && s.skew <= 2 ? 0.5 : m);
-  constexpr double prepared = 3;  // groups are counted before the first tile is known
+  const double prepared = type.grouped & core::apart_groups ? 5.5 : 3;  // groups are counted before the first tile is known
   if (!c.large_above) {
     Config one = c;
     if (c.slices && s.groups > kernels::most_counted_groups) one.slices = 0;

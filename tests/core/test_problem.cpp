@@ -2,6 +2,7 @@
 // What descriptions and arguments become. (That wrong ones are refused, with which words, is tested through the C API in tests/api.)
 #include <climits>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -356,6 +357,29 @@ TEST_CASE("problem: i8 products stored as i32 take integer epilogues only") {
   CHECK_FALSE(accepts(clamp(0, 0.5)));
 }
 
+TEST_CASE("problem: the class of groups says whether they lie apart, or differ in m and where they begin alone") {
+  alignas(8) std::int32_t numbers[2] = {};
+  const auto apart = [&](ggemm_grouped_form form, const std::function<void(ggemm_grouped_desc&)>& change) {
+    ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+    desc.form = form, desc.groups = 2;
+    desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
+    desc.m = ggemm_const(64), desc.n = ggemm_const(256), desc.k = ggemm_const(128);
+    if (form == GGEMM_GROUPS_RAGGED_M || form == GGEMM_GROUPS_RAGGED_K) desc.ends = ggemm_i32_at(numbers, 4);
+    if (form == GGEMM_GROUPS_MASKED) desc.counts = ggemm_i32_at(numbers, 4);
+    if (form == GGEMM_GROUPS_RAGGED_K) desc.a.row_stride = ggemm_const(1), desc.a.col_stride = ggemm_const(64);
+    change(desc);
+    return (core::check_problem(desc).type.grouped & core::apart_groups) != 0;
+  };
+  const auto as_it_is = [](ggemm_grouped_desc&) {};
+  for (const ggemm_grouped_form form : {GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED, GGEMM_GROUPS_BATCH}) {
+    CHECK_FALSE(apart(form, as_it_is));
+    CHECK(apart(form, [](ggemm_grouped_desc& desc) { desc.b.pointers = 1; }));
+  }
+  CHECK(apart(GGEMM_GROUPS_POINTERS, as_it_is));
+  CHECK(apart(GGEMM_GROUPS_RAGGED_K, as_it_is));
+  CHECK(apart(GGEMM_GROUPS_BATCH, [&](ggemm_grouped_desc& desc) { desc.n = ggemm_i32_at(numbers, 4), desc.b.group_stride = desc.d.group_stride = 1 << 20; }));
+}
+
 TEST_CASE("problem: a grouped description keeps its sources, and its class is that of constant unit strides") {
   alignas(8) std::int32_t sizes[6] = {};
   alignas(8) std::int64_t strides[2] = {};
@@ -369,7 +393,7 @@ TEST_CASE("problem: a grouped description keeps its sources, and its class is th
   desc.expected_m = 33;
   const core::GroupedProblem problem = core::check_problem(desc);
   CHECK(problem.groups == 2);
-  CHECK(problem.type.grouped == 1);
+  CHECK(problem.type.grouped == (core::grouped_call | core::apart_groups));
   CHECK((problem.m.data == sizes && problem.m.byte_stride == 12 && problem.m.kind == GGEMM_SOURCE_I32));
   CHECK((problem.n.data == nullptr && problem.n.value == 256 && problem.n.kind == GGEMM_SOURCE_CONST));
   CHECK((problem.a.row_stride.data == strides && problem.a.row_stride.kind == GGEMM_SOURCE_I64));

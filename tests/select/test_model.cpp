@@ -280,6 +280,18 @@ TEST_CASE("model: where it is known how rows are spread over groups, that is wha
   CHECK(best(select::rank(type, sizes(5), device(90))).tile_m >= 64);
 }
 
+TEST_CASE("model: what is written ahead for groups that lie apart counts where they are small") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  const auto family = [&](std::uint8_t grouped, const Sizes& sizes) {
+    type.grouped = grouped;
+    return best(select::rank(type, sizes, device(90))).family;
+  };
+  const Sizes small{2, 224, 384, 160}, large{2, 2048, 2048, 2048};
+  CHECK(family(core::grouped_call | core::apart_groups, small) == core::Family::sm80);
+  CHECK(family(core::grouped_call, small) == core::Family::sm90);
+  CHECK(family(core::grouped_call | core::apart_groups, large) == core::Family::sm90);
+}
+
 TEST_CASE("model: groups are walked as one of them would be that has all rows") {
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_E4M3, GGEMM_F32}) {
     core::ProblemType type = type_of(dtype);
