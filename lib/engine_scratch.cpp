@@ -9,6 +9,7 @@
 
 #include "core/element.hpp"
 #include "epilogue/activation.cuh"
+#include "lines.cuh"
 
 namespace ggemm {
 namespace {
@@ -136,8 +137,11 @@ void ScratchProblem::make_plain(const core::Problem& p) {
 bool ScratchProblem::joined(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) const {
   const select::Sizes& first = sample.front();
   const bool alike = std::all_of(sample.begin(), sample.end(), [&](const select::Sizes& s) { return s.n == first.n && s.k == first.k; });
-  // (What lies along a ragged m, or in blocks of its rows, has records all the same.)
-  return !(problem.type.grouped & core::apart_groups) && alike && first.k > 0 && type_.major_a == core::Major::k && type_.scale_a != kernels::scale_block_128x128;
+  double rows = 0;
+  for (const select::Sizes& s : sample) rows += static_cast<double>(s.m);
+  // (As a ragged m, of which what lies along it, or in blocks of its rows, would have records all the same.)
+  const bool along_k = type_.major_a == core::Major::k && type_.scale_a != kernels::scale_block_128x128;
+  return !(problem.type.grouped & (core::apart_groups | core::checked_groups)) && alike && first.k > 0 && along_k && rows <= kernels::longest_side;
 }
 
 void ScratchProblem::make_grouped(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) {
@@ -201,10 +205,7 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
   const auto count = static_cast<std::int64_t>(sample.size()), n = sample.front().n, k = sample.front().k, stored = type_.gate ? n / 2 : n;
   std::vector<std::int64_t> ends;
   std::int64_t rows = 0, longest = 0;
-  for (const select::Sizes& s : sample) {
-    if (__builtin_add_overflow(rows, s.m, &rows)) fail(GGEMM_ERROR_OUT_OF_MEMORY, "no scratch memory for groups of %lld rows and more", static_cast<long long>(s.m));
-    ends.push_back(rows), longest = std::max(longest, s.m);
-  }
+  for (const select::Sizes& s : sample) ends.push_back(rows += s.m), longest = std::max(longest, s.m);
   const bool b_k = type_.major_b == core::Major::k;
   const int kind_a = type_.scale_a, kind_b = type_.scale_b;
   const std::int64_t deep_a = kernels::scales_deep(kind_a, k), deep_b = kernels::scales_deep(kind_b, k), along_b = kernels::scales_along(kind_b, n);
@@ -224,7 +225,7 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
   for (std::int64_t g = 0; g < count; ++g) {
     const std::int64_t m = sample[static_cast<std::size_t>(g)].m, start = ends[static_cast<std::size_t>(g)] - m;
     groups_.push_back({m, n, k, part(a, start * k, m * k, type_.a), part(b, g * n * k, n * k, type_.b), part(d, start * stored, m * stored, type_.d), biases,
-                       part(scale_a, scale_a_group ? g : start * deep_a, deep_a, GGEMM_F32), part(scale_b, g * deep_b * along_b, deep_b * along_b, GGEMM_F32)});
+                       part(scale_a, scale_a_group ? g : start * deep_a, scale_a_group ? 1 : m * deep_a, GGEMM_F32), part(scale_b, g * deep_b * along_b, deep_b * along_b, GGEMM_F32)});
   }
   auto* array = static_cast<char*>(device_.allocate(ends.size() * 8));
   device_.upload(array, ends.data(), ends.size() * 8);
@@ -242,6 +243,7 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
 
 // Where rows lie where an index says, each lies where it would without.
 void ScratchProblem::make_rows_in_order(core::GroupedProblem& p, std::int64_t rows) {
+  if (!p.a_index.kind && !p.d_index.kind) return;
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
   std::iota(numbers.begin(), numbers.end(), 0);
   for (kernels::Source* index : {&p.a_index, &p.d_index}) {

@@ -66,13 +66,13 @@ class ScratchProblem {
   double time(const Choice& choice) { return device_.time([&] { launch(choice); }); }
 
  private:
-  // One operand of one group, filled with a repeated block of data unless it is D, in a buffer of its own elements: element (i, j) at
+  // One operand of one group, filled with a repeated block of data unless it is D, in a buffer of its own elements or as a part of all groups': element (i, j) at
   // base + (i * row_stride + j * col_stride) * size, in device memory.
   struct Operand {
     char* base = nullptr;
     std::int64_t row_stride = 0, col_stride = 0;
-    std::int64_t first = 0;  // elements before `base` in the buffer
-    void* buffer = nullptr;
+    std::int64_t first = 0;  // elements of the repeated data before `base`
+    void* buffer = nullptr;  // this and the next: what holds the group's elements
     std::size_t bytes = 0;
   };
   struct Group {
@@ -97,10 +97,11 @@ class ScratchProblem {
   void make_scales(Group& group, std::int64_t row_stride_a, std::int64_t col_stride_a, std::int64_t row_stride_b, std::int64_t col_stride_b);
   void make_plain(const core::Problem& problem);
   void make_grouped(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
-  // Groups that lie anywhere; and those of one matrix an operand, of which no record must be made before a product (engine_groups.cpp): a tuning runs what the caller's call will.
+  // Whether the sample lies in one matrix an operand, as a ragged m: where the caller's groups do in any form, of which no record must be made before a product (engine_groups.cpp), so that a tuning runs what the call will.
   bool joined(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) const;
-  ggemm_grouped_args lay_apart(core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
   ggemm_grouped_args lay_joined(core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
+  // Else each group lies by itself, behind a pointer.
+  ggemm_grouped_args lay_apart(core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
   void make_rows_in_order(core::GroupedProblem& problem, std::int64_t rows);
   void make_points();
   std::int64_t columns(const Group& group) const { return type_.gate ? group.n / 2 : group.n; }  // of D

@@ -274,6 +274,20 @@ kernels::GroupChecks group_checks(const ProblemType& type, bool numbers) {
 
 const char* form_name(ggemm_grouped_form form) { return forms[form]; }
 
+namespace {
+
+// What of this is known before a call brings pointers (cuda/tensor_params.cpp, uniform_groups).
+bool lie_apart(const GroupedProblem& p) {
+  const auto told = [](const GroupedLayout& l) { return !l.pointers && is_constant(l.row_stride) && is_constant(l.col_stride); };
+  const bool matrices = told(p.a) && told(p.b) && told(p.c) && told(p.d) && (!p.type.scale_a || told(p.scale_a)) && (!p.type.scale_b || told(p.scale_b)) && !(p.type.bias && p.bias.pointers);
+  const bool sizes = is_constant(p.n) && is_constant(p.k) && (is_constant(p.m) || p.m.mode != kernels::source_itself);
+  // Lines along a ragged m, and blocks of its rows, begin where no map says.
+  const bool across = p.m.mode == kernels::source_ends && (p.type.major_a == Major::mn || p.type.scale_a == GGEMM_SCALE_BLOCK_128X128);
+  return !matrices || !sizes || across;
+}
+
+}  // namespace
+
 GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   GroupedProblem p{};
   p.type = check_type(desc);
@@ -321,9 +335,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.type.major_a = !is_constant(p.a.col_stride, 1) && unit(desc.a.row_stride) ? Major::mn : Major::k;
   p.type.major_b = !unit(desc.b.row_stride) && is_constant(p.b.col_stride, 1) ? Major::mn : Major::k;
   p.type.major_d = !is_constant(p.d.col_stride, 1) && unit(desc.d.row_stride) ? Major::mn : Major::k;
-  const auto told = [](const GroupedLayout& l) { return !l.pointers && is_constant(l.row_stride) && is_constant(l.col_stride); };
-  const bool scales_told = (!p.type.scale_a || told(p.scale_a)) && (!p.type.scale_b || told(p.scale_b));
-  if (!is_constant(p.n) || !is_constant(p.k) || !told(p.a) || !told(p.b) || !told(p.d) || !scales_told) p.type.grouped |= apart_groups;
+  if (lie_apart(p)) p.type.grouped |= apart_groups;
   // Of what all groups have together one may have all.
   const auto known = [](const kernels::Source& size) { return is_constant(size) ? size.value : 0; };
   p.type.unreachable = long_side(p.type, known(m), known(n), known(k));

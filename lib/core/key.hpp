@@ -19,9 +19,9 @@ constexpr std::int64_t bucket(std::int64_t size) {
 }
 
 // What the largest group has above the mean, of all that the others could leave it: in quarters, from 1 (groups are alike) to 5 (it has all rows). 0: not known.
-constexpr std::int64_t skew_of(std::int64_t groups, std::int64_t mean, std::int64_t largest) {
+constexpr std::int64_t skew_of(std::int64_t groups, double mean, std::int64_t largest) {
   if (mean <= 0 || largest <= 0) return 0;
-  const double others = (static_cast<double>(groups) - 1) * static_cast<double>(mean), above = static_cast<double>(largest) - static_cast<double>(mean);
+  const double others = (static_cast<double>(groups) - 1) * mean, above = static_cast<double>(largest) - mean;
   return above <= 0 || others <= 0 ? 1 : 1 + static_cast<std::int64_t>(4 * (above < others ? above / others : 1) + 0.5);
 }
 
@@ -54,6 +54,11 @@ inline std::uint64_t text_hash(const char* text) {
 }
 
 inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, bucket(m), n, k, 0, 0, p.max_ctas}; }
-inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas, skew_of(p.groups, p.expected_m, p.expected_largest_m)}; }
+// A mean is given as a whole number, and a few rows for many groups as one for each: of a ragged m there are no more in all than its matrix has.
+inline double mean_rows(const GroupedProblem& p) {
+  const double given = static_cast<double>(p.expected_m), groups = static_cast<double>(p.groups);
+  return p.m.mode == kernels::source_ends && p.m.value > 0 && static_cast<double>(p.m.value) < given * groups ? static_cast<double>(p.m.value) / groups : given;
+}
+inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas, skew_of(p.groups, mean_rows(p), p.expected_largest_m)}; }
 
 }  // namespace ggemm::core

@@ -14,7 +14,7 @@ enum class Sum : std::uint8_t { f32 = 0, f64 = 1, i32 = 2 };
 // Along which index an operand is contiguous: k, or its other one (m for A, n for B). An operand with no unit stride counts as k.
 enum class Major : std::uint8_t { k = 0, mn = 1 };
 
-// What a kernel is compiled for, besides its configuration. Bytes only, so that it can be hashed and compared as memory.
+// What a kernel is compiled for, besides its configuration, and what else its choice depends on (unreachable, apart_groups). Bytes only, so that it can be hashed and compared as memory.
 struct ProblemType {
   std::uint8_t a, b, c, d, bias_dtype;  // ggemm_dtype; c and bias_dtype are resolved; bias_dtype is 0 without a bias
   std::uint8_t compute;                 // ggemm_compute
@@ -34,7 +34,8 @@ struct ProblemType {
 // Of a grouped problem: rows of A that lie where an index says, rows of D that do, those of D that may meet; and that groups are checked before, which needs a kernel of
 // its own and nothing of the others.
 constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, summed_rows = 8, checked_groups = 16;
-// Groups that differ in more than m and where their parts of operands begin: where each lies is worked out in a launch of its own, ahead of kernels that copy by tensor maps. No kernel is compiled for it.
+// Groups that differ in more than m and where their parts of operands begin: where each lies is worked out in a launch of its own, ahead of kernels that copy by tensor maps. (Of others, too, where alignment or
+// distances ask for it, which the class does not tell; and of groups that are checked.) It is for the choice: no kernel is compiled for it.
 constexpr std::uint8_t apart_groups = 32;
 
 // A or B is scaled by blocks along k.

@@ -328,16 +328,18 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
   if (!type.grouped) return estimate_by_family(type, c, groups, m, n, k, facts, false);
-  // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times. Where it is known, the skew says how often; and once in ten where it says that
-  // they are spread, as it does so of small numbers that are not.
+  // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times. Where it is known, the skew says how often; once in ten where it is small, for
+  // it is one of steps, and what is best for groups that are quite alike may be bad for those that are not.
   const double part = s.skew == 0 ? 0.25 : s.skew <= 2 ? 0.1 : (s.skew - 1) / 4.0;
   const auto mean = [part](double even, double one) { return even * std::pow(one / even, part); };
-  // A mean of less than a row is given as one.
+  // A mean of less than a row is given as one; unless one group has all, fewer are likely.
   const double all = groups * (s.m == 1 && s.skew <= 2 ? 0.5 : m);
-  const double prepared = type.grouped & core::apart_groups ? 5.5 : 3;  // groups are counted before the first tile is known
+  // Groups are counted before the first tile is known; and before that, where they lie apart or are checked, their records are written.
+  const bool records = type.grouped & (core::apart_groups | core::checked_groups);
+  const double prepared = records ? 5.5 : 3;
   if (!c.large_above) {
     Config one = c;
-    if (c.slices && s.groups > kernels::most_counted_groups) one.slices = 0;
+    if (c.slices && (records || s.groups > kernels::most_counted_groups)) one.slices = 0;
     return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, c, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
   }
   // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.

@@ -43,6 +43,7 @@ TEST_CASE("Groups of every form are tuned, with all that an epilogue adds") {
           desc.epilogue.bias = bias;
           if (bias) desc.epilogue.bias_dtype = GGEMM_F32;
           else desc.epilogue.gate = GGEMM_GATE_HALVES;
+          if (kind && bias == GGEMM_BIAS_PER_ROW) desc.scale_a.kind = GGEMM_SCALE_NONE;  // of B alone
           CAPTURE(groups.form, groups.index, groups.alike, nn, kind, bias);
           const ggemm_status status = tune(context.get(), desc, groups);
           INFO(ggemm_last_error());

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/key.hpp"
 #include "problem_support.hpp"
 
 using namespace ggemm;
@@ -357,6 +358,25 @@ TEST_CASE("problem: i8 products stored as i32 take integer epilogues only") {
   CHECK_FALSE(accepts(clamp(0, 0.5)));
 }
 
+TEST_CASE("problem: few rows for many groups are told from rows that are spread by what there is in all") {
+  alignas(8) std::int32_t ends[128] = {};
+  const auto skew = [&](std::int64_t rows, std::int64_t mean, std::int64_t largest) {
+    ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+    desc.form = GGEMM_GROUPS_RAGGED_M, desc.groups = 128;
+    desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
+    desc.m = ggemm_const(rows), desc.n = ggemm_const(256), desc.k = ggemm_const(128);
+    desc.ends = ggemm_i32_at(ends, 4);
+    desc.expected_m = mean, desc.expected_largest_m = largest;
+    return core::problem_key(core::check_problem(desc)).skew;
+  };
+  CHECK(skew(8, 1, 8) == 5);
+  CHECK(skew(8, 1, 1) == 1);
+  CHECK(skew(128, 1, 1) == 1);
+  CHECK(skew(128, 1, 128) == 5);
+  CHECK(skew(1024, 4, 512) == 5);  // there may be room for more
+  CHECK(skew(8, 1, 0) == 0);
+}
+
 TEST_CASE("problem: the class of groups says whether they lie apart, or differ in m and where they begin alone") {
   alignas(8) std::int32_t numbers[2] = {};
   const auto apart = [&](ggemm_grouped_form form, const std::function<void(ggemm_grouped_desc&)>& change) {
@@ -377,6 +397,9 @@ TEST_CASE("problem: the class of groups says whether they lie apart, or differ i
   }
   CHECK(apart(GGEMM_GROUPS_POINTERS, as_it_is));
   CHECK(apart(GGEMM_GROUPS_RAGGED_K, as_it_is));
+  CHECK(apart(GGEMM_GROUPS_BATCH, [&](ggemm_grouped_desc& desc) { desc.m = ggemm_i32_at(numbers, 4), desc.a.group_stride = desc.d.group_stride = 1 << 20; }));
+  CHECK(apart(GGEMM_GROUPS_RAGGED_M, [](ggemm_grouped_desc& desc) { desc.a.row_stride = ggemm_const(1), desc.a.col_stride = ggemm_const(64); }));
+  CHECK(apart(GGEMM_GROUPS_BATCH, [](ggemm_grouped_desc& desc) { desc.epilogue.bias = GGEMM_BIAS_PER_COLUMN, desc.bias_pointers = 1; }));
   CHECK(apart(GGEMM_GROUPS_BATCH, [&](ggemm_grouped_desc& desc) { desc.n = ggemm_i32_at(numbers, 4), desc.b.group_stride = desc.d.group_stride = 1 << 20; }));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped forms, rows by index and checked mode on a CUDA device: what is launched, with what.
+#include <functional>
 #include <algorithm>
 #include <bit>
 
@@ -20,6 +21,44 @@ std::vector<std::string> launched() {
 }
 
 }  // namespace
+
+TEST_CASE("Groups are tuned as they lie: what says where each does is written ahead for those that lie apart alone") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  const ContextPointer context = make_context(cuda_options(folder.path()));
+  const std::int64_t sample[] = {5, 130, 256, 0, 130, 256, 33, 130, 256};
+  alignas(8) std::int32_t numbers[40] = {};
+  const auto prepares = [&](const std::function<void(ggemm_grouped_desc&)>& change, const char* config = mapped_tile) {
+    ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+    desc.form = GGEMM_GROUPS_RAGGED_M, desc.groups = 3;
+    desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
+    desc.m = ggemm_const(38), desc.n = ggemm_const(130), desc.k = ggemm_const(256);
+    desc.ends = ggemm_i32_at(numbers, 4);
+    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(256);
+    change(desc);
+    const ggemm_problem problem{nullptr, &desc};
+    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+    options.configs = &config, options.config_count = 1;
+    options.sample_sizes = sample, options.sample_groups = 3;
+    const std::size_t before = launched().size();
+    const ggemm_status status = ggemm_tune(context.get(), &problem, &options, nullptr);
+    INFO(ggemm_last_error());
+    CHECK(status == GGEMM_OK);
+    const std::vector<std::string> names = launched();
+    const auto count = [&](const char* part) { return std::count_if(names.begin() + static_cast<std::ptrdiff_t>(before), names.end(), [&](const std::string& name) { return name.find(part) != std::string::npos; }); };
+    CHECK(count(std::string(config).substr(0, std::string(config).find("_w")).c_str()) > 0);
+    return count("ggemm_prepare") > 0;
+  };
+  CHECK_FALSE(prepares([](ggemm_grouped_desc&) {}));
+  // Rows by index, which are those in order: right in each group. (The fake driver's sm90 kernels look at no index.)
+  const char* simt_tile = "simt_i8_i8_i32_tn_64x64x16_w2x2_s2_r2";
+  CHECK_FALSE(prepares([&](ggemm_grouped_desc& desc) { desc.a_index = ggemm_i32_at(numbers, 4), desc.a_rows = 38; }, simt_tile));
+  for (const std::uint32_t unique : {0u, 1u})
+    CHECK_FALSE(prepares([&](ggemm_grouped_desc& desc) { desc.d_index = ggemm_i32_at(numbers, 4), desc.d_rows = 38, desc.d_index_unique = unique; }, simt_tile));
+  CHECK(prepares([](ggemm_grouped_desc& desc) { desc.b.pointers = 1; }));
+  CHECK(prepares([&](ggemm_grouped_desc& desc) { desc.checked = 1; }));
+}
 
 TEST_CASE("Larger groups have a kernel of their own, which runs beside that of the others, or before it where CTAs are limited") {
   nvrtc_or_skip();

@@ -199,9 +199,11 @@ std::string merged_records(const std::string& text, const std::vector<TunedRow>&
   }
   std::string made;
   for (const TunedRow& row : rows) {
-    // What the model chooses by itself, or as good as that, needs no record.
+    // What the model chooses by itself, or as good as that, needs no record; unless one of groups whose skew is not known would serve it.
     constexpr double worth = 1.015;
-    if (row.model_us > worth * row.best_us) records[row.key] = row.best;
+    const auto any = records.find(row.key.substr(0, row.key.rfind(" skew ")));
+    const bool other = row.key.find(" skew ") != std::string::npos && any != records.end() && any->second != row.best;
+    if (row.model_us > worth * row.best_us || other) records[row.key] = row.best;
     else records.erase(row.key);
     made = std::max(made, row.date + " at " + row.commit);
   }
