@@ -2,12 +2,11 @@
 #include "machine.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
 
+#include "fake_driver/groups.hpp"
 #include "host/groups.hpp"
 #include "params.cuh"
 #include "scheduler/group_params.cuh"
@@ -27,18 +26,6 @@ bool cut(std::string& text, const std::string& end) {
 }
 
 bool by_tensor_maps(const std::string& kernel) { return kernel.starts_with("ggemm_sm90_"); }
-
-// What a kernel that copies by tensor maps computes of a group; of one that is another kernel's, nothing.
-kernels::GemmParams product_of(const kernels::GroupedTensorParams& params, std::int64_t g) {
-  if (params.records) return params.tiles[g] > 0 ? params.records[g].facts.problem : kernels::GemmParams{};
-  const kernels::UniformGroups& groups = params.uniform;
-  const kernels::i32 group = static_cast<kernels::i32>(g);
-  const auto [start, rows] = kernels::group_span(groups, group);
-  if (rows <= groups.above || rows > groups.most) return {};
-  std::array<kernels::u64, kernels::UniformGroups::words> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, static_cast<int>(i), group, start, rows);
-  return std::bit_cast<kernels::GroupFacts>(words).problem;
-}
 
 bool swapped(const std::string& kernel) { return kernel.find("_swap_") != std::string::npos; }
 
