@@ -5,10 +5,10 @@
 namespace ggemm::tests {
 namespace {
 
-// Groups of these rows with every part that a tuning lays out: rows apart, n and k of all.
 struct Groups {
   ggemm_grouped_form form;
-  bool index, alike;
+  bool index;  // rows of A lie where one says
+  bool alike;  // the sample's groups have one n and k, as the problem's
 };
 
 ggemm_status tune(ggemm_context* context, ggemm_grouped_desc desc, const Groups& groups) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped forms, rows by index and checked mode on a CUDA device: what is launched, with what.
-#include <functional>
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "api/ragged.hpp"
 #include "operands.hpp"
