@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms of grouped products: what is refused, and small products whose results are seen at once. (Random ones: tests/conformance.)
+#include <chrono>
 #include <cmath>
 #include <functional>
 
@@ -309,6 +310,18 @@ TEST_CASE("Empty forms need no memory: no groups, no rows, no columns; without d
     CHECK(p.d[0] == 10);
     CHECK(p.d[1] == 20);
   }
+}
+
+TEST_CASE("Groups that are empty by constants cost nothing, however many there are") {
+  Ragged p;
+  to_batch(p);
+  p.desc.groups = (std::int64_t(1) << 31) - 64;
+  p.desc.m = ggemm_const(0);
+  p.args = GGEMM_GROUPED_ARGS_INIT;
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(p.run() == GGEMM_OK);
+  INFO(ggemm_last_error());
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // looked at one by one they took 26
 }
 
 TEST_CASE("A plan of a form runs with the ends that are there when it runs") {
