@@ -41,11 +41,11 @@ std::string read_text(const Options& options, DemoReport& report) {
   if (!options.text.empty()) {
     std::ifstream file(options.text, std::ios::binary);
     if (!file) fail_file("%s: %s", options.text.c_str(), std::strerror(errno));
-    constexpr std::size_t most = std::size_t(64) << 20;  // a device may have no end
-    text.resize(most + 1);
+    constexpr std::size_t most = std::size_t(64) << 20;  // more than there are tokens; a device may have no end
+    text.resize(most);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most) fail_file("%s: the text has more than %zu MiB", options.text.c_str(), most >> 20);
+    text.shrink_to_fit();
     if (file.bad() || text.empty()) fail_file("%s: %s", options.text.c_str(), file.bad() ? "cannot be read" : "the text is empty");
     report.text_name = options.text;
   }
