@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::int64_t most_blocks = INT32_MAX;
 
-bool empty(const kernels::GroupedParams& p) { return p.groups == 0 && !p.status; }
+bool empty(const kernels::GroupedParams& p) {
+  const auto none = [](const kernels::Source& size) { return size.kind == GGEMM_SOURCE_CONST && size.value == 0; };
+  return (p.groups == 0 || none(p.m) || none(p.n)) && !p.status;
+}
 
 constexpr auto aligned = cuda::Workspace::aligned;
 constexpr std::size_t alignment = cuda::Workspace::alignment;

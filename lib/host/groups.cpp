@@ -109,9 +109,6 @@ FoundFault find_fault(const kernels::GroupedParams& grouped, const kernels::Grou
 
 i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
   const bool checked = grouped.status != nullptr;
-  // Those that are empty by a constant need not be looked at; there may be 2^31.
-  const auto none = [](const kernels::Source& size) { return size.kind == GGEMM_SOURCE_CONST && size.value == 0; };
-  if (!checked && (none(grouped.m) || none(grouped.n))) return 0;
   const FoundFault found = find_fault(grouped, core::group_checks(type, checked));
   if (checked) found.tell(const_cast<i32*>(grouped.status));
   if (found.what.fault == Fault::index) fail_index(grouped, found.row, found.what);

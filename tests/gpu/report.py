@@ -142,7 +142,8 @@ def product_tables(counted):
     grouped = sum(products(row) for row in rows if row["form"] == "grouped")
     lines = [f"## Products against the reference: {sum(map(products, rows))} run, {grouped} of them grouped, {failed} wrong", ""]
     lines += ["Products by kernel, but for corner cases at random: *exact* are integers, every bit of D compared; *real* are under the element-wise bound. Three of four lie against an unmapped page."]
-    lines += [f"Their kernels are of {len(counted['configurations'])} of the {counted['configurations_legal']} configurations that the library lists, by name (with types and layouts) and form."]
+    if counted["configurations_legal"]:
+        lines += [f"Their kernels are of {len(counted['configurations'])} of the {counted['configurations_legal']} configurations that the library lists, by name (with types and layouts) and form."]
     names = {"refused": "*refused*: the library said for a product that the forced configuration does not serve it.", "unfit": "*unfit*: no product was found that the kernel is legal for."}
     shown = [name for name in names if any(row[name] for row in rows)]
     lines += [names[name] for name in shown] + [""]
