@@ -45,6 +45,11 @@ struct Cta {
       for (int group = 0; group < CONSUMERS; ++group) Epilogue::init(staging(group));
   }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
+  // The producer's threads, at their end: no CTA leaves while others may still arrive at its barriers or write to its ring. (A barrier of the cluster would do, but one that is sure of that is a fence for all that
+  // the device has under way.)
+  GG_DEVICE void drain(Shape::Cursor at) const {
+    if (Shape::SHARERS > 1 && threadIdx.x == 0) ring.drain(at);
+  }
   GG_DEVICE StoreSlots staging(int group) const { return {slots + Shape::RING_BYTES + group * STAGING_BYTES, address() + Shape::RING_BYTES + CONSUMERS * STAGING_BYTES + group * STAGING_BARRIERS}; }
 };
 
@@ -190,6 +195,7 @@ struct Plain {
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
         Producer::produce({&p.a, 0}, {&p.b, 0}, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
+    cta.drain(at);
   }
   GG_DEVICE void consume(const Cta& cta) const {
     Consumer<T::CLUSTER_K> consumer;
@@ -273,7 +279,7 @@ struct Grouped {
       if (warp == finder) board.place(p, next);
       if (warp == 1) board.complete(p, next);
       const TileNote& note = warp == 0 && at_once ? board.read_place(next) : board.read(next);
-      if (note.group < 0) return;
+      if (note.group < 0) return cta.drain(at);
       const i32 reach = (at_once ? 3 : note.facts.reach) & ~INDEXED;
       if (note.other && threadIdx.x == 0) {
         if (reach & 1) ptx::tensor_map_acquire(*note.a.map);
@@ -345,9 +351,9 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
     form.consume(cta);
   }
   form.end();
-  // No CTA leaves while another may still write to its ring, arrive at its barriers or read its sums.
-  if constexpr (Shape::CLUSTER > 1) {
+  // No CTA leaves while another may still read its sums; who comes here has those that it reads.
+  if constexpr (T::CLUSTER_K > 1) {
     __syncwarp();
-    ptx::cluster_barrier();
+    ptx::cluster_sync();
   }
 }

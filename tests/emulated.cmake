@@ -264,6 +264,8 @@ ggemm_add_emulated_mutant("sums that stay are added once more" ${tail} epilogue/
 ggemm_add_emulated_mutant("who writes nothing does not count" ${tail} epilogue/slices.cuh "if (thread == 0) ptx::count_arrival(arrivals, others)" "" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("a share begins where its tile does" ${tail} tile/depth.cuh "tile == begin.tile ? begin.step : 0" "0u" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("pieces of two tiles have one place" ${tail} tile/depth.cuh "deal.sharers % deal.cut ? cell : 0" "0u" --sizes 60x310x6200)
+ggemm_add_emulated_mutant("CTAs leave while others arrive at their barriers" ${pair} pipeline/ring.cuh "++at) wait_empty(at)" "++at) (void)0")
+ggemm_add_emulated_mutant("CTAs leave while others read their sums" sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_r1 "sm90.cu#1" "ptx::cluster_sync()" "(void)0")
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} "mainloop/multistage.cuh#1" "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_kernels("128 sums a thread, CUDA cores" 2 --config simt_f32_f32_f32_tn_128x256x32_w2x4_s2_r1 --per-kernel 4 --sizes 150x290x90,300x333x70)
 ggemm_add_emulated_mutant("sums are left in each other's place" simt_f32_f32_f32_tn_128x256x32_w2x4_s2_r1 epilogue/store.cuh "(j ^ SWAP)" "j" --sizes 150x290x90)

@@ -58,6 +58,11 @@ class Ring {
   GG_DEVICE void wait_full(Cursor at) const { ptx::barrier_wait(full(at.slot), at.phase); }
   // Before the first round every slot is empty.
   GG_DEVICE void wait_empty(Cursor at) const { ptx::barrier_wait(empty(at.slot), at.phase ^ 1); }
+  // Until all slots before `at` are empty: then nobody arrives at a barrier here any more, nor writes to a slot.
+  GG_DEVICE void drain(Cursor at) const {
+#pragma unroll 1
+    for (int i = 0; i < STAGES; ++i, ++at) wait_empty(at);
+  }
 
  private:
   u32 full_;
