@@ -271,7 +271,7 @@ class StagedEpilogue {
   }
 
   // All steps, whatever they are. What threads read and store is most of a kernel's code: where the rest leaves registers for a loop, it is there once, and only the sums, which are registers, are told apart.
-  static constexpr bool ROLLED = T::BARE && MATRICES && !T::SCATTER;
+  static constexpr bool ROLLED = T::BARE && MATRICES && !T::SCATTER && BLOCKS * WN <= 256;
   // c: brings C, or is none.
   GG_DEVICE static void store_any(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, const MappedLines& c, TensorStore store, const StoreSlots& slots, Cursor& cursor) {
     if constexpr (ROLLED) {

@@ -18,7 +18,7 @@ class BlockScaleLines {
   GG_DEVICE BlockScaleLines(const void* data, i64 along, i64 deep, i32 first, i64 lines, i32 block, const Source& index, i64 start) {
 #pragma unroll
     for (int i = 0; i < EACH; ++i) {
-      i64 line = first + number(i) * LINES;
+      i64 line = i64(first) + number(i) * LINES;
       bool there = number(i) < COUNT && line < lines;
       if (KIND == scale_block_128x128) line /= scale_block;
       if constexpr (INDEX) {

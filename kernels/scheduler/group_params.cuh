@@ -19,11 +19,11 @@ GG_HD const void* group_data(const Operand& operand, i64 g, i64 start) {
   return static_cast<const char*>(operand.data) + g * operand.group_bytes + start * operand.start_bytes;
 }
 
-GG_HD i64 read_stride(const Source& source, i64 group) { return source.kind == 0 ? source.value : read_number(source, group); }
+// packed: what a constant packed_stride stands for; in memory that is a number like others.
+GG_HD i64 read_stride(const Source& source, i64 group, i64 packed) { return source.kind ? read_number(source, group) : source.value == packed_stride ? packed : source.value; }
 
 GG_HD Matrix group_matrix(const SourceMatrix& source, i64 group, i64 start, i64 columns) {
-  const i64 row_stride = read_stride(source.row_stride, group), col_stride = read_stride(source.col_stride, group);
-  return {group_data(source, group, start), row_stride == packed_stride ? columns : row_stride, col_stride == packed_stride ? 1 : col_stride};
+  return {group_data(source, group, start), read_stride(source.row_stride, group, columns), read_stride(source.col_stride, group, 1)};
 }
 
 GG_HD Scalar group_scalar(const Scalar& scalar, i64 byte_stride, i64 group) {
