@@ -94,6 +94,13 @@ struct SliceParams {
   DepthDeal deal;
 };
 
+// A product whose tiles may be cut, of the kernels that need no tensor maps.
+struct CutParams {
+  GemmParams problem;
+  SliceParams slices;
+  u32 first, reserved;  // steps of k of a tile's first piece
+};
+
 // Where split.cu, which cuts f32 operands into terms, tells the product that one of their elements is unusual (tile/terms.cuh). Two calls that follow one another use different words: split.cu says
 // which is the product's and clears the other one, which the product before has read, and the product passes the turn on. So nothing is cleared, or passed, that others may read meanwhile.
 struct TermsMark {

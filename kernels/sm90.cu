@@ -15,7 +15,7 @@ using Shape = WgmmaShape<T>;
 using Producer = WgmmaProducer<T>;
 using Mainloop = WgmmaMainloop<T>;
 using Reduction = ClusterReduction<T, Shape>;
-using Slices = SliceReduction<Shape::Sum, Shape::BLOCKS, Reduction::WN, Shape::CONSUMERS, Shape::CLUSTER>;
+using Slices = SliceReduction<Shape::Sum, Shape::BLOCKS * Reduction::WN / 2, Shape::CLUSTER * Shape::CONSUMERS>;
 constexpr int PRODUCER_THREADS = 128;
 // Of the 64K registers of a multiprocessor, as setmaxnreg takes them: multiples of 8, together no more than the CTA was launched with.
 // A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
@@ -65,6 +65,7 @@ struct Consumer {
 
   // Where registers are fewest it is found anew each time.
   GG_DEVICE static int group() { return Shape::group(T::GROUPED && T::BLOCK_SCALED ? ptx::renewed(static_cast<int>(threadIdx.x)) : static_cast<int>(threadIdx.x)); }
+  GG_DEVICE static u32 party() { return blockIdx.x % Shape::CLUSTER * Shape::CONSUMERS + static_cast<u32>(group()); }  // as slices.cuh has them
   // The CTA's tile, or a piece of it along k: Tile is Plain's or Grouped's, and says of what product, where, and how D and C are reached.
   template <class Tile>
   GG_DEVICE void run(const Cta& cta, Tile tile) {
@@ -99,12 +100,12 @@ struct Consumer {
     const auto finish = [&](Sums& sums) {
       if constexpr (T::LEAVES) {
         ptx::launch_next();
-        return Slices::leave(sums, *slices, piece, blockIdx.x % Shape::CLUSTER, group());
+        return Slices::leave(flat(sums), *slices, piece, party());
       } else if constexpr (T::SLICED) {
         const DepthDeal deal = slices->deal;
         if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
         const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Shape::CLUSTER);
-        if (among.count > 1 && !Slices::run(sums, *slices, among, blockIdx.x % Shape::CLUSTER, group())) return;
+        if (among.count > 1 && !Slices::run(flat(sums), *slices, among, party(), 1 + group())) return;
       }
       if constexpr (!T::LEAVES) {
         if constexpr (!AHEAD) ask_c(first, across);

@@ -13,7 +13,7 @@ using T = Traits;
 using Shape = WgmmaShape<T>;
 using Sum = Shape::Sum;
 using Value = T::Value;
-using Slices = SliceReduction<Sum, Shape::BLOCKS, Shape::WN, Shape::CONSUMERS, Shape::CLUSTER>;
+using Slices = SliceReduction<Sum, Shape::BLOCKS * Shape::WN / 2, Shape::CLUSTER * Shape::CONSUMERS>;
 
 // A warpgroup takes a strip of 64 rows and 8 columns: of each piece a vector a thread, two neighbours in a row and two 8 rows below.
 constexpr int ACROSS = Shape::WN / 8, STRIPS = Shape::BLOCKS * ACROSS, AHEAD = 9;  // AHEAD: pieces whose loads are under way at once

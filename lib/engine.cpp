@@ -243,6 +243,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
     fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
   params.raster = c.raster;
   if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
+  if (c.slices) return run_cut(choice, type, params, stream);
   const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
   if (!type.limited) {
     void* arguments[] = {&params};
@@ -255,7 +256,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
-  if (choice.config.family != core::Family::sm90) return request.sum_bytes;
+  if (choice.config.family != core::Family::sm90 && !choice.config.slices) return request.sum_bytes;
   return request.key.type.grouped ? group_workspace_bytes(choice, request) : tensor_workspace_bytes(choice, request);
 }
 

@@ -116,6 +116,7 @@ class Engine {
   struct GroupMemory;
   kernels::GroupNote* note_for(const Request& request);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
+  void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
   void prepare_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, kernels::GroupedTensorParams& params, kernels::GroupedTensorParams& large, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;

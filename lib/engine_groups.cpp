@@ -36,7 +36,7 @@ std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
 
 // Of tiles that are left over, each of the launch's clusters has one piece at most.
 std::size_t left_over_bytes(const Choice& choice, std::int64_t max_ctas) {
-  return choice.config.slices == core::tail_slices ? aligned(static_cast<std::size_t>(choice.clusters(max_ctas) * select::piece_bytes(choice.config))) : 0;
+  return choice.config.slices == core::tail_slices ? aligned(static_cast<std::size_t>(choice.clusters(max_ctas) * select::piece_bytes(choice.upright_type, choice.config))) : 0;
 }
 
 // The rest of what was leased: a list of copies, and room for them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of the sm90 family's plain products, with what they need besides: copies of operands, and where pieces of k meet.
+// Launches of plain products that need more than their kernel: of the sm90 family, with copies of operands, and of all whose k is cut, with memory where pieces meet.
 #include <algorithm>
 #include <array>
 
@@ -21,18 +21,15 @@ std::int64_t aligned(std::int64_t bytes) { return static_cast<std::int64_t>(cuda
 
 // What the kernel computes, which may be the transposed product.
 struct Upright {
+  const core::ProblemType& type;
   const core::Config& config;
   std::int64_t tiles;  // of clusters
-  Upright(const Choice& choice, std::int64_t m, std::int64_t n) : config(choice.upright) {
+  Upright(const Choice& choice, std::int64_t m, std::int64_t n) : type(choice.upright_type), config(choice.upright) {
     if (choice.config.swap) std::swap(m, n);
-    tiles = kernels::cluster_tiles(kernels::ceil_div(m, config.tile_m), kernels::ceil_div(n, config.tile_n), config.cluster_m, config.cluster_n);
+    tiles = kernels::cluster_tiles(kernels::ceil_div(m, config.tile_m), kernels::ceil_div(n, config.tile_n), std::max<int>(1, config.cluster_m), std::max<int>(1, config.cluster_n));
   }
-  // Warpgroups of a cluster, each of which has sums of its own.
-  std::int64_t warpgroups() const { return select::cluster(config) * (config.warps_m * config.warps_n / 4); }
   // What the sums of so many pieces of tiles take of workspace.
-  std::int64_t piece_bytes(std::int64_t pieces) const {
-    return aligned(pieces * select::piece_bytes(config));
-  }
+  std::int64_t piece_bytes(std::int64_t pieces) const { return aligned(pieces * select::piece_bytes(type, config)); }
 };
 
 // Into how many slices k is cut: no more than there are steps of it, but one at least.
@@ -45,7 +42,7 @@ kernels::DepthDeal deal_of(const core::Config& named, const core::ProblemType& t
   if (named.slices != core::tail_slices) return kernels::depth_deal(0, tiles, static_cast<kernels::u32>(upright.tiles * slices_of(upright, k)));
   const std::int64_t steps = kernels::ceil_div(k, named.tile_k);
   const kernels::DepthDeal deal = select::deal_tail(type, named, upright.tiles, steps, clusters);
-  return deal.cut * upright.warpgroups() > std::int64_t(cuda::Workspace::most_arrivals) || deal.sharers > kernels::most_sharers ? none : deal;
+  return deal.cut * select::parties(upright.config) > std::int64_t(cuda::Workspace::most_arrivals) || deal.sharers > kernels::most_sharers ? none : deal;
 }
 
 // The copy of an operand in workspace: lines of elements, or of the terms of elements.
@@ -105,6 +102,19 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
   for (const Copy& copy : copies_of(choice, request.key.type, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
+}
+
+// Of the other families, a CTA for each tile, or piece of one.
+void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const {
+  const Upright upright(choice, params.m, params.n);
+  select::PieceDeal dealt = select::deal_pieces(type, choice.config, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), choice.clusters(0));
+  const std::int64_t ctas = std::int64_t(dealt.deal.whole) + dealt.deal.cut * dealt.deal.pieces;
+  if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
+  cuda::Workspace::Lease lease;  // until the product is launched
+  if (const std::int64_t bytes = upright.piece_bytes(kernels::piece_slots(dealt.deal))) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  kernels::CutParams cut{params, {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
+  void* arguments[] = {&cut};
+  device_->launch(*choice.kernel, dealt.deal.whole + dealt.deal.cut * dealt.deal.pieces, stream, arguments);
 }
 
 // Persistent: as many clusters as the device holds, or as there are cluster tiles (of those that are cut: sharers) if those are fewer. Clusters whose CTAs share a tile along k, or

@@ -56,6 +56,14 @@ foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 
   list(GET case 1 sizes)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes ${sizes} --repeat 2)
 endforeach()
+# The same by CTAs that have one thing each: as many pieces of each tile, with a wave before or without; and a long one and a short one.
+foreach(case IN ITEMS simt_f32_f32_f32_tn_128x256x32_w2x4_s2_kt_r2:300x200x1300 simt_bf16_f32_f32_nt_64x64x16_w2x2_s2_kt_r1:150x190x2100 sm80_f64_f64_f64_tt_128x128x32_w2x4_s3_kt_r1:100x1200x700 sm80_bf16_bf16_f32_nn_128x128x64_w2x4_s3_kt_r2:200x260x6200
+                      sm80_f64_f64_f64_nt_128x128x16_w2x4_s3_kt_r2:250x380x1500)
+  string(REPLACE ":" ";" case ${case})
+  list(GET case 0 config)
+  list(GET case 1 sizes)
+  ggemm_add_emulated_kernels("${config}" 1 --config ${config} --per-kernel 4 --sizes ${sizes} --repeat 2)
+endforeach()
 # Groups, in clusters that turn and in such that do not.
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_r2)
   ggemm_add_emulated_kernels("sm90_${config}, groups" 4 --config sm90_${config} --kind grouped --per-kernel 4 --sizes 100x300x190,300x230x170,270x600x80 --repeat 2)
@@ -264,6 +272,8 @@ ggemm_add_emulated_mutant("sums that stay are added once more" ${tail} epilogue/
 ggemm_add_emulated_mutant("who writes nothing does not count" ${tail} epilogue/slices.cuh "if (thread == 0) ptx::count_arrival(arrivals, others)" "" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("a share begins where its tile does" ${tail} tile/depth.cuh "tile == begin.tile ? begin.step : 0" "0u" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("pieces of two tiles have one place" ${tail} tile/depth.cuh "deal.sharers % deal.cut ? cell : 0" "0u" --sizes 60x310x6200)
+ggemm_add_emulated_mutant("later pieces begin with the first step" sm80_f64_f64_f64_nt_128x128x16_w2x4_s3_kt_r2 tile/depth.cuh "static_cast<i32>(first) + part.first, part" "part.first, part" --sizes 250x380x1500)
+ggemm_add_emulated_mutant("pieces' sums are taken for each other" simt_f32_f32_f32_tn_128x256x32_w2x4_s2_kt_r2 epilogue/slices.cuh "EACH * c + (e ^ SWAP)" "EACH * c + e" --sizes 300x200x1300)
 ggemm_add_emulated_mutant("CTAs leave while others arrive at their barriers" ${pair} pipeline/ring.cuh "++at) wait_empty(at)" "++at) (void)0")
 ggemm_add_emulated_mutant("CTAs leave while others read their sums" sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_r1 "sm90.cu#1" "ptx::cluster_sync()" "(void)0")
 ggemm_add_emulated_mutant("copies are waited for too late" ${multistage} "mainloop/multistage.cuh#1" "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")

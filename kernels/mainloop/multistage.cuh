@@ -129,6 +129,10 @@ class MultistageMainloop {
     __syncthreads();
   }
 
+  // A thread's, in some order.
+  static constexpr int SUMS = MT * NT * Atom::SUMS;
+  GG_DEVICE auto& sums() { return flat(flat(sums_)); }
+
   // Hands each of this thread's sums to put(row in the tile, column in the tile ^ SWAP, sum).
   template <class Put>
   GG_DEVICE void each_sum(Put put) const {

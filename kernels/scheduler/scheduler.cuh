@@ -33,6 +33,41 @@ class PlainScheduler {
   bool taken_ = false;
 };
 
+// One tile a CTA, or a piece of one along k (tile/depth.cuh), whose part of the product it names. (In a loop over several ptxas kept nothing of the mainloop in uniform registers, and its sums in other ones.)
+template <class T>
+class CutScheduler {
+ public:
+  using Params = CutParams;
+  GG_DEVICE explicit CutScheduler(const Params& params) : params_(params) {}
+  GG_DEVICE bool next() {
+    const bool first = !taken_;
+    taken_ = true;
+    return first;
+  }
+  GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
+  GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
+  GG_DEVICE GemmParams problem() const {
+    GemmParams out = params_.problem;
+    const DepthPart part = cut_depth(params_.slices.deal, params_.first, static_cast<u32>(ceil_div(out.k, T::BK)), blockIdx.x);
+    const i64 first = i64(part.first) * T::BK;
+    out.a.data = static_cast<const typename T::A*>(out.a.data) + first * out.a.col_stride;
+    out.b.data = static_cast<const typename T::B*>(out.b.data) + first * out.b.row_stride;
+    out.k = min_of(out.k - first, i64(part.tiles) * T::BK);
+    return out;
+  }
+  GG_DEVICE GroupRows rows() const { return {}; }  // in order
+  GG_DEVICE TilePiece piece() const { return cut_piece(params_.slices.deal, blockIdx.x); }
+  GG_DEVICE const SliceParams& slices() const { return params_.slices; }
+
+ private:
+  GG_DEVICE TileCoord tile() const {
+    return raster_tile(cut_tile(params_.slices.deal, blockIdx.x), static_cast<u32>(ceil_div(params_.problem.m, T::BM)), static_cast<u32>(ceil_div(params_.problem.n, T::BN)), params_.problem.raster);
+  }
+
+  const Params& params_;
+  bool taken_ = false;
+};
+
 // The cluster tiles of a product that a cluster takes: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k; every
 // so many-th as there are clusters. Each role of a CTA walks them by itself. CUT: or pieces of them along k, as `deal` says.
 template <int CM, int CN, int CK, bool CUT = false>

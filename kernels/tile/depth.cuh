@@ -106,4 +106,20 @@ GG_HD TilePiece tile_piece(const DepthDeal& deal, u32 steps, u32 tile, u32 clust
 // Slots in all.
 GG_HD u32 piece_slots(const DepthDeal& deal) { return deal.cut ? deal.sharers + (deal.sharers % deal.cut ? deal.cut - 1 : 0) : 0; }
 
+// CTAs that have one thing to do each, as many as there are whole tiles and pieces: the c-th has the c-th tile, or, behind these, a piece of one. All tiles that are cut have deal.pieces of them; first come all first
+// ones, of `first` steps, then all second ones, and so on, which have the steps that are left, alike but for one. The device starts CTAs in their order where there is room: so what is long goes first.
+GG_HD u32 cut_tile(const DepthDeal& deal, u32 cta) { return cta < deal.whole ? cta : deal.whole + (cta - deal.whole) % deal.cut; }
+GG_HD DepthPart cut_depth(const DepthDeal& deal, u32 first, u32 steps, u32 cta) {
+  if (cta < deal.whole) return {0, static_cast<i32>(steps)};
+  const i32 number = static_cast<i32>((cta - deal.whole) / deal.cut);
+  if (number == 0) return {0, static_cast<i32>(first)};
+  const DepthPart part = depth_part(static_cast<i32>(steps - first), static_cast<i32>(deal.pieces) - 1, number - 1);
+  return {static_cast<i32>(first) + part.first, part.tiles};
+}
+GG_HD TilePiece cut_piece(const DepthDeal& deal, u32 cta) {
+  if (cta < deal.whole) return {};
+  const u32 cell = (cta - deal.whole) % deal.cut;
+  return {(cta - deal.whole) / deal.cut, deal.pieces, cell, cell * deal.pieces};
+}
+
 }  // namespace ggemm::kernels

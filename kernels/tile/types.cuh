@@ -59,6 +59,10 @@ template <bool YES, class Then, class Else> using If = typename IfType<YES, Then
 template <class X, class Y> struct IsSame { static constexpr bool value = false; };
 template <class X> struct IsSame<X, X> { static constexpr bool value = true; };
 
+// An array of arrays as one of their elements, which follow one another.
+template <class X, int OUTER, int INNER>
+GG_HD auto flat(X (&x)[OUTER][INNER]) -> X (&)[OUTER * INNER] { return reinterpret_cast<X(&)[OUTER * INNER]>(x); }
+
 GG_HD constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 GG_HD i64 min_of(i64 a, i64 b) { return a < b ? a : b; }
 GG_HD i64 max_of(i64 a, i64 b) { return a > b ? a : b; }

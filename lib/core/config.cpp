@@ -26,8 +26,9 @@ std::string problem_part(const ProblemType& type) {
 
 // slices: their number, or nothing for the kernel, which serves any; "t" for tails.
 std::string cluster_part(const Config& config, const std::string& slices) {
-  if (config.family != Family::sm90) return "";
-  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", cut = config.slices ? "_k" + slices : "", large = config.large_above ? text("_m%d", config.large_above) : "";
+  const std::string cut = config.slices ? "_k" + slices : "";
+  if (config.family != Family::sm90) return cut;
+  const std::string along = config.cluster_k > 1 ? text("x%d", config.cluster_k) : "", large = config.large_above ? text("_m%d", config.large_above) : "";
   return text("_c%dx%d%s%s%s%s", config.cluster_m, config.cluster_n, along.c_str(), cut.c_str(), large.c_str(), config.swap ? "_swap" : "");
 }
 
@@ -106,11 +107,11 @@ ParsedConfig parse_config(std::string_view name) {
   out.config.family = static_cast<Family>(family);
   const bool sm90 = out.config.family == Family::sm90;
   // Parts that may be missing, in their order; the raster group is the last.
-  std::size_t part = 9;
-  const auto optional = [&](const auto& is) { return sm90 && part + 1 < parts.size() && is(parts[part]) ? part++ : 0; };
-  const std::size_t slices_part = optional([](std::string_view text) { return text.starts_with('k'); }), large_part = optional([](std::string_view text) { return text.starts_with('m'); });
-  out.config.swap = optional([](std::string_view text) { return text == "swap"; }) != 0;
-  const std::size_t expected = out.config.family == Family::host ? 5 : sm90 ? part + 1 : 9;
+  std::size_t part = sm90 ? 9 : 8;
+  const auto optional = [&](bool any, const auto& is) { return any && part + 1 < parts.size() && is(parts[part]) ? part++ : 0; };
+  const std::size_t slices_part = optional(true, [](std::string_view text) { return text.starts_with('k'); }), large_part = optional(sm90, [](std::string_view text) { return text.starts_with('m'); });
+  out.config.swap = optional(sm90, [](std::string_view text) { return text == "swap"; }) != 0;
+  const std::size_t expected = out.config.family == Family::host ? 5 : part + 1;
   if (parts.size() != expected)
     fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8 or sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
          expected);
@@ -139,6 +140,13 @@ ParsedConfig parse_config(std::string_view name) {
   if (stages > 32) bad_name(name, parts[7], "stages such as s3");
   out.config.stages = static_cast<std::uint8_t>(stages);
   out.config.raster = static_cast<std::uint16_t>(numbers(name, parts.back(), 'r', 1, "a raster group such as r8")[0]);
+  if (slices_part && parts[slices_part] == "kt") {
+    out.config.slices = tail_slices;
+  } else if (slices_part) {
+    const char* const such = sm90 ? "slices of k such as k4" : "kt, for tiles that are left over";
+    out.config.slices = sm90 ? static_cast<std::uint16_t>(numbers(name, parts[slices_part], 'k', 1, such)[0]) : 0;
+    if (out.config.slices < 2) bad_name(name, parts[slices_part], such);
+  }
   if (sm90) {
     constexpr const char* such = "a cluster such as c2x1, or c1x1x2 where two CTAs share a tile along k";
     const bool along = std::count(parts[8].begin(), parts[8].end(), 'x') > 1;
@@ -146,12 +154,6 @@ ParsedConfig parse_config(std::string_view name) {
     if (cluster[0] > 16 || cluster[1] > 16 || (along && (cluster[2] < 2 || cluster[2] > 16))) bad_name(name, parts[8], such);
     out.config.cluster_m = static_cast<std::uint8_t>(cluster[0]), out.config.cluster_n = static_cast<std::uint8_t>(cluster[1]);
     out.config.cluster_k = static_cast<std::uint8_t>(along ? cluster[2] : 1);
-    if (slices_part && parts[slices_part] == "kt") {
-      out.config.slices = tail_slices;
-    } else if (slices_part) {
-      out.config.slices = static_cast<std::uint16_t>(numbers(name, parts[slices_part], 'k', 1, "slices of k such as k4")[0]);
-      if (out.config.slices < 2) bad_name(name, parts[slices_part], "slices of k such as k4");
-    }
     if (large_part) out.config.large_above = static_cast<std::uint16_t>(numbers(name, parts[large_part], 'm', 1, "rows of larger groups such as m64")[0]);
   }
   return out;

@@ -56,7 +56,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_CLUSTER_M", sm90 ? config.cluster_m : 1);
   define("GG_CLUSTER_N", sm90 ? config.cluster_n : 1);
   define("GG_CLUSTER_K", sm90 ? config.cluster_k : 1);
-  define("GG_SLICED", !sm90 || config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
+  define("GG_SLICED", config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
   define("GG_TEAMS", std::max<int>(1, config.teams));
   return request;
 }

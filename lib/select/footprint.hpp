@@ -22,7 +22,8 @@ int min_ctas(const core::Config& config);
 inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n * (config.teams > 1 ? config.teams : 1) + (config.family == core::Family::sm90 ? 128 : 0); }
 // CTAs of a cluster, or 1.
 inline int cluster(const core::Config& config) { return config.family == core::Family::sm90 ? config.cluster_m * config.cluster_n * config.cluster_k : 1; }
-// Bytes of the sums of a cluster's tiles, where pieces of k meet in workspace.
-inline std::int64_t piece_bytes(const core::Config& config) { return std::int64_t(cluster(config)) * config.tile_m * config.tile_n * std::int64_t(sizeof(float)); }
+// Where pieces of k meet in workspace: bytes of the sums of a cluster's tiles, and how many of its parties have sums of their own, for which others wait (kernels/epilogue/slices.cuh).
+inline std::int64_t piece_bytes(const core::ProblemType& type, const core::Config& config) { return std::int64_t(cluster(config)) * config.tile_m * config.tile_n * sum_size(type); }
+inline std::int64_t parties(const core::Config& config) { return config.family == core::Family::sm90 ? cluster(config) * (config.warps_m * config.warps_n / 4) : 1; }
 
 }  // namespace ggemm::select

@@ -63,8 +63,8 @@ constexpr double clock_mhz = 1750;
 constexpr double launch_microseconds = 5.2;
 constexpr double dram_bytes_a_microsecond = 4.0e6;
 
-// What a cluster of the sm90 family takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
-struct TensorCosts {
+// What a cluster takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
+struct TileCosts {
   double step, store, sums;
 };
 
@@ -83,7 +83,7 @@ Brought brought(double m, double n, double k, double size, double tiles_m, doubl
 }
 
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
-TensorCosts tensor_costs(const ProblemType& type, const Config& c, bool even = false, double turned = 0, const Brought& rates = {}) {
+TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even = false, double turned = 0, const Brought& rates = {}) {
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
@@ -110,13 +110,32 @@ TensorCosts tensor_costs(const ProblemType& type, const Config& c, bool even = f
   return {uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
+// The same of a CTA of the other families. CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
+TileCosts loop_costs(const ProblemType& type, const Config& c) {
+  const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
+  const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
+  const bool unconverted = unconverted_f32(type, c.family);
+  const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
+  const double barrier = unconverted ? 60 : f64_mma ? 40 : 0;  // a tile of k
+  const double multiply = bm * bn * bk / rate(type, c) + barrier;
+  // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
+  const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
+  const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
+  const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
+  // Nothing hides behind itself: what is not the slowest still costs a part of its time.
+  const double slowest = std::max({multiply, feed, bring});
+  const double step = slowest + 0.04 * (multiply + feed + bring - slowest);
+  const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
+  return {step, fill_clocks + store, bm * bn * sum_size(type)};
+}
+
 // What groups of many rows cost tiles of few, where the mean has so many rows, and all groups together, that some have many more.
 constexpr double skew = 1.06;
 bool skewed_groups(double groups, double m) { return m >= 32 && groups * m >= 256; }
 
 // Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
 constexpr double meet_clocks = 3500, meet_bytes = 40;
-double meet(const TensorCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
+double meet(const TileCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
 
 // Slices of k: every CTA writes its sums; then a launch of its own reads those of all pieces, 64 x 8 elements of D at a time, and stores D element by element. values: of D, with its tiles' ends.
 double sum_of_slices(double values, double slices, double multiprocessors) {
@@ -129,7 +148,7 @@ struct Tail {
   std::int64_t cut, sharers;
 };
 
-double tail_clocks(const TensorCosts& costs, double tiles, double steps, double clusters, const Tail& tail) {
+double tail_clocks(const TileCosts& costs, double tiles, double steps, double clusters, const Tail& tail) {
   const double cut = static_cast<double>(tail.cut), sharers = static_cast<double>(tail.sharers), whole = ceil_div(tiles - cut, clusters) * (steps * costs.step + costs.store);
   if (tail.cut == 0) return whole;
   const double shared = ceil_div(cut * steps, sharers) * costs.step;
@@ -141,7 +160,7 @@ double tail_clocks(const TensorCosts& costs, double tiles, double steps, double 
   return whole + apart * shared + early + late + (1 + std::floor(cut / sharers)) * costs.store;
 }
 
-Tail best_tail(const TensorCosts& costs, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
+Tail best_tail(const TileCosts& costs, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
   Tail best{0, 1};
   const std::int64_t rest = tiles % clusters;
   if (rest == 0) return best;
@@ -154,6 +173,30 @@ Tail best_tail(const TensorCosts& costs, std::int64_t tiles, std::int64_t steps,
   for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16}) consider({rest, rest * pieces});
   // Evenly among all; with the last whole round, if there is one, which leaves every tile two or three pieces.
   consider({tiles > clusters ? rest + clusters : rest, clusters});
+  return best;
+}
+
+// Of `rest` tiles, fewer than there are places for CTAs, which start in their order where there is one free: into how many pieces each is cut, and how many steps of k the first ones have.
+struct Cut {
+  std::int64_t pieces, first;
+  double clocks;
+};
+Cut best_cut(const TileCosts& costs, std::int64_t rest, std::int64_t steps, std::int64_t places) {
+  Cut best{1, steps, rest ? static_cast<double>(steps) * costs.step + costs.store : 0};
+  const auto consider = [&](std::int64_t pieces, std::int64_t first) {
+    if (first < 1 || first >= steps || steps - first < pieces - 1 || rest * (pieces - 1) > places) return;  // (so many have workspace)
+    const double others = static_cast<double>(rest * (pieces - 1)), free = static_cast<double>(places - rest), longest = static_cast<double>(first) * costs.step + costs.store,
+                 each = ceil_div(static_cast<double>(steps - first), static_cast<double>(pieces - 1)) * costs.step + costs.store;
+    // Other pieces go to the free places, and then to all.
+    const double beside = std::min(others, free * std::floor(longest / each)), after = ceil_div(others - beside, static_cast<double>(places));
+    const double clocks = std::max(longest + after * each, after > 0 ? 0 : ceil_div(others, free) * each) + meet(costs, static_cast<double>(pieces));
+    if (clocks < best.clocks) best = {pieces, first, clocks};
+  };
+  if (rest == 0 || rest >= places) return best;
+  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16}) consider(pieces, (steps + pieces - 1) / pieces);
+  // A long one each, and short ones, of which a free place has several.
+  const double several = std::floor(static_cast<double>(places - 1) / static_cast<double>(places - rest));
+  consider(2, steps - static_cast<std::int64_t>((static_cast<double>(steps) * costs.step - (several - 1) * costs.store) / ((several + 1) * costs.step)));
   return best;
 }
 
@@ -181,7 +224,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   Brought rates = halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{};
   // Columns that lie along n come in whole panels.
   if (core::kernel_type(type, named).major_b == core::Major::mn) rates.b *= bn * size / (kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true));
-  const TensorCosts costs = tensor_costs(type, worked, even, all.turned, rates);
+  const TileCosts costs = tensor_costs(type, worked, even, all.turned, rates);
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
@@ -269,32 +312,23 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
 
 // Families whose CTAs are not persistent, or take tiles by their number.
 double estimate_others(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
-  const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
-  const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
-  const double tiles = tiles_along(m, bm, type.grouped) * ceil_div(n, bn) * groups, steps = ceil_div(k, bk);
+  const TileCosts costs = loop_costs(type, c);
+  const double size = static_cast<double>(core::dtype_size(type.a)), step = costs.step;
+  const double tiles = tiles_along(m, c.tile_m, type.grouped) * ceil_div(n, c.tile_n) * groups, steps = ceil_div(k, c.tile_k);
   const bool unconverted = unconverted_f32(type, c.family);
-  const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
-  const double barrier = unconverted ? 60 : f64_mma ? 40 : 0;  // a tile of k
-  const double multiply = bm * bn * bk / rate(type, c) + barrier;
-  // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
-  const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
-  const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
-  const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
-  // Nothing hides behind itself: what is not the slowest still costs a part of its time.
-  const double slowest = std::max({multiply, feed, bring});
-  const double step = slowest + 0.04 * (multiply + feed + bring - slowest);
-  const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
   const int at_once = ctas_a_multiprocessor(type, c, facts);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
-  // CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
-  const double overhead = fill_clocks + store;
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
-  const double least = c.family == Family::simt && size < held ? 4000 : unconverted ? 1150.0 / (c.stages - 1) : 0;
+  const double least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? 4000 : unconverted ? 1150.0 / (c.stages - 1) : 0;
   // One warp a scheduler has none beside it while it waits.
   const auto alone = [&](double ctas) { return unconverted && ctas * threads(c) <= 128 ? 1.35 : 1.0; };
-  const auto wave = [&](double ctas) { return steps * std::max(ctas * step * alone(ctas), least) + overhead; };
-  const double clocks = full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
+  const auto wave = [&](double ctas) { return steps * std::max(ctas * step * alone(ctas), least) + costs.store; };
+  // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
+  const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;
+  const TileCosts together{at_once * step, costs.store, costs.sums};
+  const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(together, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)
+                        : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
@@ -356,6 +390,13 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
 kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
   const Tail tail = best_tail(tensor_costs(type, core::upright(config)), tiles, steps, clusters);
   return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));
+}
+
+PieceDeal deal_pieces(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t ctas) {
+  const std::int64_t rest = tiles % ctas;
+  const Cut best = best_cut(loop_costs(type, config), rest, steps, ctas);
+  const kernels::u32 cut = static_cast<kernels::u32>(best.pieces > 1 ? rest : 0);
+  return {kernels::depth_deal(static_cast<kernels::u32>(tiles) - cut, cut, static_cast<kernels::u32>(best.pieces) * cut), static_cast<kernels::u32>(best.first)};
 }
 
 Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts) {

@@ -124,6 +124,9 @@ constexpr Row rows[] = {
     {Family::sm80, 128, 128, 256, 2, 4, 3},
     {Family::sm80, 128, 64, 256, 4, 2, 4},
     {Family::sm80, 32, 32, 256, 2, 2, 4},
+    // And long enough for a multiprocessor's tile of a round that is not full to be worth cutting.
+    {Family::sm80, 128, 128, 256, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::sm80, 128, 128, 128, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
     // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads; fewer sums where tiles are few, as four
     // warps are the least that busies a multiprocessor.
     {Family::simt, 128, 128, 16, 2, 2, 4},
@@ -132,6 +135,7 @@ constexpr Row rows[] = {
     {Family::simt, 64, 64, 16, 2, 2, 4},
     // f32: as many sums in one CTA; and for still fewer tiles deeper ones, so that more is under way.
     {Family::simt, 128, 256, 32, 2, 4, 2},
+    {Family::simt, 128, 256, 32, 2, 4, 2, 0, 0, 0, 1, core::tail_slices},
     {Family::simt, 64, 64, 32, 2, 2, 3},
     {Family::simt, 32, 64, 32, 2, 2, 4},
     // Any dtype, any stride.
@@ -161,6 +165,8 @@ constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
     {[](const Query& q) { return !q.type.gate || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
+    {[](const Query& q) { return q.config.family == Family::sm90 || q.config.slices == 0 || (q.config.slices == core::tail_slices && !core::compiled(q.type, q.config.family).grouped && !core::scaled_by_blocks(q.type)); },
+     "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
     {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= (q.config.teams > 1 && !q.type.grouped && q.type.sum == Sum::f32 && core::bare(q.type) ? 176 : 128); },
      "a thread's sums must fit in 128 registers, or 176 where they are f32 and consumers take turns in a plain product whose epilogue is alpha and beta alone"},
@@ -387,12 +393,12 @@ std::vector<Config> table(const ProblemType& type) {
   // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, and those that come in halves.
   const auto cut = [&](const Row& row) { return type.grouped ? row.swap || (row.tile_n == 128 && row.cluster_m * row.cluster_n == 1) : !row.swap; };
   for (const Row& row : rows) {
-    if (row.family == Family::sm80 && row.depth > 128 && type.a != GGEMM_F64) continue;
+    if (row.family == Family::sm80 && (row.depth > 128 || row.slices) && type.a != GGEMM_F64) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (const int columns = row.swap ? row.tile_m : row.tile_n; row.family == Family::sm90 && columns > 128 && columns % 64 != 0 && (type.grouped || type.gate)) continue;
     // Two CTAs that share a tile of 128x128 along k finish 32 promoted sums a thread each: the kernel spills.
     if (row.family == Family::sm90 && row.cluster_k == 2 && row.tile_m == 128 && core::promoted(type)) continue;
-    if (row.family == Family::sm90 && row.slices == core::tail_slices && !cut(row)) continue;
+    if (row.slices == core::tail_slices && !(row.family == Family::sm90 ? cut(row) : !type.grouped && !type.limited)) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);

@@ -34,6 +34,10 @@ TEST_CASE("config: names are as the manual shows them") {
   CHECK(core::config_name(terms, {128, 128, 64, 1, core::Family::sm90, 8, 1, 6, 1, 1, 1}) == "sm90_f32x3_f32x3_f32_nt_128x128x64_w8x1_s6_c1x1_r1");
   const core::ProblemType mixed = type_of(GGEMM_I8, GGEMM_F64, core::Major::mn, core::Major::k);
   CHECK(core::config_name(mixed, {64, 64, 16, 2, core::Family::simt, 2, 2, 2}) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_r2");
+  core::Config left_over{64, 64, 16, 2, core::Family::simt, 2, 2, 2};
+  left_over.slices = core::tail_slices;
+  CHECK(core::config_name(mixed, left_over) == "simt_i8_f64_f64_nn_64x64x16_w2x2_s2_kt_r2");
+  CHECK(core::parse_config("simt_i8_f64_f64_nn_64x64x16_w2x2_s2_kt_r2").config == left_over);
   const core::ProblemType fp8 = type_of(GGEMM_E4M3, GGEMM_E5M2, core::Major::k, core::Major::mn);
   const core::Config cluster{128, 256, 64, 8, core::Family::sm90, 8, 1, 4, 2, 1, 1}, swapped{16, 128, 64, 8, core::Family::sm90, 1, 8, 6, 1, 1, 1, 1},
       along{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 4, 1}, sliced{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 2, 1, 1, 0, 12}, tail{128, 64, 64, 1, core::Family::sm90, 8, 1, 8, 2, 1, 1, 0, core::tail_slices}, both{16, 64, 64, 1, core::Family::sm90, 1, 4, 8, 1, 1, 8, 1, 3};
@@ -223,6 +227,8 @@ TEST_CASE("config: a name that is malformed is refused with the part that is wro
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k2x2_swap_r8", "k2x2", "slices of k"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_kt2_r8", "kt2", "slices of k"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_kT_r8", "kT", "slices of k"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_k4_r8", "k4", "kt"},
+      {"simt_bf16_bf16_f32_tn_128x256x64_w2x4_s3_k_r8", "k", "kt"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_8", "8", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r0", "r0", "a raster group"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r-8", "r-8", "a raster group"},
@@ -251,7 +257,7 @@ TEST_CASE("config: a name with too few or too many parts is refused with their n
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3", "has 8 parts", "has 9"},
       {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8_", "has 10 parts", "has 9"},
       {"simt_f32_f32_f32_nn_64x64x16_w2x2_s2_r1_x", "has 10 parts", "has 9"},
-      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_k2_r8", "has 10 parts", "has 9"},
+      {"sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_kt_swap_r8", "has 11 parts", "has 10"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1", "has 9 parts", "has 10"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_swap_k2_r8", "has 12 parts", "has 11"},
       {"sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_k2_swap_swap_r8", "has 13 parts", "has 12"},

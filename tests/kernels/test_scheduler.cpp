@@ -279,6 +279,41 @@ TEST_CASE("depth: of every deal each tile's every step is in one piece, pieces a
       for (u32 steps = slices; steps <= 40; steps += 3) CHECK(faults_of({0, tiles, tiles * slices, 0}, steps, tiles * slices) + faults_of(depth_deal(0, tiles, tiles * slices), steps, tiles * slices) == 0);
 }
 
+TEST_CASE("depth: of CTAs that have one thing each every tile's every step is one's, first pieces come first, and pieces know their number, count and slot") {
+  int deals = 0;
+  for (u32 whole : {0u, 1u, 5u})
+    for (u32 cut = 0; cut <= 5; ++cut)
+      for (u32 pieces = 2; pieces <= 6; ++pieces)
+        for (u32 steps = pieces; steps <= 14; ++steps)
+          for (u32 first = 1; first + pieces - 1 <= steps; ++first, ++deals) {
+            const DepthDeal deal = depth_deal(whole, cut, cut ? cut * pieces : 1);
+            std::vector<std::vector<bool>> seen(whole + cut, std::vector<bool>(steps));
+            std::set<u32> slots;
+            int wrong = 0;
+            for (u32 cta = 0; cta < whole + cut * deal.pieces; ++cta) {
+              const u32 tile = cut_tile(deal, cta);
+              const DepthPart part = cut_depth(deal, first, steps, cta);
+              const TilePiece piece = cut_piece(deal, cta);
+              if (tile >= seen.size() || part.tiles < 1 || part.first < 0 || part.first + part.tiles > static_cast<i32>(steps)) {
+                wrong += 100;
+                break;
+              }
+              for (i32 step = part.first; step < part.first + part.tiles; ++step) wrong += seen[tile][static_cast<std::size_t>(step)], seen[tile][static_cast<std::size_t>(step)] = true;
+              if (tile < whole) {
+                wrong += cta != tile || piece.count != 1;
+                continue;
+              }
+              wrong += piece.count != pieces || piece.number != (cta - whole) / cut || piece.cell != tile - whole || piece.slot + piece.number >= piece_slots(deal) || !slots.insert(piece.slot + piece.number).second;
+              wrong += piece.number == 0 ? part.first != 0 || part.tiles != static_cast<i32>(first) : part.first < static_cast<i32>(first);
+              // In the order of k: a later piece begins behind an earlier one.
+              if (piece.number > 0) wrong += part.first != cut_depth(deal, first, steps, cta - cut).first + cut_depth(deal, first, steps, cta - cut).tiles;
+            }
+            for (const auto& tile : seen) for (const bool step : tile) wrong += !step;
+            if (wrong) FAIL_CHECK(wrong << " faults: whole " << whole << ", cut " << cut << ", pieces " << pieces << ", first " << first << ", steps " << steps);
+          }
+  CHECK(deals > 1000);
+}
+
 TEST_CASE("depth: what a launch that counts its tiles has left over is cut where that ends it sooner, and nothing else is") {
   int wrong = 0, uncut = 0, cut = 0;
   for (u32 clusters = 1; clusters <= 40; ++clusters)

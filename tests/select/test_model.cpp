@@ -377,6 +377,39 @@ TEST_CASE("model: k is cut for the tiles that are left over where that shortens 
   }
 }
 
+TEST_CASE("model: of CTAs that have one thing each those left over are cut where that ends them sooner") {
+  const core::ProblemType f64 = type_of(GGEMM_F64), f32 = type_of(GGEMM_F32);
+  const auto chosen = [](const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(90))); };
+  // Three quarters of a round are left over; nearly all of one, whose rest is shorter than what pieces cost besides; a quarter of a round at all.
+  CHECK(chosen(f64, 4096, 4096, 4096).slices == core::tail_slices);
+  CHECK(chosen(f32, 4096, 4096, 4096).slices == core::tail_slices);
+  CHECK(chosen(f64, 2048, 2048, 2048).slices == 0);
+  CHECK(chosen(f32, 2048, 2048, 2048).slices == 0);
+  CHECK(chosen(f32, 1024, 1024, 1024).slices == core::tail_slices);
+  // Of this layout the kernel that may cut is slower by more than that brings.
+  CHECK(best(select::rank(type_of(GGEMM_F32, "tt"), {1, 4096, 4096, 4096}, device(90))).slices == 0);
+  int wrong = 0, cuts = 0, equal = 0, uneven = 0, seen = 0;
+  for (const core::ProblemType& type : {f64, f32})
+    for (const Config& config : select::table(type)) {
+      if (config.family == core::Family::sm90 || config.slices != core::tail_slices) continue;
+      ++seen;
+      for (const std::int64_t ctas : {1, 3, 7, 132})
+        for (std::int64_t tiles = 1; tiles <= 3 * ctas + 1; ++tiles)
+          for (const std::int64_t steps : {0, 1, 2, 17, 64, 1000, 1 << 20}) {
+            const auto [deal, first] = select::deal_pieces(type, config, tiles, steps, ctas);
+            const std::int64_t rest = tiles % ctas, pieces = deal.pieces;
+            wrong += deal.whole + deal.cut != tiles || (deal.cut != 0 && deal.cut != rest);
+            if (deal.cut == 0) continue;
+            // As many as workspace is reserved for; and each has a step.
+            wrong += pieces < 2 || rest * (pieces - 1) > ctas || first < 1 || first + pieces - 1 > steps;
+            ++cuts, ++(first == (steps + pieces - 1) / pieces ? equal : uneven);
+          }
+    }
+  CHECK(wrong == 0);
+  CHECK(seen == 4);
+  CHECK((cuts > 0 && equal > 0 && uneven > 0));
+}
+
 TEST_CASE("model: tiles that are left over are dealt so that every tile is whole or cut, and every sharer has something") {
   const core::ProblemType type = type_of(GGEMM_BF16);
   int cuts = 0, even = 0, rounds = 0, wrong = 0;

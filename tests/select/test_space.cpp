@@ -163,6 +163,11 @@ std::vector<Broken> broken() {
       {"slices of a k that CTAs share", f16, sliced(along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), 4), h, "where CTAs share a tile along k it is not cut besides"},
       {"a cluster on two multiprocessors", f16, along(tile(sm90, 128, 128, 64, 8, 1, 6), 4), small, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
       {"tiles left over, of rows by index", by_index, sliced(cluster(tile(sm90, 64, 128, 64, 4, 1, 6), 1, 1), core::tail_slices), h, "tiles of groups that are left over are cut where one kernel has all groups, their rows are in order, and nothing checks them before"},
+      {"tiles left over of simt, and a limit of CTAs", changed(f32, [](core::ProblemType& t) { t.limited = 1; }), sliced(tile(simt, 64, 64, 16, 2, 2, 2), core::tail_slices), h, "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
+      {"tiles left over of groups, of sm_80's", grouped, sliced(tile(sm80, 64, 64, 64, 2, 2, 4), core::tail_slices), h, "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
+      {"tiles left over, of scales by blocks", blocks(f32), sliced(tile(simt, 64, 64, 16, 2, 2, 2), core::tail_slices), h, "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
+      {"slices of sm_80's", f16, sliced(tile(sm80, 64, 64, 64, 2, 2, 4), 2), h, "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
+      {"64 sums of f64, and a limit of CTAs", changed(type_of(GGEMM_F64), [](core::ProblemType& t) { t.limited = 1; }), tile(sm80, 128, 128, 16, 2, 4, 3), h, "f64 operands leave registers for 32 sums a thread, for 64 in a plain product without max_ctas on compute capability 9.0"},
       {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
       {"rows by index along m on Hopper", gathered, cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "rows of A by index, if of 16 bits, must be contiguous along k"},
       {"slices of k, and a limit of CTAs", limited, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
@@ -248,10 +253,10 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     if (type.a == GGEMM_E4M3 && type.b == GGEMM_E4M3 && rng.below(2)) type.compute = GGEMM_COMPUTE_FP8_FAST;
     Config config = tile(static_cast<Family>(rng.below(core::family_count)), rng.pick({8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256}), rng.pick({8, 16, 32, 48, 64, 96, 128, 256}), rng.pick({4, 8, 9, 16, 24, 32, 64, 128}), rng.pick({1, 2, 3, 4, 8}),
                                rng.pick({1, 2, 4, 8}), rng.pick({1, 2, 3, 4, 9}), rng.pick({0, 1, 1, 1, 8}));
+    if (config.family != Family::host) config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 1, 2, 257}));
     if (config.family == Family::sm90) {
       config.cluster_m = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 3})), config.cluster_n = static_cast<std::uint8_t>(rng.pick({1, 1, 2})), config.swap = rng.below(3) == 0;
       config.cluster_k = static_cast<std::uint8_t>(rng.pick({1, 1, 2, 2, 3}));
-      config.slices = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 1, 2, 257}));
       config.large_above = static_cast<std::uint16_t>(rng.pick({0, 0, 0, 0, 0, 0, 0, 64}));
       if (rng.below(2)) (config.swap ? config.warps_n : config.warps_m) = static_cast<std::uint8_t>(rng.pick({4, 8, 12})), (config.swap ? config.warps_m : config.warps_n) = 1;
     }
@@ -285,10 +290,10 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     // Of tf32 with B alone contiguous along n all of Hopper's are swapped, those of which are left out that could not be.
     const bool swapped = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == core::Major::k && type.major_b == core::Major::mn;
     const std::size_t rows_of_f32 = select::table(type_of(GGEMM_F32)).size();
-    // Groups and pairs have none of the seven with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, and those in halves of one, of other products those of many, in six.
-    // And where sums are promoted two CTAs do not share 128x128 along k.
+    // Groups and pairs have none of the seven with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, and those in halves of one, of other products those of many, in six,
+    // and of f32's and, two more, f64's largest ones. And where sums are promoted two CTAs do not share 128x128 along k.
     const bool whole_steps = type.grouped || type.gate;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 7 : 0) + (type.grouped ? 1 : 0) + (core::promoted(type) ? 1 : 0) == rows_of_f32 + (f64 ? 3 : 0));
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 7 : 0) + (type.grouped ? 2 : 0) + (core::promoted(type) ? 1 : 0) == rows_of_f32 + (f64 ? type.grouped ? 3 : 5 : 0));
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
