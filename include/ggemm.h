@@ -729,7 +729,7 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  | cMxN       | CTAs of a cluster, down and across D; in every name of the sm90 family, and in no other                                          |
  *  | xK         | K CTAs share a tile along k, so that the cluster has M x N x K of them; plain problems only                                      |
  *  | kN         | sm90: k is cut into N slices (fewer if it is too short), each for a cluster of its own; plain problems only                      |
- *  | kt         | k is cut only for the tiles of the last wave, which does not fill the device, at times with those of the wave before             |
+ *  | kt         | k is cut only for the tiles of the last wave, which does not fill the device, by sm90 at times with those of the wave before     |
  *  | mR         | sm90: groups of more than R rows are computed beside, by a kernel of larger tiles that the library chooses by the sizes expected |
  *  | swap       | sm90: the product is computed transposed, with n on the tensor cores' rows                                                       |
  *  | rR         | raster group: R rows of tiles are walked together                                                                                |
@@ -739,7 +739,7 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8" and "sm90_bf16_bf16_f32_tn_64x128x64_w1x8_s8_c1x1_m64_swap_r8".
  *
  *  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
- *  is cut, and so the rounding, depends on how many clusters the device holds at once, or `max_ctas` allows. xK and kN are not taken with max_ctas.
+ *  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max_ctas` allows. xK and kN are not taken with max_ctas.
  *  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a_index,
  *  in checked mode or with mR; and of simt and sm80 not in groups, with max_ctas or with scales by blocks. */
 typedef struct ggemm_config {

@@ -86,7 +86,7 @@ GG_HD GemmParams transposed(const GemmParams& p) {
 // inner_boxes: the copy engine stores the boxes that lie in D as a whole, as its map goes on behind the group's part; lines are whole vectors of 16 bytes.
 enum class TensorStore : i32 { threads, boxes, whole_boxes, inner_boxes };
 
-// Which tiles are cut along k, and where the clusters that have pieces of one meet (epilogue/slices.cuh): memory for the sums of each warpgroup, and, for tiles left over, a counter for those
+// Which tiles are cut along k, and where the clusters (CTAs, of simt and sm80) that have pieces of one meet (epilogue/slices.cuh): memory for the sums of each party, and, for tiles left over, a counter for those
 // of all pieces that have the same part of D, which is 0 between launches.
 struct SliceParams {
   void* sums;

@@ -98,7 +98,7 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   // Of slices the largest sizes of the class take most; of tiles that are left over others may leave more of them, but no more pieces than this.
   const std::int64_t clusters = choice.clusters(request.key.max_ctas);
   std::int64_t bytes = 0;
-  if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, 2 * clusters));
+  if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, (choice.config.family == core::Family::sm90 ? 2 : 1) * clusters));
   else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
   for (const Copy& copy : copies_of(choice, request.key.type, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
@@ -107,7 +107,7 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
 // Of the other families, a CTA for each tile, or piece of one.
 void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const {
   const Upright upright(choice, params.m, params.n);
-  select::PieceDeal dealt = select::deal_pieces(type, choice.config, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), choice.clusters(0));
+  select::PieceDeal dealt = select::deal_pieces(type, choice.config, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), facts().multiprocessors, choice.kernel->ctas_per_multiprocessor);
   const std::int64_t ctas = std::int64_t(dealt.deal.whole) + dealt.deal.cut * dealt.deal.pieces;
   if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
   cuda::Workspace::Lease lease;  // until the product is launched

@@ -29,8 +29,8 @@ struct Config {
   std::uint16_t large_above = 0;              // if not 0: groups of more rows than this are computed by another kernel beside, in larger tiles (select::large_tiles)
   bool operator==(const Config&) const = default;
 };
-// Config::slices: as many of every tile, if 2 or more; or none but of the tiles that are left over when all clusters have had as many, as many as it takes to give all of them
-// as much to do ("_kt").
+// Config::slices: as many of every tile, if 2 or more; or none but of the tiles that are left over when all clusters (or CTAs) have had as many, as many as it takes to give all of them
+// about as much to do ("_kt").
 constexpr std::uint16_t tail_slices = 1;
 
 // "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_16x128x64_w1x8_s6_c1x1_k4_swap_r8", "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r8", "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8", "sm90_bf16_bf16_f32_tn_32x128x64_w1x8_s8_c1x1_m64_swap_r8". The dtypes of A, B and the sums (tf32 and f32x3 stand for f32 inputs under compute tf32 and f32_accurate), then the layout in

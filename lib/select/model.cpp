@@ -110,8 +110,8 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even = fal
   return {uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
-// The same of a CTA of the other families. CTAs on one multiprocessor share its units; fills and stores of one hide behind the others' products.
-TileCosts loop_costs(const ProblemType& type, const Config& c) {
+// The same of a CTA of the other families, of which a multiprocessor has so many at once: they share its units; fills and stores of one hide behind the others' products.
+TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const bool unconverted = unconverted_f32(type, c.family);
@@ -126,7 +126,7 @@ TileCosts loop_costs(const ProblemType& type, const Config& c) {
   const double slowest = std::max({multiply, feed, bring});
   const double step = slowest + 0.04 * (multiply + feed + bring - slowest);
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
-  return {step, fill_clocks + store, bm * bn * sum_size(type)};
+  return {at_once * step, fill_clocks + store, bm * bn * sum_size(type)};
 }
 
 // What groups of many rows cost tiles of few, where the mean has so many rows, and all groups together, that some have many more.
@@ -312,11 +312,11 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
 
 // Families whose CTAs are not persistent, or take tiles by their number.
 double estimate_others(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
-  const TileCosts costs = loop_costs(type, c);
-  const double size = static_cast<double>(core::dtype_size(type.a)), step = costs.step;
+  const int at_once = ctas_a_multiprocessor(type, c, facts);
+  const TileCosts costs = loop_costs(type, c, at_once);
+  const double size = static_cast<double>(core::dtype_size(type.a)), step = costs.step / at_once;
   const double tiles = tiles_along(m, c.tile_m, type.grouped) * ceil_div(n, c.tile_n) * groups, steps = ceil_div(k, c.tile_k);
   const bool unconverted = unconverted_f32(type, c.family);
-  const int at_once = ctas_a_multiprocessor(type, c, facts);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
@@ -326,8 +326,7 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   const auto wave = [&](double ctas) { return steps * std::max(ctas * step * alone(ctas), least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;
-  const TileCosts together{at_once * step, costs.store, costs.sums};
-  const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(together, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)
+  const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)
                         : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
@@ -392,11 +391,14 @@ kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std:
   return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));
 }
 
-PieceDeal deal_pieces(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t ctas) {
-  const std::int64_t rest = tiles % ctas;
-  const Cut best = best_cut(loop_costs(type, config), rest, steps, ctas);
+// (Whatever the operands' alignment, which a plan does not know: bits must not depend on it.)
+PieceDeal deal_pieces(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t multiprocessors, std::int64_t at_once) {
+  ProblemType reached = type;
+  reached.unreachable = 0;
+  const std::int64_t ctas = multiprocessors * at_once, rest = tiles % ctas;
+  const Cut best = best_cut(loop_costs(reached, config, static_cast<double>(at_once)), rest, steps, ctas);
   const kernels::u32 cut = static_cast<kernels::u32>(best.pieces > 1 ? rest : 0);
-  return {kernels::depth_deal(static_cast<kernels::u32>(tiles) - cut, cut, static_cast<kernels::u32>(best.pieces) * cut), static_cast<kernels::u32>(best.first)};
+  return {kernels::depth_deal(static_cast<kernels::u32>(tiles) - cut, cut, cut ? static_cast<kernels::u32>(best.pieces) * cut : 1), static_cast<kernels::u32>(best.first)};
 }
 
 Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts) {

@@ -43,11 +43,11 @@ Ranking rank(const core::ProblemType& type, const Sizes& sizes, const core::Devi
 // How a configuration that cuts k for the tiles left over deals out so many tiles of clusters, of so many steps of k each, to that many clusters at once. The same for the same numbers.
 kernels::DepthDeal deal_tail(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters);
 
-// The same of CTAs that have a tile or a piece of one each, of which the device holds so many at once. first: steps of a tile's first piece (kernels/tile/depth.cuh).
+// The same of CTAs that have a tile or a piece of one each, at_once on a multiprocessor. first: steps of a tile's first piece (kernels/tile/depth.cuh).
 struct PieceDeal {
   kernels::DepthDeal deal;
   kernels::u32 first;
 };
-PieceDeal deal_pieces(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t ctas);
+PieceDeal deal_pieces(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t multiprocessors, std::int64_t at_once);
 
 }  // namespace ggemm::select

@@ -167,6 +167,7 @@ constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.slices == 0 || (q.config.slices == core::tail_slices && !core::compiled(q.type, q.config.family).grouped && !core::scaled_by_blocks(q.type)); },
      "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
+    {[](const Query& q) { return q.config.family == Family::sm90 || q.config.slices == 0 || sums_a_thread(q.config) * sum_size(q.type) % 16 == 0; }, "where tiles left over are cut, a thread's sums must be whole vectors of 16 bytes"},
     {[](const Query& q) { return threads(q.config) >= 32 && threads(q.config) <= 512; }, "the CTA must have 32 to 512 threads"},
     {[](const Query& q) { return sums_a_thread(q.config) * sum_size(q.type) / 4 <= (q.config.teams > 1 && !q.type.grouped && q.type.sum == Sum::f32 && core::bare(q.type) ? 176 : 128); },
      "a thread's sums must fit in 128 registers, or 176 where they are f32 and consumers take turns in a plain product whose epilogue is alpha and beta alone"},

@@ -393,10 +393,15 @@ TEST_CASE("model: of CTAs that have one thing each those left over are cut where
     for (const Config& config : select::table(type)) {
       if (config.family == core::Family::sm90 || config.slices != core::tail_slices) continue;
       ++seen;
-      for (const std::int64_t ctas : {1, 3, 7, 132})
+      for (const std::int64_t ctas : {1, 3, 8, 132})
         for (std::int64_t tiles = 1; tiles <= 3 * ctas + 1; ++tiles)
           for (const std::int64_t steps : {0, 1, 2, 17, 64, 1000, 1 << 20}) {
-            const auto [deal, first] = select::deal_pieces(type, config, tiles, steps, ctas);
+            const std::int64_t at_once = ctas % 2 ? 1 : 2;
+            const auto [deal, first] = select::deal_pieces(type, config, tiles, steps, ctas / at_once, at_once);
+            core::ProblemType off = type;
+            off.unreachable = core::operand_a | core::operand_b;
+            const auto same = select::deal_pieces(off, config, tiles, steps, ctas / at_once, at_once);
+            wrong += same.first != first || same.deal.cut != deal.cut || same.deal.sharers != deal.sharers || deal.sharers < 1;
             const std::int64_t rest = tiles % ctas, pieces = deal.pieces;
             wrong += deal.whole + deal.cut != tiles || (deal.cut != 0 && deal.cut != rest);
             if (deal.cut == 0) continue;

@@ -1241,7 +1241,7 @@ const _: () = {
  | cMxN       | CTAs of a cluster, down and across D; in every name of the sm90 family, and in no other                                          |
  | xK         | K CTAs share a tile along k, so that the cluster has M x N x K of them; plain problems only                                      |
  | kN         | sm90: k is cut into N slices (fewer if it is too short), each for a cluster of its own; plain problems only                      |
- | kt         | k is cut only for the tiles of the last wave, which does not fill the device, at times with those of the wave before             |
+ | kt         | k is cut only for the tiles of the last wave, which does not fill the device, by sm90 at times with those of the wave before     |
  | mR         | sm90: groups of more than R rows are computed beside, by a kernel of larger tiles that the library chooses by the sizes expected |
  | swap       | sm90: the product is computed transposed, with n on the tensor cores' rows                                                       |
  | rR         | raster group: R rows of tiles are walked together                                                                                |
@@ -1249,7 +1249,7 @@ const _: () = {
  "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1", "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1",
  "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8" and "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".
  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
- is cut, and so the rounding, depends on how many clusters the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
+ is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a\_index,
  in checked mode or with mR; and of simt and sm80 not in groups, with max\_ctas or with scales by blocks.*/
 #[repr(C)]
