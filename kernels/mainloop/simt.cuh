@@ -60,10 +60,12 @@ class SimtMainloop {
     else run_converted(p, a, line_a, b, line_b, ring, block_end);
   }
 
-  // As MultistageMainloop's, and its each_sum. A register of an odd number lies in the other bank than one of an even number, and a product reads as fast as it may where those of the
-  // sum and of B's element lie in different ones. Both are loaded or stored 16 bytes at a time, so that neighbours follow on each other from an even one on: hence the swap.
+  // As MultistageMainloop's.
   static constexpr int SUMS = TM * TN;
   GG_DEVICE auto& sums() { return flat(sums_); }
+
+  // As MultistageMainloop::each_sum. A register of an odd number lies in the other bank than one of an even number, and a product reads as fast as it may where those of the
+  // sum and of B's element lie in different ones. Both are loaded or stored 16 bytes at a time, so that neighbours follow on each other from an even one on: hence the swap.
   template <class Put>
   GG_DEVICE void each_sum(Put put) const {
 #pragma unroll

@@ -8,21 +8,29 @@
 
 namespace ggemm::kernels {
 
-// One tile a CTA. Where it lies is worked out again when it is asked for: keeping it would cost the mainloop registers.
-template <int BM, int BN>
-class PlainScheduler {
+// A CTA has one thing to do, of one product.
+class OnceScheduler {
  public:
-  using Params = GemmParams;
-  GG_DEVICE explicit PlainScheduler(const Params& params) : params_(params) {}
   GG_DEVICE bool next() {
     const bool first = !taken_;
     taken_ = true;
     return first;
   }
+  GG_DEVICE GroupRows rows() const { return {}; }  // in order
+
+ private:
+  bool taken_ = false;
+};
+
+// One tile a CTA. Where it lies is worked out again when it is asked for: keeping it would cost the mainloop registers.
+template <int BM, int BN>
+class PlainScheduler : public OnceScheduler {
+ public:
+  using Params = GemmParams;
+  GG_DEVICE explicit PlainScheduler(const Params& params) : params_(params) {}
   GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
   GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
   GG_DEVICE const GemmParams& problem() const { return params_; }
-  GG_DEVICE GroupRows rows() const { return {}; }  // in order
 
  private:
   GG_DEVICE TileCoord tile() const {
@@ -30,20 +38,14 @@ class PlainScheduler {
   }
 
   const Params& params_;
-  bool taken_ = false;
 };
 
 // One tile a CTA, or a piece of one along k (tile/depth.cuh), whose part of the product it names. (In a loop over several ptxas kept nothing of the mainloop in uniform registers, and its sums in other ones.)
 template <class T>
-class CutScheduler {
+class CutScheduler : public OnceScheduler {
  public:
   using Params = CutParams;
   GG_DEVICE explicit CutScheduler(const Params& params) : params_(params) {}
-  GG_DEVICE bool next() {
-    const bool first = !taken_;
-    taken_ = true;
-    return first;
-  }
   GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
   GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
   GG_DEVICE GemmParams problem() const {
@@ -55,7 +57,6 @@ class CutScheduler {
     out.k = min_of(out.k - first, i64(part.tiles) * T::BK);
     return out;
   }
-  GG_DEVICE GroupRows rows() const { return {}; }  // in order
   GG_DEVICE TilePiece piece() const { return cut_piece(params_.slices.deal, blockIdx.x); }
   GG_DEVICE const SliceParams& slices() const { return params_.slices; }
 
@@ -65,7 +66,6 @@ class CutScheduler {
   }
 
   const Params& params_;
-  bool taken_ = false;
 };
 
 // The cluster tiles of a product that a cluster takes: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k; every
