@@ -56,6 +56,7 @@ struct Cta {
 // A consumer warpgroup: its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
 template <int CLUSTER_K>
 struct Consumer {
+  const int group;
   u32 turn = 0;  // counts tiles
   Shape::Cursor at;
   Epilogue::Cursor cursor;
@@ -63,18 +64,16 @@ struct Consumer {
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
   u32 piece = 0, steps = 0;
 
-  // Where registers are fewest it is found anew each time.
-  GG_DEVICE static int group() { return Shape::group(T::GROUPED && T::BLOCK_SCALED ? ptx::renewed(static_cast<int>(threadIdx.x)) : static_cast<int>(threadIdx.x)); }
-  GG_DEVICE static u32 party() { return blockIdx.x % Shape::CLUSTER * Shape::CONSUMERS + static_cast<u32>(group()); }  // as slices.cuh has them
+  GG_DEVICE u32 party() const { return blockIdx.x % Shape::CLUSTER * Shape::CONSUMERS + static_cast<u32>(group); }  // as slices.cuh has them
   // The CTA's tile, or a piece of it along k: Tile is Plain's or Grouped's, and says of what product, where, and how D and C are reached.
   template <class Tile>
   GG_DEVICE void run(const Cta& cta, Tile tile) {
     Mainloop mainloop;
-    const auto first_row = [](i64 row) { return row * T::BM + group() % Shape::CONSUMERS / T::WARPS_N * Shape::WM; };
-    const auto first_column = [](i64 column) { return column * T::BN + group() % Shape::CONSUMERS % T::WARPS_N * Shape::WN; };
+    const auto first_row = [&](i64 row) { return row * T::BM + group % Shape::CONSUMERS / T::WARPS_N * Shape::WM; };
+    const auto first_column = [&](i64 column) { return column * T::BN + group % Shape::CONSUMERS % T::WARPS_N * Shape::WN; };
     // C comes while the tile is multiplied, where it is this CTA that stores it.
     constexpr bool AHEAD = Epilogue::BRINGS_C && !T::LEAVES && !T::SLICED && CLUSTER_K == 1;
-    const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(tile.problem(), tile.c(), tile.store(), row, column, cta.staging(group()), group(), cursor); };
+    const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(tile.problem(), tile.c(), tile.store(), row, column, cta.staging(group), group, cursor); };
     if constexpr (AHEAD) {
       if (tile.c().map) {
         store_held(cta, -1);
@@ -84,7 +83,7 @@ struct Consumer {
     }
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(cta.ring, at, cta.slots, group() % Shape::CONSUMERS, tile.depth().tiles, tile.unusual(), [&] {
+    mainloop.consume(cta.ring, at, cta.slots, group % Shape::CONSUMERS, tile.depth().tiles, tile.unusual(), [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     }, [&](i32 step) { store_held(cta, step); });
     store_held(cta, -1);
@@ -105,11 +104,11 @@ struct Consumer {
         const DepthDeal deal = slices->deal;
         if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
         const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Shape::CLUSTER);
-        if (among.count > 1 && !Slices::run(flat(sums), *slices, among, party(), 1 + group())) return;
+        if (among.count > 1 && !Slices::run(flat(sums), *slices, among, party(), 1 + group)) return;
       }
       if constexpr (!T::LEAVES) {
         if constexpr (!AHEAD) ask_c(first, across);
-        Epilogue::run(sums, tile.problem(), tile.d(), tile.c(), tile.store(), tile.rows(), tile.start(), first, across, cta.staging(group()), group(), cursor, held, hold);
+        Epilogue::run(sums, tile.problem(), tile.d(), tile.c(), tile.store(), tile.rows(), tile.start(), first, across, cta.staging(group), group, cursor, held, hold);
       }
     };
     if constexpr (CLUSTER_K == 1) {
@@ -123,11 +122,11 @@ struct Consumer {
   }
   // Whether the CTA's next tile is this team's; if not, its slots are passed over.
   GG_DEVICE bool takes(i32 tiles) {
-    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group() / Shape::CONSUMERS)) return true;
+    if (T::TEAMS == 1 || turn++ % 2 == static_cast<u32>(group / Shape::CONSUMERS)) return true;
     at.skip(static_cast<u32>(tiles));
     return false;
   }
-  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group()), group(), cursor); }
+  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, cursor); }
   // There is no more tile. Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish(const Cta& cta) {
     store_held(cta, -1);
@@ -198,8 +197,8 @@ struct Plain {
     }
     cta.drain(at);
   }
-  GG_DEVICE void consume(const Cta& cta) const {
-    Consumer<T::CLUSTER_K> consumer;
+  GG_DEVICE void consume(const Cta& cta, int group) const {
+    Consumer<T::CLUSTER_K> consumer{group};
     consumer.slices = &p.slices, consumer.steps = p.walk.steps;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
@@ -297,8 +296,8 @@ struct Grouped {
     }
   }
 
-  GG_DEVICE void consume(const Cta& cta) const {
-    Consumer<T::CLUSTER_K> consumer;
+  GG_DEVICE void consume(const Cta& cta, int group) const {
+    Consumer<T::CLUSTER_K> consumer{group};
     if constexpr (T::SLICED) consumer.slices = &board.slices(), consumer.steps = static_cast<u32>(p.uniform.steps);
     i32 other = 0;  // whether maps are others than of this team's last tile
     for (typename Board::Cursor next;; ++next) {
@@ -309,7 +308,7 @@ struct Grouped {
         board.release(next);
         continue;
       }
-      if (Shape::HALVES && note.half && consumer.group() % 2) {
+      if (Shape::HALVES && note.half && group % 2) {
         Mainloop::pass_over(cta.ring, consumer.at, note.depth);
         board.release(next);
         continue;
@@ -331,16 +330,18 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   extern __shared__ __align__(1024) char shared[];
   const Cta cta(shared);
   const Form form(params);
-  if (threadIdx.x < 32) {
+  const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32);
+  if (warp == 0) {
     if (threadIdx.x == 0) cta.init();
     form.init();
     if (threadIdx.x == 0) ptx::fence_barrier_init();
+    __syncwarp();
   }
   form.count();
   if constexpr (Shape::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
   form.begin();
-  if (threadIdx.x < PRODUCER_THREADS) {
+  if (warp < 4) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
     form.produce(cta);
     if constexpr (T::CLUSTER_K > 1) {
@@ -349,7 +350,7 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
     }
   } else {
     if constexpr (MOVE_REGISTERS) ptx::registers_take<CONSUMER_REGISTERS>();
-    form.consume(cta);
+    form.consume(cta, Shape::group(32 * warp));
   }
   form.end();
   // No CTA leaves while another may still read its sums; who comes here has those that it reads.

@@ -28,7 +28,8 @@ struct Traits {
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;
   static constexpr bool TURNS_A = TF32 && A_MN_MAJOR;  // of sm90: A comes through registers, as wgmma takes operands of 4 bytes from shared memory along k alone
   static constexpr int ACTIVATION = GG_ACTIVATION, BIAS = GG_BIAS;  // ggemm_activation; 0 none, 1 a column, 2 a row
-  static constexpr bool BARE = GG_ACTIVATION == 0 && GG_BIAS == 0 && GG_SCALE_A == 0 && GG_SCALE_B == 0 && GG_GATE == 0;  // D = alpha AB + beta C, nothing else: what follows the product needs few registers
+  static constexpr bool SCALED_AFTER = (SCALE_A && !scaled_by_blocks(SCALE_A)) || (SCALE_B && !scaled_by_blocks(SCALE_B));
+  static constexpr bool BARE = GG_ACTIVATION == 0 && GG_BIAS == 0 && !SCALED_AFTER && GG_GATE == 0;  // D = alpha AB + beta C, nothing else: what follows the product needs few registers
   static constexpr int BM = GG_BM, BN = GG_BN, BK = GG_BK;
   static constexpr int WARPS_M = GG_WARPS_M, WARPS_N = GG_WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
   static constexpr int STAGES = GG_STAGES;

@@ -40,7 +40,7 @@ class BlockScaleLines {
   }
 
  private:
-  GG_DEVICE static int number(int i) { return i * THREADS + static_cast<int>(threadIdx.x) % THREADS; }
+  GG_DEVICE static int number(int i) { return i * THREADS + static_cast<int>(threadIdx.x % THREADS); }
 
   const float* at_[INDEX && EACH > 0 ? EACH : 1] = {};
   i64 apart_;

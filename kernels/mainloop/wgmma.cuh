@@ -28,6 +28,8 @@ class WgmmaMainloop {
   // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.
   template <class LastFull, class Meanwhile>
   GG_DEVICE void consume(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i32 tiles, bool unusual, LastFull last_full, Meanwhile meanwhile) {
+    if constexpr (T::GROUPED) tiles = ptx::of_first_lane(tiles);
+    __syncwarp();  // so that the compiler knows the warp's lanes to be together, and keeps what they agree on in uniform registers: descriptors, and where the ring is
     const u32 slots = ptx::shared_address(shared);
     const int row = Shape::row(group), column = group % Shape::GROUPS_N * WN;
     const bool written = BLANK || (!PROMOTED && tiles > 0);
@@ -168,14 +170,12 @@ class WgmmaMainloop {
       const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
-      // In groups it is found anew each time: those scaled by blocks have no register for it, and others are none the slower.
-      const int from = T::GROUPED ? Shape::row(Shape::group(ptx::renewed(static_cast<int>(threadIdx.x)))) : row;
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) part.scales[b].read(Shape::scales(shared, at), from + 64 * b, column);
+      for (int b = 0; b < BLOCKS; ++b) part.scales[b].read(Shape::scales(shared, at), row + 64 * b, column);
       ptx::wgmma_fence();
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
-        const u64 a0 = TileA::descriptor(slot, from + 64 * b);
+        const u64 a0 = TileA::descriptor(slot, row + 64 * b);
         ptx::Wgmma<WN>::mma(part.sums[b], a0, b0, 0);
 #pragma unroll
         for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part.sums[b], a0 + TileA::step(step), b0 + TileB::step(step), 1);

@@ -60,6 +60,8 @@ GG_DEVICE const T* renewed(const T* x) {
   asm volatile("" : "+l"(x));
   return x;
 }
+// What the warp's first lane has, which the compiler then knows to be the same for all of them. The whole warp. PTX ISA, "shfl.sync".
+GG_DEVICE int of_first_lane(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 // The compiler moves no access to memory across it; the hardware may.
 GG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 
