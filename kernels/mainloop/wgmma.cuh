@@ -93,23 +93,39 @@ class WgmmaMainloop {
       for (int s = 0; s < WN / 2; ++s) each(sums[b][s]);
   }
 
+  // How wgmma is told of a slot's operands: of this warpgroup's rows and columns.
+  class Operands {
+   public:
+    // Of the ring's first slot, at `slots`.
+    GG_DEVICE Operands(u32 slots, int row, int column) : a_(TileA::descriptor(slots, row)), b_(TileB::descriptor(slots + TileA::BYTES, column)) {}
+    // Of the slot so many after this one.
+    GG_DEVICE Operands of(u32 slot) const { return {further(a_, slot * SLOT_BYTES), further(b_, slot * SLOT_BYTES)}; }
+    // At k step `step`, of the block-th 64 rows.
+    GG_DEVICE u64 a_at(int block, int step) const { return further(a_, TileA::block(block) + TileA::step(step)); }
+    GG_DEVICE u64 b_at(int step) const { return further(b_, TileB::step(step)); }
+
+   private:
+    GG_DEVICE Operands(u64 a, u64 b) : a_(a), b_(b) {}
+    u64 a_, b_;
+  };
+
   using Part = If<T::BLOCK_SCALED && sizeof(typename T::A) == 1 && !T::FP8, i32, Sum>;  // what the tensor cores sum in
 
   template <class LastFull, class Meanwhile>
   GG_DEVICE void consume_fast(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, LastFull last_full, Meanwhile meanwhile) {
+    const Operands first(slots, row, column);
     u32 former = at.slot;
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
-      const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
       if (T::TEAMS > 1 && i == tiles - 1) last_full();
-      const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+      const Operands now = first.of(at.slot);
       ptx::wgmma_fence();
 #pragma unroll
       for (int step = 0; step < STEPS; ++step)
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b)
-          ptx::Wgmma<WN>::mma(sums[b], TileA::descriptor(slot, row + 64 * b) + TileA::step(step), b0 + TileB::step(step), step > 0 ? 1 : i);
+          ptx::Wgmma<WN>::mma(sums[b], now.a_at(b, step), now.b_at(step), step > 0 ? 1 : i);
       ptx::wgmma_commit();
       meanwhile(i);
       ptx::wgmma_wait<1>();
@@ -124,6 +140,7 @@ class WgmmaMainloop {
   template <class LastFull>
   GG_DEVICE void consume_turned(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles, LastFull last_full) {
     const TurnedFragments<TileA, BLOCKS, STEPS> turned(row);
+    const Operands first(ptx::shared_address(shared), row, column);
     u32 former = at.slot;
     const auto load = [&](Fragments& out, bool last) {
       ring.wait_full(at);
@@ -132,12 +149,12 @@ class WgmmaMainloop {
     };
     // Of the i-th tile. Then the one before it is done with.
     const auto multiply = [&](Fragments& in, i32 i) {
-      const u64 b0 = TileB::descriptor(ptx::shared_address(shared) + at.slot * SLOT_BYTES + TileA::BYTES, column);
+      const Operands now = first.of(at.slot);
       ptx::wgmma_fence();
 #pragma unroll
       for (int step = 0; step < STEPS; ++step)
 #pragma unroll
-        for (int b = 0; b < BLOCKS; ++b) ptx::Wgmma<WN>::mma(sums[b], in[b][step], b0 + TileB::step(step), step > 0 ? 1 : i);
+        for (int b = 0; b < BLOCKS; ++b) ptx::Wgmma<WN>::mma(sums[b], in[b][step], now.b_at(step), step > 0 ? 1 : i);
       ptx::wgmma_commit();
       ptx::wgmma_wait<1>();
       if (i > 0) release(ring, former);
@@ -160,26 +177,19 @@ class WgmmaMainloop {
   // Tensor cores keep about 14 bits of an fp8 product's sum: after every tile of k it is added to a sum in full f32, while the next tile is multiplied.
   // With scales by blocks, of which a tile is one, it is scaled then.
   GG_DEVICE void consume_promoted(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles) {
-    const u32 slots = ptx::shared_address(shared);
+    const Operands first(ptx::shared_address(shared), row, column);
     struct Parts {
       Part sums[BLOCKS][WN / 2];
       Scales scales[BLOCKS];
     } even, odd;
     // Starts the next slot's products.
     const auto multiply = [&](Parts& part) {
-      const u32 slot = slots + at.slot * SLOT_BYTES;
       ring.wait_full(at);
-      const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) part.scales[b].read(Shape::scales(shared, at), row + 64 * b, column);
       ptx::wgmma_fence();
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) {
-        const u64 a0 = TileA::descriptor(slot, row + 64 * b);
-        ptx::Wgmma<WN>::mma(part.sums[b], a0, b0, 0);
-#pragma unroll
-        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part.sums[b], a0 + TileA::step(step), b0 + TileB::step(step), 1);
-      }
+      for (int b = 0; b < BLOCKS; ++b) multiply_block(part.sums[b], first.of(at.slot), b);
       ptx::wgmma_commit();
     };
     // Takes the sums of a slot when its products are done: of the last one, or of the one before that, whose products may be under way. `at` is one past the last one already; a cursor that is behind it would take a
@@ -191,7 +201,7 @@ class WgmmaMainloop {
       const auto give_back = [&] { release(ring, at.slot < ahead ? at.slot + T::STAGES - ahead : at.slot - ahead); };
       if constexpr (!Scales::COLUMNS) give_back();
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], part.scales[b]);
+      for (int b = 0; b < BLOCKS; ++b) add_scaled(b, part.sums[b], part.scales[b], [] {});
       if constexpr (Scales::COLUMNS) give_back();
     };
     multiply(even);
@@ -219,17 +229,17 @@ class WgmmaMainloop {
   // The same for terms with one set: all products of a tile of k are summed, the smallest first, and then added. The tile's slots are given back one by one, as soon as the products that
   // read them are done. The other consumer multiplies while this one adds.
   GG_DEVICE void consume_terms(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
+    const Operands origin(slots, row, column);
     Sum part[BLOCKS][WN / 2];
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
       const u32 low = at.slot, middle = low + 1, high = low + 2;
       const auto multiply = [&](int first, int last) {
-        const u64 b0 = TileB::descriptor(slots + low * SLOT_BYTES + TileA::BYTES, column);
         ptx::wgmma_fence();
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b)
 #pragma unroll
-          for (int product = first; product < last; ++product) multiply_terms(part[b], TileA::descriptor(slots + low * SLOT_BYTES, row + 64 * b), b0, product, product > 0);
+          for (int product = first; product < last; ++product) multiply_terms(part[b], origin.of(low), b, product, product > 0);
         ptx::wgmma_commit();
       };
 #pragma unroll
@@ -250,10 +260,10 @@ class WgmmaMainloop {
 
   // Of terms, the products from the first-th to before the last-th alone, one after the other.
   GG_DEVICE void consume_products(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, int first, int last) {
+    const Operands origin(slots, row, column);
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
       const u32 low = at.slot;
-      const u64 b0 = TileB::descriptor(slots + low * SLOT_BYTES + TileA::BYTES, column);
 #pragma unroll 1
       for (int term = 0; term < TERM_SLOTS; ++term, ++at) ring.wait_full(at);
 #pragma unroll 1
@@ -262,7 +272,7 @@ class WgmmaMainloop {
         for (int b = 0; b < BLOCKS; ++b) {
           Sum part[WN / 2];
           ptx::wgmma_fence();
-          multiply_terms(part, TileA::descriptor(slots + low * SLOT_BYTES, row + 64 * b), b0, product, false);
+          multiply_terms(part, origin.of(low), b, product, false);
           ptx::wgmma_commit();
           ptx::wgmma_wait<0>();
           add_part(sums[b], part);
@@ -272,12 +282,12 @@ class WgmmaMainloop {
     }
   }
 
-  // The steps of one product of terms, for 64 rows, added to what is in `part` or not. a0, b0: descriptors in the tile's first slot.
-  GG_DEVICE static void multiply_terms(Sum (&part)[WN / 2], u64 a0, u64 b0, int product, bool added) {
-    const auto slot = [](int term) { return static_cast<u64>((term_count - 1 - term) * SLOT_BYTES) >> 4; };
-    a0 += slot(term_of_a(product)), b0 += slot(term_of_b(product));
+  // The steps of one product of terms, for the b-th 64 rows, added to what is in `part` or not. low: the tile's first slot.
+  GG_DEVICE static void multiply_terms(Sum (&part)[WN / 2], const Operands& low, int b, int product, bool added) {
+    const auto slot = [](int term) { return term_count - 1 - term; };
+    const Operands a = low.of(slot(term_of_a(product))), across = low.of(slot(term_of_b(product)));
 #pragma unroll
-    for (int step = 0; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a0 + TileA::step(step), b0 + TileB::step(step), added || step > 0 ? 1 : 0);
+    for (int step = 0; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a.a_at(b, step), across.b_at(step), added || step > 0 ? 1 : 0);
   }
   // Once its products were waited for.
   GG_DEVICE static void add_part(Sum (&sums)[WN / 2], Sum (&part)[WN / 2]) {
@@ -288,35 +298,51 @@ class WgmmaMainloop {
     }
   }
 
-  // The same with one set, of 64 rows. The other consumer multiplies while this one adds.
+  // The same with one set, of 64 rows. The other consumer multiplies while this one adds; and in the midst of that the next slot is waited for, and the next scales are read, so that these take no time of their own.
   GG_DEVICE void consume_summed(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles) {
-#pragma unroll 1
-    for (i32 i = 0; i < tiles; ++i, ++at) {
-      const u32 slot = ptx::shared_address(shared) + at.slot * SLOT_BYTES;
+    const Operands first(ptx::shared_address(shared), row, column);
+    Scales scales;
+    const auto wait_next = [&] {
       ring.wait_full(at);
-      const u64 b0 = TileB::descriptor(slot + TileA::BYTES, column);
+      scales.read(Shape::scales(shared, at), row, column);
+    };
+    // A slot's products, and what follows; then it is given back, and `at` is the next one.
+    const auto multiply = [&](bool last) {
+      const Cursor now = at;
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
         Part part[WN / 2];
-        Scales scales;
-        scales.read(Shape::scales(shared, at), row + 64 * b, column);
-        const u64 a0 = TileA::descriptor(slot, row + 64 * b);
         ptx::wgmma_fence();
-        ptx::Wgmma<WN>::mma(part, a0, b0, 0);
-#pragma unroll
-        for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a0 + TileA::step(step), b0 + TileB::step(step), 1);
+        multiply_block(part, first.of(now.slot), b);
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
-        if (!Scales::COLUMNS && b == BLOCKS - 1) release(ring, at.slot);
-        add_scaled(b, part, scales);
-        if (Scales::COLUMNS && b == BLOCKS - 1) release(ring, at.slot);
+        const bool ends = b == BLOCKS - 1;
+        if (ends) ++at;
+        if (!Scales::COLUMNS && ends) release(ring, now.slot);
+        add_scaled(b, part, Scales(scales), [&] {
+          if (!ends) scales.read(Shape::scales(shared, now), row + 64 * (b + 1), column);
+          else if (!last) wait_next();
+        });
+        if (Scales::COLUMNS && ends) release(ring, now.slot);
       }
-    }
+    };
+    wait_next();
+#pragma unroll 1
+    for (; tiles > 1; --tiles) multiply(false);
+    multiply(true);
   }
 
-  // What was summed of the b-th 64 rows, once its products were waited for.
-  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales) {
+  // Begins the products of the b-th 64 rows with all columns.
+  GG_DEVICE static void multiply_block(Part (&part)[WN / 2], const Operands& now, int b) {
+    ptx::Wgmma<WN>::mma(part, now.a_at(b, 0), now.b_at(0), 0);
+#pragma unroll
+    for (int step = 1; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, now.a_at(b, step), now.b_at(step), 1);
+  }
+  // What was summed of the b-th 64 rows, once its products were waited for. half_way: called when half of it is done.
+  template <class HalfWay>
+  GG_DEVICE void add_scaled(int b, Part (&part)[WN / 2], const Scales& scales, HalfWay half_way) {
     scales.each_factor([&](int s, float factor) {
+      if (s == WN / 4) half_way();
       ptx::wgmma_settle(part[s]);
       Sum& sum = sums[b][s];
       if constexpr (T::BLOCK_SCALED) sum = multiply_add(factor, static_cast<Sum>(part[s]), sum);

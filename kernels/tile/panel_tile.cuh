@@ -8,6 +8,9 @@
 
 namespace ggemm::kernels {
 
+// The descriptor of what lies so many bytes (a multiple of 16) further on: in its low word, where shared memory's addresses leave room for the sum.
+GG_DEVICE u64 further(u64 descriptor, u32 bytes) { return (descriptor >> 32 << 32) | (static_cast<u32>(descriptor) + (bytes >> 4)); }
+
 // Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine.
 template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR>
 struct PanelTile {
@@ -37,9 +40,12 @@ struct PanelTile {
     return i / INNER * PANEL_BYTES + swizzle_128b(k * panel_bytes + i % INNER * SIZE);
   }
 
-  // Of the tile at `tile`, from row (column) `first` on, at k step `step` (32 bytes of k).
+  // Of the tile at `tile`, from row (column) `first` on.
   GG_DEVICE static u64 descriptor(u32 tile, int first) { return ptx::wgmma_descriptor(tile + (MN_MAJOR ? first / INNER * PANEL_BYTES : first * 128), PANEL_BYTES, 1024); }
-  GG_DEVICE static constexpr u64 step(int step) { return (MN_MAJOR ? step * (32 / SIZE) * 128 : step / 4 * PANEL_BYTES + step % 4 * 32) >> 4; }
+  // Bytes to the number-th 64 rows (columns).
+  GG_DEVICE static constexpr u32 block(int number) { return MN_MAJOR ? number * 64 / INNER * PANEL_BYTES : number * 64 * 128; }
+  // Bytes to k step `step` (32 bytes of k).
+  GG_DEVICE static constexpr u32 step(int step) { return MN_MAJOR ? step * (32 / SIZE) * 128 : step / 4 * PANEL_BYTES + step % 4 * 32; }
 };
 
 // What a thread has of A in registers (ptx/wgmma.cuh), of a tile of 4-byte elements that is contiguous along m, for 64 BLOCKS rows. Of a step it loads four elements, in an order of its own

@@ -78,6 +78,7 @@ GG_DEVICE int renewed(int x) { return x; }
 GG_DEVICE i64 renewed(i64 x) { return x; }
 template <class T>
 GG_DEVICE const T* renewed(const T* x) { return x; }
+GG_DEVICE int of_first_lane(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 GG_DEVICE void keep_order() {}
 
 GG_DEVICE u32 cluster_address(u32 shared, u32 cta) { return emulator::machine().map_to(shared, cta); }
