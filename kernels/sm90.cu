@@ -21,7 +21,7 @@ constexpr int PRODUCER_THREADS = 128;
 // A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
 constexpr int CONSUMERS = T::TEAMS * Shape::CONSUMERS;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Shape::BLOCKS * Shape::WN <= 128 && !Shape::PROMOTED);
-constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
+constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED && !(T::BLOCK_SCALED && T::SLICED) ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 // Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
@@ -56,7 +56,7 @@ struct Cta {
 // A consumer warpgroup: its place in the ring, its place in the staging. CLUSTER_K: as in the traits.
 template <int CLUSTER_K>
 struct Consumer {
-  const int group;
+  const int group;  // Shape::group
   u32 turn = 0;  // counts tiles
   Shape::Cursor at;
   Epilogue::Cursor cursor;
@@ -167,6 +167,7 @@ struct Plain {
     ptx::tensor_prefetch(p.b);
     if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
     if (!T::LEAVES && p.maps_c) ptx::tensor_prefetch(p.c);
+    if (Shape::SCALE_LINES && p.scales.mapped) ptx::tensor_prefetch(p.scales.map);
   }
   GG_DEVICE void count() const {}
   GG_DEVICE void begin() const { ptx::launch_wait(); }
@@ -189,11 +190,11 @@ struct Plain {
       const DepthPart depth = Shape::part(to.depth());
       const ClusterTile tile = to.place();
       if (scales) {
-        Producer::produce_scales(p.problem, cta.ring, at, cta.slots, static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, depth.first, depth.tiles);
+        Producer::produce_scales(p.problem, p.scales.mapped, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, depth.first, depth.tiles);
         continue;
       }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, 0}, {&p.b, 0}, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, 0}, {&p.b, 0}, p.scales, static_cast<i32>(tile.at.row) * T::BM, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }
@@ -247,6 +248,7 @@ struct Grouped {
       if (!(INDEXED & 1)) ptx::tensor_prefetch(p.uniform.a);
       if (!(INDEXED & 2)) ptx::tensor_prefetch(p.uniform.b);
       ptx::tensor_prefetch(p.uniform.d);
+      if (Shape::SCALE_LINES && p.uniform.scales.mapped) ptx::tensor_prefetch(p.uniform.scales.map);
     }
     if (threadIdx.x != 0) return;
     if (blockIdx.x == 0 && p.cleared) {
@@ -286,8 +288,8 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
       }
       if (reach == 3) {
-        if (threadIdx.x == 0) Producer::produce(note.a, note.b, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
-        else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) Producer::produce_scales(note.facts.problem, cta.ring, at, cta.slots, note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
+        if (threadIdx.x == 0) Producer::produce(note.a, note.b, p.uniform.scales, first_line(p.uniform.scales.from, note.group, note.start) + note.row * T::BM, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
+        else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) Producer::produce_scales(note.facts.problem, p.uniform.scales.mapped, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
         else at.skip(note.depth);
       } else {
         Producer::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, note.row, note.column, note.turned, note.depth);

@@ -220,7 +220,7 @@ class StagedEpilogue {
           if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
       }
     }
-    if (part.thread < 32 && ptx::elect_one()) {
+    if (ptx::renewed(part.thread) < 32 && ptx::elect_one()) {
 #pragma unroll
       for (int number = 0; number < ALL; ++number)
         if (const Step step(part, number, true); step.any() && (!inner(store) || step.inside())) store_boxes(map, step.row, step.column, slots.slot(number));
@@ -270,8 +270,8 @@ class StagedEpilogue {
     }
   }
 
-  // All steps, whatever they are. What threads read and store is most of a kernel's code: where the rest leaves registers for a loop, it is there once, and only the sums, which are registers, are told apart.
-  static constexpr bool ROLLED = T::BARE && MATRICES && !T::SCATTER && BLOCKS * WN <= 256;
+  // All steps, whatever they are. What threads read and store is most of a kernel's code: where the rest leaves registers for a loop, or none for anything else, it is there once, and only the sums, which are registers, are told apart.
+  static constexpr bool ROLLED = ((T::BARE && MATRICES) || (T::BLOCK_SCALED && !PAIRED)) && !T::SCATTER && BLOCKS * WN <= 256;
   // c: brings C, or is none.
   GG_DEVICE static void store_any(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, const MappedLines& c, TensorStore store, const StoreSlots& slots, Cursor& cursor) {
     if constexpr (ROLLED) {

@@ -56,10 +56,10 @@ class BlockScaleLoads {
   // (row, column): the CTA's tile.
   GG_DEVICE BlockScaleLoads(const GemmParams& p, const Source& index, i64 start, i32 row, i32 column, i32 block)
       : a_(p.scale_a.data, p.scale_a.row_stride, p.scale_a.col_stride, row, p.m, block, index, start), b_(p.scale_b.data, p.scale_b.col_stride, p.scale_b.row_stride, column, p.n, block, index, start) {}
-  // Asks for the next block's. All threads. to: in the ring (Shape::scales).
-  GG_DEVICE void issue(const GemmParams& p, const float* to) {
-    const u32 address = ptx::shared_address(to);
-    a_.issue(address, p.scale_a.col_stride), b_.issue(address + Shape::BEFORE_B * 4, p.scale_b.row_stride);
+  // Asks for the next block's; for A's not where the copy engine brings them. All threads. ring: its address; place: Shape::place.
+  GG_DEVICE void issue(const GemmParams& p, bool of_a, u32 ring, u32 place) {
+    if (of_a) a_.issue(ring + Shape::scales_a(place), p.scale_a.col_stride);
+    b_.issue(ring + Shape::scales_b(place), p.scale_b.row_stride);
   }
 
  private:
@@ -78,14 +78,20 @@ class BlockScales {
   // Whether columns have scales of their own: a thread has so many of them that it reads each when it needs it.
   static constexpr bool COLUMNS = T::SCALE_B == scale_block_1x128;
 
-  // Reads them: early, as what reads shared memory waits for long where wgmmas and copies keep it busy. scales: in the ring (Shape::scales). (row, column): in the CTA's tile, where the 64 rows begin.
-  GG_DEVICE void read(const float* scales, int row, int column) {
-    columns_ = scales + Shape::BEFORE_B + column + static_cast<int>(threadIdx.x) % 4 * 2;
-    const int within = row + static_cast<int>(threadIdx.x) % 128 / 32 * 16 + static_cast<int>(threadIdx.x) % 32 / 4;
+  // Reads a slot's: early, as what reads shared memory waits for long where wgmmas and copies keep it busy. ring: its beginning; (row, column): in the CTA's tile, where the 64 rows begin.
+  GG_DEVICE void read(const char* ring, typename Shape::Cursor at, int row, int column) {
+    const float* const of_b = reinterpret_cast<const float*>(ring + Shape::scales_b(Shape::place(at)));
+    columns_ = of_b + column + static_cast<int>(threadIdx.x) % 4 * 2;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) rows_[half] = Shape::SCALES_A > 0 ? scales[(within + half * 8) / lines_of_scale(T::SCALE_A, Shape::WM)] : 1;
+    for (int piece = 0; piece < PIECES; ++piece) pieces_[piece] = T::SCALE_B == scale_block_128x128 ? of_b[column / ACROSS + piece] : 1;
+    read_rows(ring, at, row);
+  }
+  // Others of the same columns, from this row on.
+  GG_DEVICE void read_rows(const char* ring, typename Shape::Cursor at, int row) {
+    const float* const of_a = reinterpret_cast<const float*>(ring + Shape::scales_a(Shape::place(at)));
+    const int within = row + static_cast<int>(threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4);
 #pragma unroll
-    for (int piece = 0; piece < PIECES; ++piece) pieces_[piece] = T::SCALE_B == scale_block_128x128 ? scales[Shape::BEFORE_B + column / ACROSS + piece] : 1;
+    for (int half = 0; half < 2; ++half) rows_[half] = Shape::SCALES_A > 0 ? of_a[(within + half * 8) / lines_of_scale(T::SCALE_A, Shape::WM)] : 1;
   }
   // Calls each(s, factor) for every sum s of the 64 rows, once their products were waited for.
   template <class Each>

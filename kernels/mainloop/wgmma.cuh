@@ -17,8 +17,7 @@ class WgmmaMainloop {
   static constexpr int WM = Shape::WM, WN = Shape::WN, BLOCKS = Shape::BLOCKS, STEPS = Shape::STEPS, SLOT_BYTES = Shape::SLOT_BYTES, TERM_SLOTS = Shape::TERM_SLOTS;
   static constexpr bool PROMOTED = Shape::PROMOTED;
   using Scales = BlockScales<T>;
-  // Whether a thread has registers for two sets of what tensor cores sum, beside its sums: with 32 of them, and with 64 but where columns have scales of their own or CTAs share the tile along k.
-  static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2) && (!T::BLOCK_SCALED || BLOCKS * WN <= 64 || (!Scales::COLUMNS && T::CLUSTER_K == 1));
+  static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2, T::BLOCK_SCALED);
 
  public:
   // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`).
@@ -186,7 +185,7 @@ class WgmmaMainloop {
     const auto multiply = [&](Parts& part) {
       ring.wait_full(at);
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) part.scales[b].read(Shape::scales(shared, at), row + 64 * b, column);
+      for (int b = 0; b < BLOCKS; ++b) part.scales[b].read(shared, at, row + 64 * b, column);
       ptx::wgmma_fence();
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) multiply_block(part.sums[b], first.of(at.slot), b);
@@ -304,7 +303,7 @@ class WgmmaMainloop {
     Scales scales;
     const auto wait_next = [&] {
       ring.wait_full(at);
-      scales.read(Shape::scales(shared, at), row, column);
+      scales.read(shared, at, row, column);
     };
     // A slot's products, and what follows; then it is given back, and `at` is the next one.
     const auto multiply = [&](bool last) {
@@ -320,7 +319,7 @@ class WgmmaMainloop {
         if (ends) ++at;
         if (!Scales::COLUMNS && ends) release(ring, now.slot);
         add_scaled(b, part, Scales(scales), [&] {
-          if (!ends) scales.read(Shape::scales(shared, now), row + 64 * (b + 1), column);
+          if (!ends) scales.read_rows(shared, now, row + 64 * (b + 1));
           else if (!last) wait_next();
         });
         if (Scales::COLUMNS && ends) release(ring, now.slot);

@@ -16,10 +16,11 @@ class WgmmaProducer {
 
  public:
   // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart; of terms, all of each.
-  // half: of A the upper half alone.
-  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all, bool half = false) {
+  // half: of A the upper half alone. scales: A's, of which the tile's begin at row `scale_row`.
+  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const ScaleLines& scales, i32 scale_row, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all, bool half = false) {
     const Share share(turned);
-    const u32 bytes = Shape::HALVES && half ? Shape::SLOT_BYTES - TileA::BYTES / 2 : Shape::SLOT_BYTES;
+    const bool lines = Shape::SCALE_LINES && scales.mapped;
+    const u32 bytes = (Shape::HALVES && half ? Shape::SLOT_BYTES - TileA::BYTES / 2 : Shape::SLOT_BYTES) + (lines ? Shape::SCALES_A * 4 : 0);
 #pragma unroll 1
     for (i32 i = first; i < first + tiles * Shape::STRIDE; i += Shape::STRIDE)
 #pragma unroll 1
@@ -29,17 +30,18 @@ class WgmmaProducer {
         ptx::barrier_arrive_expect(barrier, bytes);
         share.load_a(slot, a, barrier, row, (term * all + i) * T::BK, half);
         share.load_b(slot, b, barrier, column, (term * all + i) * T::BK);
+        if (lines) ptx::tensor_load(slots + Shape::scales_a(Shape::place(at)), scales.map, barrier, scale_row, i);
       }
   }
 
-  // A warp of the producers', beside that thread: the scales of the same blocks of k. Copies are under way for so many blocks before their slot is empty, as each has two places by turns.
+  // A warp of the producers', beside that thread: the scales of the same blocks of k. mapped: but for A's. Copies are under way for so many blocks before their slot is empty, as each has two places by turns.
   static constexpr int SCALES_WARP = 3;
-  GG_DEVICE static void produce_scales(const GemmParams& p, const Ring<T::STAGES>& ring, Cursor& at, const char* slots, i32 row, i32 column, i32 first, i32 tiles) {
+  GG_DEVICE static void produce_scales(const GemmParams& p, bool mapped, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, i32 first, i32 tiles) {
     constexpr int AHEAD = T::STAGES > 4 ? 4 : T::STAGES - 1;
     BlockScaleLoads<T, 32> loads(p, {}, 0, row, column, first);
 #pragma unroll 1
     for (i32 i = 0; i < tiles + AHEAD; ++i) {
-      if (i < tiles) loads.issue(p, Shape::scales(slots, at, i < AHEAD ? i : AHEAD));
+      if (i < tiles) loads.issue(p, !Shape::SCALE_LINES || !mapped, slots, Shape::place(at, i < AHEAD ? i : AHEAD));
       ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the block
       if (i < AHEAD) continue;
       ptx::cp_async_wait<AHEAD>();
@@ -84,7 +86,7 @@ class WgmmaProducer {
           if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, row(), i * T::BK);
           if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, column(), i * T::BK);
         }
-        if constexpr (T::BLOCK_SCALED) scales.issue(p, Shape::scales(slots, at));
+        if constexpr (T::BLOCK_SCALED) scales.issue(p, true, ptx::shared_address(slots), Shape::place(at));
         if (by_threads_a) GatherA::issue(slot, i, depth_of(i));
         if (by_threads_b) GatherB::issue(slot + TileA::BYTES, i, depth_of(i));
         ++at;

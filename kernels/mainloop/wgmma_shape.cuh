@@ -22,17 +22,22 @@ struct WgmmaShape {
   GG_DEVICE static int row(int group) { return group / GROUPS_N * WM; }  // where the part of the group-th warpgroup of its team begins
   static constexpr int BLOCKS = WM / 64, STEPS = T::BK * SIZE / 32;
   static_assert(WM % 64 == 0, "a warpgroup multiplies 64 rows at a time");
-  // A slot's tiles; and behind the tiles of all slots, of each twice, by turns, the scales of its block of k: A's, then B's. A warp of producers, or all of them where they gather, brings these, and a lane says so besides.
+  // A slot's tiles; and behind the tiles of all slots, of each twice, by turns, the scales of its block of k: A's of all, then B's. A warp of producers, or all of them where they gather, brings these, and a lane says so besides; but for
+  // A's where the copy engine does.
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES;
-  static constexpr int SCALES_A = tile_scales(T::SCALE_A, T::BM, WM), SCALES_B = tile_scales(T::SCALE_B, T::BN, WN), BEFORE_B = scales_before_b(SCALES_A), SCALE_BYTES = slot_scale_bytes(SCALES_A, SCALES_B);
+  static constexpr int SCALES_A = tile_scales(T::SCALE_A, T::BM, WM), SCALES_B = tile_scales(T::SCALE_B, T::BN, WN), SCALE_BYTES = slot_scale_bytes(SCALES_A, SCALES_B);
+  static constexpr bool SCALE_LINES = scaled_by_lines(T::SCALE_A);
+  static_assert(!SCALE_LINES || SCALES_A * 4 % 128 == 0, "where the copy engine can write");
   static constexpr int RING_BYTES = static_cast<int>(ring_bytes(T::STAGES, SLOT_BYTES, SCALE_BYTES));
   static constexpr int FILLS = T::BLOCK_SCALED ? 2 : 1;  // arrivals that make a slot full
-  // Of so many slots after `at`.
-  GG_DEVICE static const float* scales(const char* ring, Cursor at, int after = 0) {
-    constexpr int PLACES = 2 * T::STAGES;
-    const int place = static_cast<int>(at.slot + at.phase * T::STAGES) + after;
-    return reinterpret_cast<const float*>(ring + T::STAGES * SLOT_BYTES + (place < PLACES ? place : place - PLACES) * SCALE_BYTES);
+  // The place of so many slots after `at`; and bytes to it from the ring's beginning.
+  static constexpr int PLACES = 2 * T::STAGES;
+  GG_DEVICE static u32 place(Cursor at, int after = 0) {
+    const u32 place = at.slot + at.phase * T::STAGES + after;
+    return place < PLACES ? place : place - PLACES;
   }
+  GG_DEVICE static u32 scales_a(u32 place) { return T::STAGES * SLOT_BYTES + place * scale_bytes(SCALES_A); }
+  GG_DEVICE static u32 scales_b(u32 place) { return T::STAGES * SLOT_BYTES + PLACES * scale_bytes(SCALES_A) + place * scale_bytes(SCALES_B); }
 
   static constexpr bool PROMOTED = (T::FP8 && !T::FAST) || T::BLOCK_SCALED || T::TERMS;
   static_assert(!PROMOTED || T::BK == scale_block || T::TERMS, "sums are promoted, and scaled, every 128 of k");

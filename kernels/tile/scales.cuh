@@ -16,12 +16,15 @@ GG_HD constexpr i64 scale_at(int kind, i64 i) { return kind == scale_vector || k
 GG_HD constexpr i64 scales_along(int kind, i64 size) { return kind <= scale_tensor ? 1 : kind == scale_block_128x128 ? ceil_div(size, scale_block) : size; }
 GG_HD constexpr i64 scales_deep(int kind, i64 k) { return scaled_by_blocks(kind) ? ceil_div(k, scale_block) : 1; }
 
-// Of an operand scaled by blocks: how many lines (rows of A, columns of B) of a consumer's part, of `part` lines, have one scale at least; how many scales a block of k of a tile of `lines` has, if there is
-// one for each so many; and where in a slot's those of B begin, of which two are read at once; and what a slot's take.
+// Of an operand scaled by blocks: how many lines (rows of A, columns of B) of a consumer's part, of `part` lines, have one scale at least; and how many scales a block of k of a tile of `lines` has, if there is
+// one for each so many.
 GG_HD constexpr int lines_of_scale(int kind, int part) { return kind == scale_block_1x128 ? 1 : (part & -part) < scale_block ? part & -part : scale_block; }
 GG_HD constexpr int tile_scales(int kind, int lines, int part) { return scaled_by_blocks(kind) ? lines / lines_of_scale(kind, part) : 0; }
-GG_HD constexpr int scales_before_b(int of_a) { return (of_a + 1) / 2 * 2; }
-GG_HD constexpr int slot_scale_bytes(int of_a, int of_b) { return scales_before_b(of_a) * 4 + scales_before_b(of_b) * 4; }
+// Bytes that so many take in each of a slot's two places, of which two are read at once; and those of both operands.
+GG_HD constexpr int scale_bytes(int scales) { return (scales + 1) / 2 * 8; }
+GG_HD constexpr int slot_scale_bytes(int of_a, int of_b) { return scale_bytes(of_a) + scale_bytes(of_b); }
+// Whether a kernel's A is scaled so that the copy engine can bring a tile's, where they lie along m: a line of them for a block of k.
+GG_HD constexpr bool scaled_by_lines(int kind_a) { return kind_a == scale_block_1x128; }
 
 // How a grouped problem's parts are shaped: the kinds of scales and the gate, in one number that a kernel is compiled for.
 GG_HD constexpr u32 group_shape(int scale_a, int scale_b, int gate) { return static_cast<u32>(scale_a | scale_b << 3 | gate << 6); }

@@ -17,6 +17,7 @@ struct MapKey {
   const void* data;
   std::int64_t inner, outer, line_bytes;
   int box_length, box_lines;
+  bool swizzled;
   cu::TensorType type;
   bool operator==(const MapKey&) const = default;
 };

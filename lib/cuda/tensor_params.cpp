@@ -9,6 +9,7 @@
 #include "lines.cuh"
 #include "scheduler/group_params.cuh"
 #include "scheduler/raster.cuh"
+#include "tile/scales.cuh"
 #include "tile/terms.cuh"
 
 namespace ggemm::cuda {
@@ -56,6 +57,26 @@ std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& sourc
   return first;
 }
 
+// The scales of a kernel's A, of `rows` rows, if the copy engine reaches lines of them; `scales` is the first group's, `source` says where others' are, and is none for a plain product. The map goes on behind a group's
+// rows: what a tile has of those is nobody's.
+kernels::ScaleLines scale_lines(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::Matrix& scales, const kernels::SourceMatrix* source, std::int64_t groups, std::int64_t rows, std::int64_t k) {
+  kernels::ScaleLines out{};
+  constexpr int size = sizeof(float);
+  if (!kernels::scaled_by_lines(type.scale_a)) return out;
+  kernels::Lines lines = kernels::lines_of(scales, rows, kernels::scales_deep(type.scale_a, k), true);
+  if (source) {
+    const std::int64_t of_group = groups > 1 ? source->group_bytes : 0;
+    std::int64_t behind;
+    if (source->pointers || of_group < 0 || source->start_bytes < 0 || of_group % size || source->start_bytes % size) return out;
+    if (__builtin_mul_overflow(of_group / size, groups - 1, &behind) || __builtin_add_overflow(lines.length, behind, &lines.length)) return out;
+    out.from = {static_cast<kernels::i32>(of_group / size), static_cast<kernels::i32>(source->start_bytes / size)};
+  }
+  if (!kernels::reachable(lines, size)) return out;
+  out.map = device.tensor_map(GGEMM_F32, false, lines.data, lines.length, lines.lines, kernels::pitch(lines, size), 1, config.tile_m);
+  out.mapped = 1;
+  return out;
+}
+
 // Any matrix: a map of it is right but for what a kernel will replace.
 kernels::Lines any_lines(const void* address) { return {address, 16, 16, 1, 16}; }
 
@@ -71,6 +92,7 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   if (p.k > 0) {
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a());
     out.b = map_of(device, type.b, layout.tf32(), kernels::lines_of(p.b, depth, p.n, !layout.mn_b()), layout.box_b());
+    out.scales = scale_lines(device, type, config, p.scale_a, nullptr, 1, p.m, p.k);
   }
   const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
   if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));
@@ -139,6 +161,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   const bool index_a = p.rows.a_index.kind && !swap, index_b = p.rows.a_index.kind && swap;
   if (!index_a && !map(out.a, source_a, kernels::lines_of(all.a, all.m, all.k, layout.mn_a()), type.a, layout.box_a(), layout.mn_a(), out.lines_a)) return false;
   if (!index_b && !map(out.b, source_b, kernels::lines_of(all.b, all.k, all.n, !layout.mn_b()), type.b, layout.box_b(), layout.mn_b(), out.lines_b)) return false;
+  if (!index_a && !index_b) out.scales = scale_lines(device, type, c, all.scale_a, swap ? &p.scale_b : &p.scale_a, p.groups, all.m, all.k);
   kernels::TensorStore store = kernels::TensorStore::threads;
   // Where lines of D go along m they end with the group, which only the device knows.
   const bool known_lines = layout.mn_d() == swap || p.m.kind == 0;

@@ -86,8 +86,9 @@ KernelPool::KernelPool(const Options& options, ggemm_context* context) : options
     constexpr int pairs = GGEMM_I8 * GGEMM_I8, tf32 = pairs, i8_by_blocks = pairs + 1, f32x3 = pairs + 2, e4m3_by_blocks = pairs + 3;
     for (int pair = 0; pair < pairs + 4; ++pair) {
       t.compute = pair == tf32 ? GGEMM_COMPUTE_TF32 : pair == f32x3 ? GGEMM_COMPUTE_F32_ACCURATE : GGEMM_COMPUTE_DEFAULT;
-      // By blocks i8 is summed in f32, and some tiles have fewer stages.
+      // By blocks i8 is summed in f32, and some tiles have fewer stages; and the largest of groups are for squares of B alone.
       t.scale_a = pair == i8_by_blocks || pair == e4m3_by_blocks ? GGEMM_SCALE_BLOCK_1X128 : GGEMM_SCALE_NONE;
+      t.scale_b = pair == e4m3_by_blocks ? GGEMM_SCALE_BLOCK_128X128 : GGEMM_SCALE_NONE;
       t.a = pair == tf32 || pair == f32x3 ? GGEMM_F32 : pair == i8_by_blocks ? GGEMM_I8 : pair == e4m3_by_blocks ? GGEMM_E4M3 : static_cast<ggemm_dtype>(1 + pair / GGEMM_I8);
       t.b = pair >= pairs ? t.a : static_cast<ggemm_dtype>(1 + pair % GGEMM_I8);
       t.d = pair == i8_by_blocks || pair == e4m3_by_blocks ? GGEMM_BF16 : usual_output(t);

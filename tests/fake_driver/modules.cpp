@@ -174,7 +174,7 @@ FAKE_DRIVER Result cuOccupancyMaxActiveClusters(int* clusters, cu::Function hand
   return Result::success;
 }
 
-// Refuses what a driver refuses (CUDA driver API, "Tensor Map Object Management") for maps swizzled over 128 bytes; writes what the emulated copy engine reads.
+// Refuses what a driver refuses (CUDA driver API, "Tensor Map Object Management") for maps swizzled over 128 bytes or not at all; writes what the emulated copy engine reads.
 FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::uint32_t rank, void* address, const std::uint64_t* dims, const std::uint64_t* strides, const std::uint32_t* box,
                                           const std::uint32_t* element_strides, cu::TensorInterleave interleave, cu::TensorSwizzle swizzle, cu::TensorL2, cu::TensorFill) {
   Call call("cuTensorMapEncodeTiled");
@@ -183,16 +183,16 @@ FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::u
   const std::uint32_t size = type == cu::TensorType::u8 ? 1 : type == cu::TensorType::f16 || type == cu::TensorType::bf16 ? 2 : 4;
   const auto wrong = [](std::uintptr_t value, std::uintptr_t multiple) { return value == 0 || value % multiple != 0; };
   if (wrong(reinterpret_cast<std::uintptr_t>(map), 64) || wrong(reinterpret_cast<std::uintptr_t>(address), 16)) return Result::invalid_value;
-  if (rank != 2 || interleave != cu::TensorInterleave::none || swizzle != cu::TensorSwizzle::bytes_128) return Result::invalid_value;
+  if (rank != 2 || interleave != cu::TensorInterleave::none || (swizzle != cu::TensorSwizzle::bytes_128 && swizzle != cu::TensorSwizzle::none)) return Result::invalid_value;
   for (int i = 0; i < 2; ++i)
     if (dims[i] < 1 || dims[i] > std::uint64_t(1) << 32 || box[i] < 1 || box[i] > 256 || element_strides[i] != 1) return Result::invalid_value;
-  if (wrong(strides[0], 16) || strides[0] >= std::uint64_t(1) << 40 || strides[0] < dims[0] * size || box[0] * size > 128) return Result::invalid_value;
+  if (wrong(strides[0], 16) || strides[0] >= std::uint64_t(1) << 40 || strides[0] < dims[0] * size || box[0] * size % 16 != 0 || (swizzle == cu::TensorSwizzle::bytes_128 && box[0] * size > 128)) return Result::invalid_value;
   emulator::TensorMap out{};
   out.mark = emulator::TensorMap::right_mark;
   out.base = reinterpret_cast<std::uintptr_t>(address);
   out.inner = dims[0], out.outer = dims[1], out.stride = strides[0];
   out.box_inner = box[0], out.box_outer = box[1];
-  out.element_bytes = size, out.swizzle_bytes = 128, out.tf32 = type == cu::TensorType::tf32;
+  out.element_bytes = size, out.swizzle_bytes = swizzle == cu::TensorSwizzle::bytes_128 ? 128 : 0, out.tf32 = type == cu::TensorType::tf32;
   std::memcpy(map, &out, sizeof out);
   return Result::success;
 }
