@@ -81,12 +81,6 @@ GG_HD GemmParams transposed(const GemmParams& p) {
   return out;
 }
 
-// Where a group's part of an operand begins in a map of all groups' parts: so many lines on from one group to the next, and for each row of the groups before.
-struct GroupLines {
-  i32 of_group, of_start;
-};
-GG_HD i32 first_line(const GroupLines& lines, i32 group, i32 start) { return group * lines.of_group + start * lines.of_start; }
-
 // How D is stored: by threads, by the copy engine, or by the copy engine but for what D's ends cut. (The engine writes 16 bytes at a time: a line's last piece, if it is
 // shorter, would be written past the line's end.)
 // inner_boxes: the copy engine stores the boxes that lie in D as a whole, as its map goes on behind the group's part; lines are whole vectors of 16 bytes.
@@ -118,9 +112,9 @@ struct TermsMark {
 // The scales by 1x128 of a kernel's A, where they lie along m: the copy engine brings a line of them, a tile's of a block of k.
 struct ScaleLines {
   TensorMap map;
-  GroupLines from;  // of groups: where each one's rows begin
-  i32 mapped;       // 0: threads bring them, one by one
-  u32 filling[13];
+  i32 of_group;  // of groups: lines from one's first to the next one's
+  i32 mapped;    // 0: threads bring them, one by one
+  u32 filling[14];
 };
 
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as tile/panel_tile.cuh loads them.
@@ -226,6 +220,12 @@ struct MappedLines {
   const TensorMap* map;
   i32 line;
 };
+// Where a group's part of an operand begins in a map of all groups' parts: so many lines on from one group to the next, and for each row of the groups before.
+struct GroupLines {
+  i32 of_group, of_start;
+};
+GG_HD i32 first_line(const GroupLines& lines, i32 group, i32 start) { return group * lines.of_group + start * lines.of_start; }
+
 // Groups that differ in m, and in where their parts of operands begin, alone: the host knows the rest, and nothing has to be prepared. Sizes as the kernel sees them, which may compute the
 // transposed product.
 struct UniformGroups {

@@ -194,7 +194,7 @@ struct Plain {
         continue;
       }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, 0}, {&p.b, 0}, p.scales, static_cast<i32>(tile.at.row) * T::BM, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, 0}, {&p.b, 0}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }
@@ -288,7 +288,7 @@ struct Grouped {
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
       }
       if (reach == 3) {
-        if (threadIdx.x == 0) Producer::produce(note.a, note.b, p.uniform.scales, first_line(p.uniform.scales.from, note.group, note.start) + note.row * T::BM, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
+        if (threadIdx.x == 0) Producer::produce(note.a, note.b, p.uniform.scales, note.group * p.uniform.scales.of_group, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
         else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) Producer::produce_scales(note.facts.problem, p.uniform.scales.mapped, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
         else at.skip(note.depth);
       } else {

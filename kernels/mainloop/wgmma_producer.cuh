@@ -16,8 +16,8 @@ class WgmmaProducer {
 
  public:
   // The producer thread, for a CTA of a cluster that has turned or not: the tiles of rows `row`, columns `column`, of k so many from the first-th of `all` on, STRIDE apart; of terms, all of each.
-  // half: of A the upper half alone. scales: A's, of which the tile's begin at row `scale_row`.
-  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const ScaleLines& scales, i32 scale_row, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all, bool half = false) {
+  // half: of A the upper half alone. scales: A's, of which the product's begin with line `scale_line`.
+  GG_DEVICE static void produce(const MappedLines& a, const MappedLines& b, const ScaleLines& scales, i32 scale_line, const Ring<T::STAGES>& ring, Cursor& at, u32 slots, i32 row, i32 column, bool turned, i32 first, i32 tiles, i32 all, bool half = false) {
     const Share share(turned);
     const bool lines = Shape::SCALE_LINES && scales.mapped;
     const u32 bytes = (Shape::HALVES && half ? Shape::SLOT_BYTES - TileA::BYTES / 2 : Shape::SLOT_BYTES) + (lines ? Shape::SCALES_A * 4 : 0);
@@ -30,7 +30,7 @@ class WgmmaProducer {
         ptx::barrier_arrive_expect(barrier, bytes);
         share.load_a(slot, a, barrier, row, (term * all + i) * T::BK, half);
         share.load_b(slot, b, barrier, column, (term * all + i) * T::BK);
-        if (lines) ptx::tensor_load(slots + Shape::scales_a(Shape::place(at)), scales.map, barrier, scale_row, i);
+        if (lines) ptx::tensor_load(slots + Shape::scales_a(Shape::place(at)), scales.map, barrier, row, scale_line + i);
       }
   }
 

@@ -57,22 +57,21 @@ std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& sourc
   return first;
 }
 
-// The scales of a kernel's A, of `rows` rows, if the copy engine reaches lines of them; `scales` is the first group's, `source` says where others' are, and is none for a plain product. The map goes on behind a group's
-// rows: what a tile has of those is nobody's.
+// The scales of a kernel's A, of `rows` rows, if the copy engine reaches lines of them; `scales` is the first group's, `source` says where others' are, and is none for a plain product. It takes no box that begins off
+// 16 bytes in a line, as rows of a ragged m do.
 kernels::ScaleLines scale_lines(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::Matrix& scales, const kernels::SourceMatrix* source, std::int64_t groups, std::int64_t rows, std::int64_t k) {
   kernels::ScaleLines out{};
-  constexpr int size = sizeof(float);
   if (!kernels::scaled_by_lines(type.scale_a)) return out;
   kernels::Lines lines = kernels::lines_of(scales, rows, kernels::scales_deep(type.scale_a, k), true);
   if (source) {
-    const std::int64_t of_group = groups > 1 ? source->group_bytes : 0;
-    std::int64_t behind;
-    if (source->pointers || of_group < 0 || source->start_bytes < 0 || of_group % size || source->start_bytes % size) return out;
-    if (__builtin_mul_overflow(of_group / size, groups - 1, &behind) || __builtin_add_overflow(lines.length, behind, &lines.length)) return out;
-    out.from = {static_cast<kernels::i32>(of_group / size), static_cast<kernels::i32>(source->start_bytes / size)};
+    kernels::GroupLines at{};
+    const auto all = source->start_bytes ? std::nullopt : lines_of_groups(*source, lines, groups, sizeof(float), at);
+    if (!all) return out;
+    lines = *all, out.of_group = at.of_group;
   }
-  if (!kernels::reachable(lines, size)) return out;
-  out.map = device.tensor_map(GGEMM_F32, false, lines.data, lines.length, lines.lines, kernels::pitch(lines, size), 1, config.tile_m);
+  if (lines.lines > 1 && lines.length > lines.stride) return out;
+  if (!kernels::reachable(lines, sizeof(float))) return out;
+  out.map = device.tensor_map(GGEMM_F32, false, lines.data, lines.length, lines.lines, kernels::pitch(lines, sizeof(float)), 1, config.tile_m);
   out.mapped = 1;
   return out;
 }

@@ -63,7 +63,7 @@ std::vector<std::uint16_t> box_of(const Matrix& matrix, int inner, int outer) {
 TEST_CASE("a box is swizzled, and zero outside the matrix") {
   const Matrix matrix;
   EmulatedGpu gpu(load_text, load_options("ptx::barrier_wait(barrier,0)"));
-  for (const auto& [inner, outer] : std::vector<std::pair<int, int>>{{0, 0}, {64, 8}, {64, 16}, {37, 5}, {-5, -3}, {128, 0}, {0, 30}}) {
+  for (const auto& [inner, outer] : std::vector<std::pair<int, int>>{{0, 0}, {64, 8}, {64, 16}, {40, 5}, {-8, -3}, {128, 0}, {0, 30}}) {
     INFO("from (" << inner << ", " << outer << ")");
     std::vector<std::uint16_t> out(512, 0xabcd);
     CHECK(gpu.run(3, 1, 32, 4096, TensorArguments{matrix.map(), out.data(), inner, outer}) == "");
@@ -95,14 +95,15 @@ TEST_CASE("a tensor load that is not waited for shows") {
 TEST_CASE("misuse of a tensor load is told") {
   const Matrix matrix;
   std::vector<std::uint16_t> out(512);
-  const auto said = [&](const char* bytes, const char* offset, const kernels::TensorMap& map) {
+  const auto said = [&](const char* bytes, const char* offset, const kernels::TensorMap& map, int inner = 0) {
     EmulatedGpu gpu(load_text, load_options("", bytes, offset));
-    return gpu.run(1, 1, 32, 4096, TensorArguments{map, out.data(), 0, 0});
+    return gpu.run(1, 1, 32, 4096, TensorArguments{map, out.data(), inner, 0});
   };
   CHECK_THAT(said("1040", "0", matrix.map()), ContainsSubstring("deadlock") && ContainsSubstring("16 bytes are missing"));
   CHECK_THAT(said("1024", "512", matrix.map()), ContainsSubstring("no multiple of 1024"));
   CHECK_THAT(said("1024", "4096", matrix.map()), ContainsSubstring("of 5120 bytes of shared memory"));
   CHECK_THAT(said("1024", "0", kernels::TensorMap{}), ContainsSubstring("there is no tensor map"));
+  CHECK_THAT(said("1024", "0", matrix.map(), 37), ContainsSubstring("off 16 bytes"));
   kernels::TensorMap beside = matrix.map();
   beside.words[1] += 2;
   CHECK_THAT(said("1024", "0", beside), ContainsSubstring("not aligned to 16 bytes"));

@@ -115,7 +115,9 @@ void Emulation::tensor_map_acquire(const void* address) {
   maybe_yield();
 }
 
-void Emulation::check_box(const TensorMap& map, uint32_t shared, const char* what) {
+void Emulation::check_box(const TensorMap& map, uint32_t shared, int32_t inner, const char* what) {
+  // Seen on an H200; no documentation of the instruction's says so.
+  if (int64_t(inner) * map.element_bytes % 16 != 0) fail(illegal_instruction, "%s: element %d of a line of elements of %u bytes is off 16 bytes", what, inner, map.element_bytes);
   const std::size_t bytes = static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer;
   window_at(*running_->cta, shared, bytes, map.swizzle_bytes == 128 ? 1024 : 128, what);
 }
@@ -158,7 +160,7 @@ void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barri
   const char* const what = multicast ? "cp.async.bulk.tensor (multicast load)" : "cp.async.bulk.tensor (load)";
   check_launch_waited(what);
   const TensorMap map = map_at(address, what);
-  check_box(map, shared, what);
+  check_box(map, shared, inner, what);
   const uint32_t bytes = map.box_inner * map.element_bytes * map.box_outer;
   if (multicast && (ctas == 0 || ctas >> ctas_.size())) fail(illegal_instruction, "%s to CTAs %04x of a cluster of %zu", what, ctas, ctas_.size());
   const uint32_t to = multicast ? ctas : 1u << running_->cta->rank;
@@ -200,7 +202,7 @@ void store_box(const TensorMap& map, const std::vector<char>& box, int32_t inner
 void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner, int32_t outer) {
   const char* const what = "cp.async.bulk.tensor (store)";
   const TensorMap map = map_at(address, what);
-  check_box(map, shared, what);
+  check_box(map, shared, inner, what);
   Fiber& fiber = *running_;
   const std::shared_ptr<StoreGroup> group = fiber.open_stores;
   note(*fiber.cta, fiber, shared, static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer, false, store_access(fiber), what);

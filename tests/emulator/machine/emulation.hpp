@@ -162,7 +162,7 @@ class Emulation final : public Machine {
   // copies.cpp
   TensorMap map_at(const void* map, const char* what);
   void load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer);
-  void check_box(const TensorMap& map, uint32_t shared, const char* what);
+  void check_box(const TensorMap& map, uint32_t shared, int32_t inner, const char* what);
   void do_copies(Fiber& fiber, std::size_t count);
 
   // products.cpp
