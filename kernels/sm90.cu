@@ -343,7 +343,7 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   if constexpr (Shape::CLUSTER > 1) ptx::cluster_sync();
   else __syncthreads();
   form.begin();
-  if (warp < 4) {
+  if (warp < PRODUCER_THREADS / 32) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
     form.produce(cta);
     if constexpr (T::CLUSTER_K > 1) {

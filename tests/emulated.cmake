@@ -231,6 +231,7 @@ ggemm_add_emulated_mutant("a block has the scales of the next one, where there i
 ggemm_add_emulated_mutant("one set's next slot is read before it is full" ${by_one_set} "mainloop/wgmma.cuh#7" "ring.wait_full(at)" "(void)0" --kind plain --scales 1x128,128x128 --sizes 100x400x1000)
 set(by_lines ${by_one_set} mainloop/wgmma_producer.cuh)
 set(aligned_lines --scales 1x128,128x128 --per-kernel 12)
+ggemm_add_emulated_kernels("scales of more rows than a box of the copy engine has" 1 --config sm90_e4m3_e4m3_f32_tn_384x64x128_w8x1_s3_c1x2_r1 --kind plain ${aligned_lines} --sizes 500x130x700)
 ggemm_add_emulated_mutant("a line of scales is the block before's" ${by_lines} "barrier, row, scale_line + i)" "barrier, row, scale_line + i - 1)" --kind plain ${aligned_lines} --sizes 100x400x1000)
 ggemm_add_emulated_mutant("a line of scales is not waited for" ${by_lines} "(lines ? Shape::SCALES_A * 4 : 0)" "0" --kind plain ${aligned_lines} --sizes 100x400x1000)
 ggemm_add_emulated_mutant("a group's lines of scales are the first group's" sm90_e4m3_e4m3_f32_tn_64x64x128_w1x4_s8_c1x1_swap_r1 sm90.cu "note.group * p.uniform.scales.of_group" "0" --kind grouped --scales 1x128,1x128 --per-kernel 60 --sizes 100x400x1000,70x400x1000)

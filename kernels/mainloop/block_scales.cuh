@@ -6,8 +6,8 @@
 
 namespace ggemm::kernels {
 
-// One operand's part of what brings them: THREADS, of which each has some of the tile's COUNT scales of this kind, for LINES lines each at least, block after block of k. They may lie at any stride, and so the tensor
-// copy engine does not reach them. INDEX: of lines that lie where an index says.
+// One operand's part of what brings them: THREADS, of which each has some of the tile's COUNT scales of this kind, for LINES lines each at least, block after block of k. They may lie at any stride, so that
+// the tensor copy engine reaches few of them (ScaleLines). INDEX: of lines that lie where an index says.
 template <int KIND, int COUNT, int LINES, int THREADS, bool INDEX>
 class BlockScaleLines {
   static constexpr int EACH = (COUNT + THREADS - 1) / THREADS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The producer of sm_90a's mainloop: one thread fills the ring through the tensor copy engine. A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them. Scales of blocks are brought by a warp besides.
+// The producer of sm_90a's mainloop: one thread fills the ring through the tensor copy engine. A tile that several CTAs of a cluster need is loaded in slices, one by each of them, into all of them. Scales of blocks, but for lines of A's that the engine reaches, are brought by a warp besides.
 // Operands that the copy engine does not reach are gathered by all threads of the producer warpgroup instead, where they have not been copied first (grouped products alone: rows by index, and what found no room).
 #pragma once
 #include "mainloop/block_scales.cuh"

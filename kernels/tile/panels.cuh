@@ -68,8 +68,8 @@ GG_HD constexpr bool in_halves(bool groups, bool transposed, int rows, int warps
   return groups && !transposed && rows == 128 && warps_m == 8 && sharers == 1 && teams <= 1 && (!mn_major || tile_panels(rows, depth, size, true) % 2 == 0);
 }
 
-// Whether a thread that holds so many promoted sums has two sets of what they are promoted from: it has registers for that with 64 of them, but where each block is scaled the loop with one set, which has less to do
-// between products, is as fast.
+// Whether a thread that holds so many promoted sums has two sets of what they are promoted from: it has registers for that with 64 of them, but where each block is scaled one set is at most 4% slower, and
+// does not depend on how its loop is compiled as two do.
 GG_HD constexpr bool promoted_from_two_sets(int sums, bool by_blocks) { return sums <= (by_blocks ? 32 : 64); }
 
 }  // namespace ggemm::kernels

@@ -58,10 +58,11 @@ std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& sourc
 }
 
 // The scales of a kernel's A, of `rows` rows, if the copy engine reaches lines of them; `scales` is the first group's, `source` says where others' are, and is none for a plain product. It takes no box that begins off
-// 16 bytes in a line, as rows of a ragged m do.
+// 16 bytes in a line, as rows of a ragged m do, and none longer than 256.
 kernels::ScaleLines scale_lines(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::Matrix& scales, const kernels::SourceMatrix* source, std::int64_t groups, std::int64_t rows, std::int64_t k) {
   kernels::ScaleLines out{};
-  if (!kernels::scaled_by_lines(type.scale_a)) return out;
+  constexpr int longest_box = 256;
+  if (!kernels::scaled_by_lines(type.scale_a) || config.tile_m > longest_box) return out;
   kernels::Lines lines = kernels::lines_of(scales, rows, kernels::scales_deep(type.scale_a, k), true);
   if (source) {
     kernels::GroupLines at{};
