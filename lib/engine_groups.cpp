@@ -137,7 +137,7 @@ void Engine::run_groups(const Choice& choice, const core::ProblemType& type, con
     params.uniform.above = 0, params.uniform.most = large.uniform.above = above, large.uniform.most = INT32_MAX;
     large.cleared = taken;
   } else {
-    params.uniform = large.uniform = {};  // one kernel's groups may be uniform, and not the other's
+    params.uniform.scales = large.uniform.scales = {};  // one kernel's groups may be uniform, and not the other's; kernels read nothing else of them beside records
     prepare_groups(choice, type, given, memory, params, large, stream);
   }
   if (choice.large) {
