@@ -227,15 +227,17 @@ struct Grouped {
     const Board& board;
     const typename Board::Cursor& at;
     const TileNote* note;
+    i32 tiles;
+    bool c_at_d;
     GG_DEVICE const GemmParams& problem() const { return note->facts.problem; }
     GG_DEVICE const MappedLines& d() const { return note->d; }
     // D's map tells C too, where that is D.
-    GG_DEVICE MappedLines c() const { return same_matrix(problem().c, problem().d) ? d() : MappedLines{}; }
+    GG_DEVICE MappedLines c() const { return c_at_d && same_matrix(problem().c, problem().d) ? d() : MappedLines{}; }
     GG_DEVICE TensorStore store() const { return T::SCATTER ? TensorStore::threads : note->facts.store; }
     GG_DEVICE const GroupRows& rows() const { return p.rows; }
     GG_DEVICE i64 start() const { return note->facts.start; }
     GG_DEVICE TileCoord place() const { return {note->row, note->column}; }
-    GG_DEVICE DepthPart depth() const { return {T::SLICED ? note->first : 0, note->depth}; }
+    GG_DEVICE DepthPart depth() const { return {T::SLICED ? note->first : 0, tiles}; }
     GG_DEVICE bool last() const { return false; }
     GG_DEVICE bool unusual() const { return false; }
     GG_DEVICE void renew() { note = &board.note(at); }
@@ -304,19 +306,22 @@ struct Grouped {
     i32 other = 0;  // whether maps are others than of this team's last tile
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
-      if (note.group < 0) break;
-      other |= note.other;
-      if (!consumer.takes(note.depth)) {
+      // At once: what is read behind a branch takes its own time, and tensor cores wait.
+      const i32 group_there = note.group, others = note.other, depth = note.depth, half = note.half;
+      const bool stored = note.facts.store != TensorStore::threads, c_at_d = note.facts.problem.c.data == note.facts.problem.d.data;
+      if (group_there < 0) break;
+      other |= others;
+      if (!consumer.takes(depth)) {
         board.release(next);
         continue;
       }
-      if (Shape::HALVES && note.half && group % 2) {
-        Mainloop::pass_over(cta.ring, consumer.at, note.depth);
+      if (Shape::HALVES && half && group % 2) {
+        Mainloop::pass_over(cta.ring, consumer.at, depth);
         board.release(next);
         continue;
       }
-      const Tile tile{p, board, next, &note};
-      if (other && tile.store() != TensorStore::threads && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
+      const Tile tile{p, board, next, &note, depth, c_at_d};
+      if (other && stored && !T::SCATTER && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
       if constexpr (T::SLICED) consumer.piece = note.tile;
       consumer.run(cta, tile);

@@ -101,13 +101,10 @@ class StagedEpilogue {
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
     if (!adds_c(part) && by_boxes(part, store)) {
       if (HELD > 0 && hold && (!inner(store) || inside(part))) {
-        store_steps<ALL - HELD>(sums, part, map, store, slots, cursor);
+        store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor);
         return keep(sums, part, map, held);
-      } else if constexpr (ALL <= SLOTS) {
-        store_whole(sums, part, map, store, slots);
-      } else {
-        store_steps<ALL>(sums, part, map, store, slots, cursor);
       }
+      store_first<ALL, true>(sums, part, map, store, slots, cursor);
     } else {
       store_any(sums, part, map, brings(part, c, store) ? c : MappedLines{}, store, slots, cursor);
     }
@@ -115,24 +112,18 @@ class StagedEpilogue {
 
   // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0: nothing is held then.
   GG_DEVICE static void store_held(Held& held, i32 number, const StoreSlots& slots, int group, Cursor& cursor) {
+    if (number < 0) {
+#pragma unroll
+      for (int first = 0; first < HELD; first += SLOTS) store_held_steps<SLOTS>(held, first, 0, slots, group);
+      return held.clear();
+    }
 #pragma unroll
     for (int i = 0; i < HELD; ++i) {
-      if ((number >= 0 && i != number) || !(held.steps >> i & 1)) continue;
+      if (i != number || !(held.steps >> i & 1)) continue;
+      store_held_steps<1>(held, i, cursor.slot(), slots, group);
       held.steps &= ~(1u << i);
-      const int thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), step = ALL - HELD + i;
-      char* const at = slots.slot(cursor.slot());
-      await_slot<SLOTS - 1>(thread, group);
-      const typename Slot::Matrices matrices(at, thread);
-#pragma unroll
-      for (int j = 0; j < WORDS / 4; ++j) matrices.put(2 * j, {held.words[i][4 * j], held.words[i][4 * j + 1], held.words[i][4 * j + 2], held.words[i][4 * j + 3]});
-      slot_filled(group, true);
-      if (thread < 32 && ptx::elect_one()) {
-        store_boxes(held.map, held.row + step / STEPS * 64, held.column + Step::columns_before(step), at);
-        ptx::store_commit();
-      }
       ++cursor;
     }
-    if (number < 0) held.clear();
   }
 
  private:
@@ -203,30 +194,68 @@ class StagedEpilogue {
     ptx::barrier_sync<128>(1 + group);
   }
 
-  // The copy engine stores all steps but for what is not inside, which the slots hold at once, and C is not read.
-  GG_DEVICE static void store_whole(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots) {
-    Vectors vectors[ALL];
+  // The first COUNT steps; C is not read, and the copy engine stores all but what is not inside. EDGES: there may be such.
+  template <int COUNT, bool EDGES>
+  GG_DEVICE static void store_first(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots, Cursor& cursor) {
+    if constexpr (COUNT > SLOTS) store_steps<COUNT>(sums, part, map, store, slots, cursor);
+    else if constexpr (COUNT > 0) store_at_once<COUNT, EDGES>(sums, part, map, store, slots);
+  }
+
+  // The same where the slots hold them at once: barriers and the fence take longer than what is between them.
+  template <int COUNT, bool EDGES>
+  GG_DEVICE static void store_at_once(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots) {
+    const bool edges = EDGES && inner(store);
+    Vectors vectors[COUNT];
 #pragma unroll
-    for (int number = 0; number < ALL; ++number) part.load(Step(part, number, true), vectors[number]);
+    for (int number = 0; number < COUNT; ++number) part.load(Step(part, number, true), vectors[number]);
     await_slot<0>(part.thread, part.group);
 #pragma unroll
-    for (int number = 0; number < ALL; ++number)
+    for (int number = 0; number < COUNT; ++number)
       if (const Step step(part, number, true); step.any()) fill<false>(part, vectors[number], sums[number / STEPS] + step.sum(), slots.slot(number));
     slot_filled(part.group, true);
-    if constexpr (INNER) {
-      if (inner(store)) {
+    if (edges) {
 #pragma unroll
-        for (int number = 0; number < ALL; ++number)
-          if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
-      }
+      for (int number = 0; number < COUNT; ++number)
+        if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
     }
     if (ptx::renewed(part.thread) < 32 && ptx::elect_one()) {
 #pragma unroll
-      for (int number = 0; number < ALL; ++number)
-        if (const Step step(part, number, true); step.any() && (!inner(store) || step.inside())) store_boxes(map, step.row, step.column, slots.slot(number));
-      // Where the next tile goes out by steps, it waits for all groups but the newest ones.
+      for (int number = 0; number < COUNT; ++number)
+        if (const Step step(part, number, true); step.any() && (!edges || step.inside())) store_boxes(map, step.row, step.column, slots.slot(number));
+      commit_all();
+    }
+  }
+  // One thread: who goes on by steps waits for all groups but SLOTS - 1, and so for what was stored at once.
+  GG_DEVICE static void commit_all() {
 #pragma unroll
-      for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
+    for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
+  }
+
+  // Of the steps that are held, so many from the first-th on that there are, from slot `slot` on: one step as all are, or as many as there are slots at once.
+  template <int COUNT>
+  GG_DEVICE static void store_held_steps(const Held& held, int first, u32 slot, const StoreSlots& slots, int group) {
+    static_assert(COUNT == 1 || COUNT == SLOTS);
+    const u32 steps = held.steps >> first & ((1u << COUNT) - 1);
+    if (!steps) return;
+    const int thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128);
+    await_slot<SLOTS - COUNT>(thread, group);
+#pragma unroll
+    for (int i = 0; i < COUNT && first + i < HELD; ++i) {
+      if (!(steps >> i & 1)) continue;
+      const u32 (&words)[WORDS] = held.words[first + i];
+      const typename Slot::Matrices matrices(slots.slot(slot + i), thread);
+#pragma unroll
+      for (int j = 0; j < WORDS / 4; ++j) matrices.put(2 * j, {words[4 * j], words[4 * j + 1], words[4 * j + 2], words[4 * j + 3]});
+    }
+    slot_filled(group, true);
+    if (thread < 32 && ptx::elect_one()) {
+#pragma unroll
+      for (int i = 0; i < COUNT && first + i < HELD; ++i) {
+        const int step = ALL - HELD + first + i;
+        if (steps >> i & 1) store_boxes(held.map, held.row + step / STEPS * 64, held.column + Step::columns_before(step), slots.slot(slot + i));
+      }
+      if constexpr (COUNT == 1) ptx::store_commit();
+      else commit_all();
     }
   }
 

@@ -300,6 +300,8 @@ class WgmmaMainloop {
   // The same with one set, of 64 rows. The other consumer multiplies while this one adds; and in the midst of that the next slot is waited for, and the next scales are read, so that these take no time of their own.
   GG_DEVICE void consume_summed(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles) {
     const Operands first(ptx::shared_address(shared), row, column);
+    // Where there are two blocks of rows a slot's are found while the one before is multiplied; with one ptxas takes the slot's number out of the uniform registers for that, which costs more.
+    Operands next = first.of(at.slot);
     Scales scales;
     const auto wait_next = [&] {
       ring.wait_full(at);
@@ -308,15 +310,16 @@ class WgmmaMainloop {
     // A slot's products, and what follows; then it is given back, and `at` is the next one.
     const auto multiply = [&](bool last) {
       const Cursor now = at;
+      const Operands found = next;
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
         Part part[WN / 2];
         ptx::wgmma_fence();
-        multiply_block(part, first.of(now.slot), b);
+        multiply_block(part, BLOCKS > 1 ? found : first.of(now.slot), b);
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         const bool ends = b == BLOCKS - 1;
-        if (ends) ++at;
+        if (ends) ++at, next = first.of(at.slot);
         if (!Scales::COLUMNS && ends) release(ring, now.slot);
         add_scaled(b, part, Scales(scales), [&] {
           if (!ends) scales.read_rows(shared, now, row + 64 * (b + 1));

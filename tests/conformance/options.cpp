@@ -32,7 +32,7 @@ constexpr const char* help =
   --kind plain|grouped|both
   --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
   --epilogue any|bare     bare: alpha, beta and C alone, D of A's type or the sums', rows in order (any)
-  --scales any|A,B        A, B: none, tensor, vector, 1x128 or 128x128, of A and of B (any)
+  --scales any|whole|A,B  whole: none by blocks; A, B: none, tensor, vector, 1x128 or 128x128, of A and of B (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
   --dtype NAME            only this type of A and B: f64 f32 tf32 f32x3 f16 bf16 e4m3 e5m2 i8 mixed
@@ -96,7 +96,8 @@ const std::vector<std::string> scale_names = {"none", "tensor", "vector", "1x128
 
 void read_scales(const std::string& key, const std::string& text, Options& o) {
   o.scales.clear();
-  if (text == "any") return;
+  o.no_blocks = text == "whole";
+  if (text == "any" || o.no_blocks) return;
   const std::size_t comma = std::min(text.find(','), text.size());
   for (const std::string& name : {text.substr(0, comma), text.substr(std::min(comma + 1, text.size()))})
     o.scales.push_back(static_cast<ggemm_scale_kind>(std::find(scale_names.begin(), scale_names.end(), one_of(key, name, scale_names)) - scale_names.begin()));
@@ -188,6 +189,7 @@ std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64
   if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
   if (o.by_index) out += " --rows by-index";
   if (o.bare) out += " --epilogue bare";
+  if (o.no_blocks) out += " --scales whole";
   if (!o.scales.empty()) out += " --scales " + scale_names[o.scales[0]] + "," + scale_names[o.scales[1]];
   if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";
   return out;

@@ -18,6 +18,7 @@ struct Options {
   bool by_index = false;  // only grouped kernels with an index of rows
   bool bare = false;      // no epilogue but alpha, beta and C
   std::vector<ggemm_scale_kind> scales;  // of A and of B; empty: any
+  bool no_blocks = false;  // no scales by blocks
   std::uint64_t seed = 1;
   std::int64_t kernel_count = 0;           // 0: 100 on the host, as many as the budget allows on CUDA
   std::int64_t per_kernel = 40;            // products
