@@ -83,7 +83,7 @@ struct Consumer {
     }
     const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
-    mainloop.consume(cta.ring, at, cta.slots, group % Shape::CONSUMERS, tile.depth().tiles, tile.unusual(), [&] {
+    mainloop.consume(cta.ring, at, cta.slots, group % Shape::CONSUMERS, tile.tiles, tile.unusual(), [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);
     }, [&](i32 step) { store_held(cta, step); });
     store_held(cta, -1);
@@ -92,7 +92,7 @@ struct Consumer {
     const TileCoord tile_at = tile.place();
     const bool hold = Epilogue::HELD > 0 && !tile.last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
-    mainloop.finish(cta.ring, tile.depth().tiles);
+    mainloop.finish(cta.ring, tile.tiles);
     const i64 first = first_row(row);
     i64 across = first_column(column);
     using Sums = Shape::Sum[Shape::BLOCKS][Reduction::WN / 2];
@@ -140,12 +140,12 @@ struct Plain {
   using Scheduler = If<T::LEAVES, SliceScheduler<T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
   const Params& p;
 
-  // For Consumer::run. start, rows: the number of the product's first row, and where rows lie by an index. depth: of k, so many tiles from the first on. last: it is its CTA's last one. renew: called once the tile
+  // For Consumer::run. start, rows: the number of the product's first row, and where rows lie by an index. tiles: of k, so many. last: it is its CTA's last one. renew: called once the tile
   // is multiplied; what led to the answers need not last in registers until then.
   struct Tile {
     const Params& p;
     const Scheduler& at;
-    DepthPart part;
+    i32 tiles;
     bool twice;
     GG_DEVICE const GemmParams& problem() const { return p.problem; }
     GG_DEVICE MappedLines d() const { return {&p.d, 0}; }
@@ -154,7 +154,6 @@ struct Plain {
     GG_DEVICE GroupRows rows() const { return {}; }
     GG_DEVICE i64 start() const { return 0; }
     GG_DEVICE TileCoord place() const { return at.place().at; }
-    GG_DEVICE DepthPart depth() const { return part; }
     GG_DEVICE bool last() const { return at.last(); }
     GG_DEVICE bool unusual() const { return twice; }
     GG_DEVICE void renew() {}
@@ -206,7 +205,7 @@ struct Plain {
       const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
       consumer.piece = to.piece();
-      consumer.run(cta, Tile{p, to, depth, twice});
+      consumer.run(cta, Tile{p, to, depth.tiles, twice});
     }
     consumer.finish(cta);
   }
@@ -221,7 +220,7 @@ struct Grouped {
   const Params& p;
   Board board;
 
-  // As Plain's.
+  // As Plain's. c_at_d: C begins where D does; if not, the note need not be read for more.
   struct Tile {
     const Params& p;
     const Board& board;
@@ -237,7 +236,6 @@ struct Grouped {
     GG_DEVICE const GroupRows& rows() const { return p.rows; }
     GG_DEVICE i64 start() const { return note->facts.start; }
     GG_DEVICE TileCoord place() const { return {note->row, note->column}; }
-    GG_DEVICE DepthPart depth() const { return {T::SLICED ? note->first : 0, tiles}; }
     GG_DEVICE bool last() const { return false; }
     GG_DEVICE bool unusual() const { return false; }
     GG_DEVICE void renew() { note = &board.note(at); }
@@ -307,10 +305,10 @@ struct Grouped {
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
       // At once: what is read behind a branch takes its own time, and tensor cores wait.
-      const i32 group_there = note.group, others = note.other, depth = note.depth, half = note.half;
-      const bool stored = note.facts.store != TensorStore::threads, c_at_d = note.facts.problem.c.data == note.facts.problem.d.data;
-      if (group_there < 0) break;
-      other |= others;
+      const i32 product = note.group, changed = note.other, depth = note.depth, half = note.half;
+      const bool by_engine = !T::SCATTER && note.facts.store != TensorStore::threads, c_at_d = note.facts.problem.c.data == note.facts.problem.d.data;
+      if (product < 0) break;
+      other |= changed;
       if (!consumer.takes(depth)) {
         board.release(next);
         continue;
@@ -321,7 +319,7 @@ struct Grouped {
         continue;
       }
       const Tile tile{p, board, next, &note, depth, c_at_d};
-      if (other && stored && !T::SCATTER && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
+      if (other && by_engine && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
       if constexpr (T::SLICED) consumer.piece = note.tile;
       consumer.run(cta, tile);

@@ -231,7 +231,7 @@ class StagedEpilogue {
     for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
   }
 
-  // Of the steps that are held, so many from the first-th on that there are, from slot `slot` on: one step as all are, or as many as there are slots at once.
+  // Of COUNT steps from the first-th held one on, those that are still held, through slots from `slot` on: one in its turn, or as many as there are slots, at once.
   template <int COUNT>
   GG_DEVICE static void store_held_steps(const Held& held, int first, u32 slot, const StoreSlots& slots, int group) {
     static_assert(COUNT == 1 || COUNT == SLOTS);

@@ -300,7 +300,7 @@ class WgmmaMainloop {
   // The same with one set, of 64 rows. The other consumer multiplies while this one adds; and in the midst of that the next slot is waited for, and the next scales are read, so that these take no time of their own.
   GG_DEVICE void consume_summed(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int row, int column, i32 tiles) {
     const Operands first(ptx::shared_address(shared), row, column);
-    // Where there are two blocks of rows a slot's are found while the one before is multiplied; with one ptxas takes the slot's number out of the uniform registers for that, which costs more.
+    // Where there are two blocks of rows the next slot's operands are described while this one is multiplied. With one block ptxas takes the slot's number out of the uniform registers for that, by which groups and small tiles lose more than large ones gain.
     Operands next = first.of(at.slot);
     Scales scales;
     const auto wait_next = [&] {

@@ -228,8 +228,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
     if (!options_.scales.empty()) kernel.type.scale_a = options_.scales[0], kernel.type.scale_b = options_.scales[1];
     kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
-    const auto by_block = [](ggemm_scale_kind kind) { return kind == GGEMM_SCALE_BLOCK_1X128 || kind == GGEMM_SCALE_BLOCK_128X128; };
-    if (options_.no_blocks && (by_block(kernel.type.scale_a) || by_block(kernel.type.scale_b))) continue;
+    if (options_.no_blocks && kernel.type.scaled_by_blocks()) continue;
     if (options_.bare) make_bare(kernel.type);
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;

@@ -124,7 +124,7 @@ if wanted sanitizer; then
     # One tool of all families at a time; the kernels are compiled by the first and found in the cache by the others.
     for tool in memcheck racecheck synccheck initcheck; do
       kernels=6 products=6 size=60000 scales=any
-      # racecheck does not see that __syncwarp orders what a warp's lanes have copied or read before the arrival of one of them, as scales by blocks go: where each lane arrives for itself it reports nothing (docs/performance.md, section 54).
+      # racecheck does not see that __syncwarp orders what a warp's lanes have copied or read before the arrival of one of them, as scales by blocks go: where each lane arrives for itself it reports nothing of them (docs/performance.md, section 54).
       [ $tool = racecheck ] && kernels=4 products=4 size=20000 scales=whole
       for family in $families; do
         step "sanitizer-$tool-$family" $((budget / 3)) "$sanitizer" --tool $tool --error-exitcode 9 --print-limit 20 \
