@@ -213,10 +213,12 @@ class StagedEpilogue {
     for (int number = 0; number < COUNT; ++number)
       if (const Step step(part, number, true); step.any()) fill<false>(part, vectors[number], sums[number / STEPS] + step.sum(), slots.slot(number));
     slot_filled(part.group, true);
-    if (edges) {
+    if constexpr (EDGES && INNER) {
+      if (edges) {
 #pragma unroll
-      for (int number = 0; number < COUNT; ++number)
-        if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
+        for (int number = 0; number < COUNT; ++number)
+          if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
+      }
     }
     if (ptx::renewed(part.thread) < 32 && ptx::elect_one()) {
 #pragma unroll
