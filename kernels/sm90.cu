@@ -134,7 +134,10 @@ struct Consumer {
   }
 };
 
+// (Templates, so that NVRTC instantiates nothing of the other one.)
+
 // One product. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
+template <class T>
 struct Plain {
   using Params = TensorParams;
   using Scheduler = If<T::LEAVES, SliceScheduler<T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
@@ -212,6 +215,7 @@ struct Plain {
 };
 
 // One product a group. A warp of the producers' finds the tiles; all warps read them.
+template <class T>
 struct Grouped {
   using Params = GroupedTensorParams;
   using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED, Shape::HALVES>;
@@ -282,7 +286,7 @@ struct Grouped {
       if (warp == 1) board.complete(p, next);
       const TileNote& note = warp == 0 && at_once ? board.read_place(next) : board.read(next);
       if (note.group < 0) return cta.drain(at);
-      const i32 reach = (at_once ? 3 : note.facts.reach) & ~INDEXED;
+      const i32 reach = (at_once || T::BY_ENGINE ? 3 : note.facts.reach) & ~INDEXED;
       if (note.other && threadIdx.x == 0) {
         if (reach & 1) ptx::tensor_map_acquire(*note.a.map);
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
@@ -291,7 +295,7 @@ struct Grouped {
         if (threadIdx.x == 0) Producer::produce(note.a, note.b, p.uniform.scales, note.group * p.uniform.scales.of_group, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
         else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) Producer::produce_scales(note.facts.problem, p.uniform.scales.mapped, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
         else at.skip(note.depth);
-      } else {
+      } else if constexpr (!T::BY_ENGINE) {
         Producer::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, note.row, note.column, note.turned, note.depth);
       }
       board.release(next);
@@ -329,7 +333,7 @@ struct Grouped {
   }
 };
 
-using Form = If<T::GROUPED, Grouped, Plain>;
+using Form = If<T::GROUPED, Grouped<T>, Plain<T>>;
 
 extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + 128 * CONSUMERS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
   extern __shared__ __align__(1024) char shared[];

@@ -40,6 +40,8 @@ struct Traits {
   static constexpr bool SLICED = GG_SLICED == 1, LEAVES = GG_SLICED == 2;    // tiles may be cut along k (tile/depth.cuh); all are, and another launch stores them
   static constexpr int TEAMS = GG_TEAMS;                                     // sets of consumers, which take turns at tiles
   static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m
+  // Of sm90: the copy engine reaches A, B and D of every group, and C is not read. Then there is no code for threads that move them, which is half of a kernel, and more of the time that it takes to compile.
+  static constexpr bool BY_ENGINE = GG_BY_ENGINE == 1;
 };
 
 }  // namespace ggemm::kernels

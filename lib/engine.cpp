@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <thread>
 
@@ -55,6 +56,12 @@ Request request_for(const core::GroupedProblem& p, const char* config, const cha
   return r;
 }
 
+Request Request::by_engine() const {
+  Request out = *this;
+  out.key.type.by_engine = 1;
+  return out;
+}
+
 Engine::Engine(const ggemm_context_options& o)
     : log_(o.log, o.log_user, o.log_level), disk_(std::make_shared<core::Disk>(disk_options(o), log_)), store_(*disk_), threads_(o.threads > 0 ? o.threads : core::allowed_threads()) {
   if ((o.allocate == nullptr) != (o.deallocate == nullptr)) fail(GGEMM_ERROR_ARGUMENT, "allocate=%p, deallocate=%p: give both or none", reinterpret_cast<void*>(o.allocate), reinterpret_cast<void*>(o.deallocate));
@@ -97,9 +104,11 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
     return found;
   }
   return kernels_.get(key, [&] {
+    const auto start = std::chrono::steady_clock::now();
     const jit::Cubin cubin = jit_->get(request);
     cuda::Kernel loaded = device_->load({cubin.bytes.data(), cubin.bytes.size()}, request.name, threads, shared_bytes, cluster);
-    log_.write(GGEMM_LOG_INFO, "%s %s in %.0f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), cubin.seconds * 1e3, loaded.registers,
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    log_.write(GGEMM_LOG_INFO, "%s %s in %.2f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), seconds * 1e3, loaded.registers,
                loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
     if (loaded.local_bytes) log_.write(GGEMM_LOG_WARNING, "%s uses %d bytes of local memory a thread", request.name.c_str(), loaded.local_bytes);
     return loaded;
@@ -203,15 +212,36 @@ ChoicePointer Engine::choose(const Request& request, bool may_load) {
   return choices_.get(request.key, [&] { return make_choice(request, true); });
 }
 
-ChoicePointer Engine::choose_ahead(const Request& request) {
-  ChoicePointer choice = choose(request, true);
-  if (device_) workspace_.reserve(*device_, workspace_bytes(*choice, request));
-  return choice;
+Prepared Engine::choose_ahead(const Request& request, bool beside) {
+  Prepared out;
+  const bool both = device_ && request.may_be_by_engine;
+  const Request by_engine = request.by_engine();
+  {
+    std::jthread other;
+    if (both && beside && !choices_.find(by_engine.key)) other = std::jthread([&] {
+        try {
+          choose(by_engine, true);
+        } catch (...) {
+          // Below it fails once more.
+        }
+      });
+    out.any = choose(request, true);
+  }
+  if (both) out.by_engine = choose(by_engine, true);
+  if (device_) workspace_.reserve(*device_, workspace_bytes(*out.any, request));
+  return out;
 }
 
 ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
   if (auto found = choices_.find(request.key)) return found;
-  return choose(request, !(device_ && device_->capturing(stream)));
+  const bool may_load = !(device_ && device_->capturing(stream));
+  if (!may_load && request.key.type.by_engine) {
+    // The other kernel serves this call too.
+    core::ProblemKey any = request.key;
+    any.type.by_engine = 0;
+    if (auto found = choices_.find(any)) return found;
+  }
+  return choose(request, may_load);
 }
 
 // Nothing is compiled for an empty D, but a wrong name is wrong all the same.
@@ -224,12 +254,19 @@ void Engine::call(const Request& request, const kernels::GemmParams& params, voi
   run(*choose_for_call(request, stream), request.key.type, params, stream);
 }
 
-void Engine::run_plan(const Choice& choice, const core::Problem& problem, const kernels::GemmParams& params, void* stream) {
+void Engine::run_plan(const Prepared& plan, const core::Problem& problem, const kernels::GemmParams& params, void* stream) {
   core::Problem met = problem;
-  met.type.unreachable = core::unreachable_operands(problem.type, params);
+  met.type.unreachable = core::unreachable_operands(problem.type, params), met.type.by_engine = core::by_engine(problem.type, params);
+  const Choice& choice = plan(met.type);
   if (choice.config.family != core::Family::sm90 || !(met.type.unreachable & ~problem.type.unreachable)) return run(choice, problem.type, params, stream);
   met.m = params.m, met.n = params.n, met.k = params.k;
   call(request_for(met, choice.forced.empty() ? nullptr : choice.forced.c_str(), nullptr), params, stream);
+}
+
+void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream) {
+  core::ProblemType met = problem.type;
+  met.by_engine = core::by_engine(met, params);
+  run(plan(met), met, params, stream);
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const {
@@ -276,7 +313,7 @@ void Engine::prepare(const std::vector<Request>& requests, const std::function<b
   const auto work = [&] {
     for (std::size_t i; !stop && (i = next++) < requests.size();) {
       try {
-        outcomes[i].what = core::config_name(requests[i].key.type, choose_ahead(requests[i])->config);
+        outcomes[i].what = core::config_name(requests[i].key.type, choose_ahead(requests[i], requests.size() < static_cast<std::size_t>(threads_)).any->config);
       } catch (...) {
         outcomes[i].error = std::current_exception();
       }

@@ -46,6 +46,13 @@ struct Choice {
 };
 using ChoicePointer = std::shared_ptr<const Choice>;
 
+// What all calls of a description need.
+struct Prepared {
+  ChoicePointer any;
+  ChoicePointer by_engine;  // for those of which core::by_engine is true; NULL if none may be so. Of families that have no such kernels it has the same one
+  const Choice& operator()(const core::ProblemType& type) const { return type.by_engine && by_engine ? *by_engine : *any; }
+};
+
 // What a description asks for besides the problem.
 struct Request {
   core::ProblemKey key;      // with the hashes of the two texts
@@ -53,6 +60,8 @@ struct Request {
   const char* config = nullptr;
   const char* tune_key = nullptr;
   std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
+  bool may_be_by_engine = false;  // of a description: core::may_be_by_engine
+  Request by_engine() const;
 };
 Request request_for(const core::Problem& problem, const char* config, const char* tune_key);
 Request request_for(const core::GroupedProblem& problem, const char* config, const char* tune_key);
@@ -83,8 +92,8 @@ class Engine {
 
   // The configuration and kernel for a request. may_load false: only what is in memory, else GGEMM_ERROR_NOT_PREPARED.
   ChoicePointer choose(const Request& request, bool may_load);
-  // The same ahead of calls: loads, and reserves the workspace that a stream needs which is captured first.
-  ChoicePointer choose_ahead(const Request& request);
+  // All that calls of a description need, ahead of them, and the workspace that a stream needs which is captured first. beside: another thread may compile.
+  Prepared choose_ahead(const Request& request, bool beside);
   // One call on `stream`: loads unless that stream is being captured. Warm, it is one look-up and one launch, and one more where
   // operands are copied first; with an empty D it is nothing.
   void call(const Request& request, const kernels::GemmParams& params, void* stream);
@@ -93,7 +102,8 @@ class Engine {
   void run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const;
 
   // A plan's call: as run, unless its operands' addresses or strides keep them from the plan's kernel; then as a call of their own class.
-  void run_plan(const Choice& choice, const core::Problem& problem, const kernels::GemmParams& params, void* stream);
+  void run_plan(const Prepared& plan, const core::Problem& problem, const kernels::GemmParams& params, void* stream);
+  void run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream);
 
   // progress(done, total, name of what was finished) returns false to cancel.
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
@@ -117,7 +127,7 @@ class Engine {
   kernels::GroupNote* note_for(const Request& request);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
-  void run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
+  void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
   void prepare_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, kernels::GroupedTensorParams& params, kernels::GroupedTensorParams& large, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;

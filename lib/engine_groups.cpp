@@ -119,13 +119,14 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
 
 // By tensor maps this is one launch where maps of all groups tell their operands; else there are two, whatever the number of groups: the first writes each group's maps to its record. Operands that
 // are copied take one more, and so do larger groups that have a kernel of their own.
-void Engine::run_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, void* stream) const {
+void Engine::run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& given, const GroupMemory& memory, void* stream) const {
   const unsigned most = choice.kernel->ctas(given.max_ctas);
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};
     return device_->launch(*choice.kernel, most, stream, arguments);
   }
+  type.by_engine = choice.upright_type.by_engine;
   kernels::GroupedTensorParams params{}, large{};
   const kernels::i32 above = choice.large ? choice.config.large_above : INT32_MAX;
   params.groups = large.groups = static_cast<kernels::i32>(given.groups), params.rows = large.rows = given.rows;

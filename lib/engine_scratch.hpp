@@ -60,6 +60,8 @@ class ScratchProblem {
   // One of the two problems; for a grouped one the sizes of its sample groups.
   ScratchProblem(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush, const core::Problem* plain, const core::GroupedProblem* grouped, const std::vector<select::Sizes>& sample);
 
+  // Of its calls.
+  bool by_engine() const { return type_.grouped ? core::by_engine(type_, grouped_) : core::by_engine(type_, plain_); }
   void launch(const Choice& choice);
   // Launches on a poisoned D and compares a sample of its elements with float64. "" if they are right.
   std::string verify(const Choice& choice);

@@ -49,20 +49,21 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
   if (device_ && device_->capturing(nullptr)) core::fail(GGEMM_ERROR_NOT_PREPARED, "tuning allocates and synchronises, which is not allowed while a stream is captured");
   TuneReport report;
   {
+    const std::shared_ptr<const cuda::Kernel> flush = device_ ? load(jit::render_flush(facts().arch), kernels::flush_threads, 0, 1, true) : nullptr;
+    ScratchProblem scratch(*this, flush, plain, grouped, tuning.sample);
+    const Request run = scratch.by_engine() ? request.by_engine() : request;
     std::atomic<std::size_t> next = 0;
     std::vector<std::jthread> compilers;
     const auto compile = [&](std::stop_token stop) {
       for (std::size_t i; !stop.stop_requested() && (i = next++) < candidates.size();) try {
-          load(request, candidates[i], "tuning", true);
+          load(run, candidates[i], "tuning", true);
         } catch (...) {
           // The tuner meets the same error when it comes to this candidate.
         }
     };
     if (device_)
       for (int i = 0; i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
-    const std::shared_ptr<const cuda::Kernel> flush = device_ ? load(jit::render_flush(facts().arch), kernels::flush_threads, 0, 1, true) : nullptr;
-    ScratchProblem scratch(*this, flush, plain, grouped, tuning.sample);
-    EngineRunner runner(*this, request, device_ && grouped ? note_for(request) : nullptr, scratch);
+    EngineRunner runner(*this, run, device_ && grouped ? note_for(request) : nullptr, scratch);
     report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

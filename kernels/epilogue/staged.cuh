@@ -50,7 +50,10 @@ class StagedEpilogue {
     for (u32 slot = 0; slot < SLOTS; ++slot) ptx::barrier_init(slots.barrier(slot), 1);
   }
   // Whether the copy engine can bring C of a tile, too, in boxes like D's. Where two of them overlap, C of both must be there before D of the first is stored: it may be the same memory.
-  static constexpr bool BRINGS_C = BOXES && !PAIRED && !T::SCATTER && SIZE_C == SIZE && (FIRST == STEP || SLOTS > 1);
+  static constexpr bool BRINGS_C = !T::BY_ENGINE && BOXES && !PAIRED && !T::SCATTER && SIZE_C == SIZE && (FIRST == STEP || SLOTS > 1);
+
+  // Boxes store all of D, and there is nothing else to do.
+  static constexpr bool ALL_BY_ENGINE = T::BY_ENGINE && BOXES;
 
   // So many of a tile's steps, the last ones, may wait until the next tile's products are under way.
   static constexpr int HELD = FITTING < ALL ? FITTING : ALL;
@@ -99,13 +102,13 @@ class StagedEpilogue {
     const Part part = part_of(p, lines, start, row, column, RENEWS ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128, group, scalars);
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
-    if (!adds_c(part) && by_boxes(part, store)) {
+    if (ALL_BY_ENGINE || (!adds_c(part) && by_boxes(part, store))) {
       if (HELD > 0 && hold && (!inner(store) || inside(part))) {
         store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor);
         return keep(sums, part, map, held);
       }
       store_first<ALL, true>(sums, part, map, store, slots, cursor);
-    } else {
+    } else if constexpr (!ALL_BY_ENGINE) {
       store_any(sums, part, map, brings(part, c, store) ? c : MappedLines{}, store, slots, cursor);
     }
   }
@@ -147,7 +150,7 @@ class StagedEpilogue {
     const Columns of(p.n, column);
     return {p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS)), thread, group, scalars};
   }
-  GG_DEVICE static bool adds_c(const Part& part) { return !PAIRED && part.scalars.beta != Value(0); }
+  GG_DEVICE static bool adds_c(const Part& part) { return !PAIRED && !T::BY_ENGINE && part.scalars.beta != Value(0); }
   // Whether nothing of the part lies behind D's rows and columns.
   GG_DEVICE static bool inside(const Part& part) { return part.rows == 64 * BLOCKS && part.columns == Columns::OUTPUTS; }
   // Whether the copy engine stores all steps, but for those of `inner` that are not inside.

@@ -165,10 +165,10 @@ class TileBoard {
   GG_DEVICE void complete(const GroupedTensorParams& p, RingCursor<NOTES> at) const {
     ptx::barrier_wait(placed(at.slot), at.phase);
     TileNote& note = shared().notes[at.slot];
-    const int lane = DeviceWarp::lane();
+    const u32 lane = static_cast<u32>(DeviceWarp::lane());  // no sign to be kept for 64 bits
     static_assert(UniformGroups::words == 32, "a lane brings a word");
     if (note.group >= 0)
-      reinterpret_cast<u64*>(&note.facts)[lane] = p.records ? reinterpret_cast<const u64*>(&p.records[note.group].facts)[lane] : group_word(p.uniform, lane, note.group, note.start, note.rows);
+      reinterpret_cast<u64*>(&note.facts)[lane] = p.records ? reinterpret_cast<const u64*>(&p.records[note.group].facts)[lane] : group_word(p.uniform, static_cast<int>(lane), note.group, note.start, note.rows);
     ptx::barrier_arrive(ring_.full(at.slot));
   }
 

@@ -18,7 +18,7 @@ struct ggemm_context {
 struct ggemm_plan {
   ggemm::Engine& engine;
   std::variant<ggemm::core::Problem, ggemm::core::GroupedProblem> problem;
-  ggemm::ChoicePointer choice;
+  ggemm::Prepared prepared;
   std::string record_key;  // under which tuning records of it are kept
 };
 

@@ -7,13 +7,21 @@
 namespace ggemm::api {
 namespace {
 
+// Of a description, ahead of its calls.
+template <class Problem, class Desc>
+Request request_ahead(const Problem& problem, const Desc& desc) {
+  Request request = request_for(problem, desc.config, desc.tune_key);
+  request.may_be_by_engine = core::may_be_by_engine(problem);
+  return request;
+}
+
 template <class Desc>
 ggemm_plan* make_plan(ggemm_context* context, const Desc* desc) {
   Engine& engine = required(context, "context").engine;
   const Desc d = import(desc, "desc");
   const auto problem = core::check_problem(d);
-  const Request request = request_for(problem, d.config, d.tune_key);
-  return new ggemm_plan{engine, problem, engine.choose_ahead(request), select::record_key(request.key, d.tune_key, engine.facts_for(request))};
+  const Request request = request_ahead(problem, d);
+  return new ggemm_plan{engine, problem, engine.choose_ahead(request, engine.threads() > 1), select::record_key(request.key, d.tune_key, engine.facts_for(request))};
 }
 
 template <class Problem>
@@ -41,14 +49,16 @@ std::string explain(const ggemm_plan& plan) {
   if (t.gate) out += core::text("gated pairs: %s\n", core::gate_name(t.gate));
   if (const int most = std::visit([](const auto& p) { return p.max_ctas; }, plan.problem)) out += core::text("CTAs: %d at most\n", most);
   out += "device: " + plan.engine.facts().name + "\n";
-  out += "configuration: " + core::config_name(t, plan.choice->config) + " (" + plan.choice->origin + ")\n";
+  const Choice& choice = *plan.prepared.any;
+  out += "configuration: " + core::config_name(t, choice.config) + " (" + choice.origin + ")\n";
   const auto tell = [&](const char* name, const cuda::Kernel& kernel) {
     out += core::text("%s: %d threads, %d registers a thread, %d bytes of shared memory, %d CTAs a multiprocessor\n", name, kernel.threads, kernel.registers, kernel.dynamic_shared, kernel.ctas_per_multiprocessor);
   };
-  if (plan.choice->kernel) tell("kernel", *plan.choice->kernel);
-  if (plan.choice->large) {
-    out += "larger groups: " + core::config_name(t, plan.choice->large_config) + "\n";
-    tell("their kernel", *plan.choice->large);
+  if (choice.kernel) tell("kernel", *choice.kernel);
+  if (const Choice* other = plan.prepared.by_engine.get(); other && other->kernel != choice.kernel) tell("where C is not read and all is aligned", *other->kernel);
+  if (choice.large) {
+    out += "larger groups: " + core::config_name(t, choice.large_config) + "\n";
+    tell("their kernel", *choice.large);
   }
   return out + "tuning key: " + plan.record_key + "\n";
 }
@@ -60,7 +70,7 @@ ImportedProblem import_problem(const ggemm_problem* problem) {
   if ((p.gemm == nullptr) == (p.grouped == nullptr)) core::fail(GGEMM_ERROR_ARGUMENT, "problem.gemm=%p, problem.grouped=%p: exactly one must be set", static_cast<const void*>(p.gemm), static_cast<const void*>(p.grouped));
   const auto imported = [](const auto& desc) {
     const auto checked = core::check_problem(desc);
-    return ImportedProblem{checked, request_for(checked, desc.config, desc.tune_key)};
+    return ImportedProblem{checked, request_ahead(checked, desc)};
   };
   return p.gemm ? imported(import(p.gemm, "problem.gemm")) : imported(import(p.grouped, "problem.grouped"));
 }
@@ -80,7 +90,7 @@ ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc* desc, con
     core::Problem problem = core::check_problem(d);
     const kernels::GemmParams params = core::bind(problem, api::view(args, "args", own_args));
     problem.m = params.m, problem.n = params.n, problem.k = params.k;
-    problem.type.unreachable = core::unreachable_operands(problem.type, params);
+    problem.type.unreachable = core::unreachable_operands(problem.type, params), problem.type.by_engine = core::by_engine(problem.type, params);
     engine.call(request_for(problem, d.config, d.tune_key), params, stream);
   });
 }
@@ -91,8 +101,9 @@ ggemm_status ggemm_grouped_gemm(ggemm_context* context, const ggemm_grouped_desc
     ggemm_grouped_desc own_desc;
     ggemm_grouped_args own_args;
     const ggemm_grouped_desc& d = api::view(desc, "desc", own_desc);
-    const core::GroupedProblem problem = core::check_problem(d);
+    core::GroupedProblem problem = core::check_problem(d);
     const kernels::GroupedParams params = core::bind(problem, api::view(args, "args", own_args));
+    problem.type.by_engine = core::by_engine(problem.type, params);
     engine.call(request_for(problem, d.config, d.tune_key), params, stream);
   });
 }
@@ -116,7 +127,7 @@ ggemm_status ggemm_plan_run(const ggemm_plan* plan, const ggemm_gemm_args* args,
     const ggemm_plan& p = api::required(plan, "plan");
     const core::Problem& problem = api::problem_of<core::Problem>(p);
     ggemm_gemm_args own_args;
-    p.engine.run_plan(*p.choice, problem, core::bind(problem, api::view(args, "args", own_args)), stream);
+    p.engine.run_plan(p.prepared, problem, core::bind(problem, api::view(args, "args", own_args)), stream);
   });
 }
 
@@ -125,7 +136,7 @@ ggemm_status ggemm_plan_run_grouped(const ggemm_plan* plan, const ggemm_grouped_
     const ggemm_plan& p = api::required(plan, "plan");
     const core::GroupedProblem& problem = api::problem_of<core::GroupedProblem>(p);
     ggemm_grouped_args own_args;
-    p.engine.run(*p.choice, problem.type, core::bind(problem, api::view(args, "args", own_args)), stream);
+    p.engine.run_plan(p.prepared, problem, core::bind(problem, api::view(args, "args", own_args)), stream);
   });
 }
 
@@ -140,7 +151,7 @@ ggemm_status ggemm_plan_explain(const ggemm_plan* plan, char* buffer, size_t siz
 ggemm_status ggemm_plan_config(const ggemm_plan* plan, ggemm_config* out_config) {
   return api::guard([&] {
     const ggemm_plan& p = api::required(plan, "plan");
-    api::put(out_config, api::to_public(api::type_of(p), p.choice->config), "out_config");
+    api::put(out_config, api::to_public(api::type_of(p), p.prepared.any->config), "out_config");
   });
 }
 

@@ -209,6 +209,7 @@ ProblemType compiled(const ProblemType& type, Family family) {
   if (family == Family::host) return type;
   ProblemType out = before_sums(type);
   if (type.limited && (family == Family::simt || family == Family::sm80)) out.grouped |= grouped_call;
+  if (family != Family::sm90) out.by_engine = 0;
   return out;
 }
 

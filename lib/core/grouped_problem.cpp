@@ -286,6 +286,11 @@ bool lie_apart(const GroupedProblem& p) {
   return !matrices || !sizes || across;
 }
 
+kernels::SourceMatrix matrix(const GroupedLayout& layout, const void* data, int dtype) {
+  const int64_t size = static_cast<int64_t>(dtype_size(dtype));
+  return {data, layout.group_stride == GGEMM_PACKED ? 0 : layout.group_stride * size, layout.start_stride * size, layout.pointers, 0, layout.row_stride, layout.col_stride};
+}
+
 }  // namespace
 
 GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
@@ -342,25 +347,23 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   return p;
 }
 
-kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
-  const ProblemType& type = problem.type;
+kernels::GroupedParams checks::described(const GroupedProblem& problem) {
   kernels::GroupedParams p{};
   p.groups = problem.groups;
   p.m = problem.m, p.n = problem.n, p.k = problem.k;
-  const auto matrix = [](const GroupedLayout& layout, const void* data, int dtype) {
-    const int64_t size = static_cast<int64_t>(dtype_size(dtype));
-    return kernels::SourceMatrix{data,
-                                 layout.group_stride == GGEMM_PACKED ? 0 : layout.group_stride * size,
-                                 layout.start_stride * size,
-                                 layout.pointers,
-                                 0,
-                                 layout.row_stride,
-                                 layout.col_stride};
-  };
-  p.a = matrix(problem.a, args.a, type.a);
-  p.b = matrix(problem.b, args.b, type.b);
+  p.a = matrix(problem.a, nullptr, problem.type.a);
+  p.b = matrix(problem.b, nullptr, problem.type.b);
+  p.d = matrix(problem.d, nullptr, problem.type.d);
+  p.rows.a_index = problem.a_index, p.rows.d_index = problem.d_index;
+  p.epilogue = bind_epilogue(problem.type, problem.scalars, nullptr, nullptr);
+  return p;
+}
+
+kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
+  const ProblemType& type = problem.type;
+  kernels::GroupedParams p = checks::described(problem);
+  p.a.data = args.a, p.b.data = args.b, p.d.data = args.d;
   p.c = matrix(problem.c, args.c, type.c);
-  p.d = matrix(problem.d, args.d, type.d);
   p.scale_a = matrix(problem.scale_a, type.scale_a ? args.scale_a : nullptr, GGEMM_F32);
   p.scale_b = matrix(problem.scale_b, type.scale_b ? args.scale_b : nullptr, GGEMM_F32);
   const int64_t bias_size = static_cast<int64_t>(dtype_size(type.bias_dtype));

@@ -200,6 +200,14 @@ kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueSca
   return {bind_scalar(type, alpha, scalars.on_device, 1, "alpha"), bind_scalar(type, beta, scalars.on_device, 0, "beta"), scalars.activation_p0, scalars.activation_p1};
 }
 
+kernels::GemmParams described(const Problem& problem) {
+  const auto matrix = [](const MatrixLayout& layout) { return kernels::Matrix{nullptr, layout.row_stride, layout.col_stride}; };
+  kernels::GemmParams p{};
+  p.m = problem.m, p.n = problem.n, p.k = problem.k, p.a = matrix(problem.a), p.b = matrix(problem.b), p.d = matrix(problem.d);
+  p.epilogue = bind_epilogue(problem.type, problem.scalars, nullptr, nullptr);
+  return p;
+}
+
 }  // namespace checks
 
 const char* dtype_name(int dtype) { return dtype > 0 && dtype < dtype_count ? dtypes[dtype].name : "none"; }
@@ -227,10 +235,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.type.major_a = p.a.col_stride != 1 && p.a.row_stride == 1 ? Major::mn : Major::k;
   p.type.major_b = (p.b.row_stride != 1 || p.b.packed_rows) && p.b.col_stride == 1 ? Major::mn : Major::k;
   p.type.major_d = p.d.col_stride != 1 && p.d.row_stride == 1 ? Major::mn : Major::k;
-  const auto matrix = [](const MatrixLayout& layout) { return kernels::Matrix{nullptr, layout.row_stride, layout.col_stride}; };
-  kernels::GemmParams params{};
-  params.m = p.m, params.n = p.n, params.k = p.k, params.a = matrix(p.a), params.b = matrix(p.b);
-  p.type.unreachable = unreachable_operands(p.type, params);
+  p.type.unreachable = unreachable_operands(p.type, checks::described(p));
   return p;
 }
 

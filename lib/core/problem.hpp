@@ -27,7 +27,8 @@ struct ProblemType {
   std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size above kernels::longest_side
   std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
   std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
-  std::uint8_t reserved : 7;
+  std::uint8_t by_engine : 1;  // below; the choice does not depend on it, but the kernel of sm90 is another one (kernels/traits.cuh: BY_ENGINE)
+  std::uint8_t reserved : 6;
   bool operator==(const ProblemType&) const = default;
 };
 
@@ -112,6 +113,12 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
 // ProblemType::unreachable. Tensor maps take unit strides in one direction, and in the other, as at the address, multiples of
 // 16 bytes; coordinates have 31 bits.
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
+
+// Whether the tensor copy engine moves all of A, B (or their copies) and D of a call, and C is not read; and whether it may be so in calls of a description: with operands as aligned as it says. (by_engine.cpp)
+bool by_engine(const ProblemType& type, const kernels::GemmParams& params);
+bool by_engine(const ProblemType& type, const kernels::GroupedParams& params);
+bool may_be_by_engine(const Problem& problem);
+bool may_be_by_engine(const GroupedProblem& problem);
 
 // Where rows of D may meet: bytes of what is computed before they are added up, m rows, in whole 256. Else 0.
 std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n);

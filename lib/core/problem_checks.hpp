@@ -46,6 +46,9 @@ EpilogueScalars scalars(const ggemm_epilogue_desc& epilogue);
 void check_pointer(const void* pointer, const char* field, std::size_t align, bool used, const char* why);
 kernels::EpilogueParams bind_epilogue(const ProblemType& type, const EpilogueScalars& scalars, const void* alpha, const void* beta);
 bool is_zero(const ProblemType& type, const kernels::Scalar& scalar);
+// What a description alone says of a call: operands are nowhere, alpha and beta are not given.
+kernels::GemmParams described(const Problem& problem);
+kernels::GroupedParams described(const GroupedProblem& problem);
 
 // The addresses of a matrix that leaves none out between its first element and its last; else nothing: columns of one buffer may well be an operand
 // each.

@@ -168,6 +168,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   if (layout.boxes() && known_lines && !p.rows.d_index.kind)
     if (const auto d = lines_of_groups(p.d, kernels::lines_of(all.d, all.m, type.gate ? all.n / 2 : all.n, layout.mn_d()), p.groups, size_of(type.d), out.lines_d))
       if (d->length * size_of(type.d) % 16 == 0) store = kernels::TensorStore::inner_boxes, out.d = map_of(device, type.d, false, *d, layout.box_d());
+  if (described.by_engine && layout.boxes() && store == kernels::TensorStore::threads) return false;  // each group's own map reaches it
   out.rows = p.m;
   out.other_tiles = static_cast<kernels::i32>(kernels::ceil_div(p.n.value, swap ? c.tile_m : c.tile_n)), out.steps = static_cast<kernels::i32>(kernels::ceil_div(p.k.value, c.tile_k));
   out.swap = swap;

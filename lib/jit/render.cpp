@@ -23,6 +23,8 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   if (type.gate) request.name += std::string("_") + core::gate_name(type.gate);
   if (type.grouped) request.name += "_grouped";
   if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
+  const bool by_engine = sm90 && type.by_engine && config.slices <= core::tail_slices;  // of slices another kernel stores D
+  if (by_engine) request.name += "_by_engine";
   request.root = std::string(core::family_name(config.family)) + ".cu";
   request.arch = arch;
   const auto define = [&](const char* name, int value) { request.defines.emplace_back(name, std::to_string(value)); };
@@ -58,6 +60,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_CLUSTER_K", sm90 ? config.cluster_k : 1);
   define("GG_SLICED", config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
   define("GG_TEAMS", std::max<int>(1, config.teams));
+  define("GG_BY_ENGINE", by_engine);
   return request;
 }
 

@@ -244,6 +244,8 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
   drawing.mode = !options_.exact || (options_.real && (!takes_exact(kernel.type) || rng.chance(0.3))) ? Mode::real : Mode::exact;
   drawing.guarded = rng.chance(0.75);
   drawing.aligned = rng.chance(0.4);
+  drawing.overwrites = number % 3 == 1;
+  if (drawing.overwrites) drawing.aligned = true;
   drawing.work = options_.work;
   drawing.tile = kernel.tile;
   // Some kernels take only operands whose alignment the description shows.

@@ -97,6 +97,11 @@ void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes) {
   *p.taken = 0;
 }
 
+// What such a kernel has no code for it must not be given.
+void require_by_engine(const core::ProblemType& type, const kernels::GemmParams& p, bool all) {
+  if (type.by_engine && !(core::by_engine(type, p) && (!all || !core::unreachable_operands(type, p)))) throw std::runtime_error("C is read, or there is what the copy engine does not reach");
+}
+
 }  // namespace
 
 core::ProblemType type_of_kernel(const std::string& symbol) {
@@ -104,7 +109,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   if (!rest.starts_with("ggemm_")) throw std::runtime_error(symbol + " is none of the library's");  // streams run on threads of their own, where no assertion may stand
   rest.erase(0, 6);
   cut(rest, "_sum_pieces");
-  const bool columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
+  const bool by_engine = cut(rest, "_by_engine"), columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;
   // The longer name first: "gelu_tanh" ends like "tanh".
@@ -123,6 +128,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   type.bias_dtype = bias ? type.d : 0;
   type.grouped = static_cast<std::uint8_t>((grouped ? core::grouped_call : 0) | (gather ? core::gathered_rows : 0) | (scatter ? core::scattered_rows : 0));
   type.major_d = columns ? core::Major::mn : core::Major::k;
+  type.by_engine = by_engine;
   return type;
 }
 
@@ -194,11 +200,17 @@ double Machine::answer(void* user, const fake_launch* launch) {
       core::ProblemType plain = type;
       plain.grouped = 0;
       for (std::int64_t g = 0; g < params.groups; ++g)
-        if (const kernels::GemmParams problem = product_of(params, g); problem.m > 0 && problem.n > 0) machine.reference_.run(plain, problem);
-    } else if (type.grouped)
+        if (const kernels::GemmParams problem = product_of(params, g); problem.m > 0 && problem.n > 0) {
+          require_by_engine(plain, !params.records && swapped(kernel) ? kernels::transposed(problem) : problem, true);
+          machine.reference_.run(plain, problem);
+        }
+    } else if (type.grouped) {
       machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
-    else
-      machine.reference_.run(type, plain_params(kernel, launch->parameters[0]));
+    } else {
+      const kernels::GemmParams problem = plain_params(kernel, launch->parameters[0]);
+      require_by_engine(type, problem, false);
+      machine.reference_.run(type, problem);
+    }
   } catch (const std::exception& e) {
     std::lock_guard lock(machine.mutex_);
     machine.faults_ += kernel + ": " + e.what() + "\n";

@@ -46,6 +46,78 @@ TEST_CASE("A kernel with tensor maps gets the product that was described, uprigh
   machine.check_clean();
 }
 
+TEST_CASE("Calls that read no C, all of it aligned, have a kernel of their own; a call compiles the one that it needs, a plan and ggemm_prepare both") {
+  nvrtc_or_skip();
+  Machine machine;
+  const std::string no_folder;
+  const auto kernel_of_last = [] {
+    driver().wait();
+    return std::string(driver().all_launches().back().kernel);
+  };
+  const auto is_other = [](const std::string& kernel) { return kernel.ends_with("_by_engine"); };
+  const std::int32_t one = 1;
+  {
+    LogLines log;
+    const ContextPointer context = make_context(cuda_options(no_folder, &log));
+    Bytes p(plain_config);
+    REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    CHECK(is_other(kernel_of_last()));
+    CHECK(log.count("compiled ") == 1);
+    CHECK(p.right());
+    std::fill_n(p.d, Bytes::m * Bytes::n, 0);
+    p.args.c = p.args.d, p.args.beta = &one;
+    REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    CHECK_FALSE(is_other(kernel_of_last()));
+    CHECK(log.count("compiled ") == 2);
+    CHECK(p.right());
+  }
+  for (const bool plan_or_prepare : {true, false}) {
+    LogLines log;
+    const ContextPointer context = make_context(cuda_options(no_folder, &log));
+    Bytes p(plain_config);
+    const ggemm_problem problem{&p.desc, nullptr};
+    ggemm_plan* plan = nullptr;
+    if (plan_or_prepare) REQUIRE(ggemm_plan_create(context.get(), &p.desc, &plan) == GGEMM_OK);
+    else REQUIRE(ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr) == GGEMM_OK);
+    CHECK(log.count("compiled ") == 2);
+    const auto run = [&](void* stream) { return plan ? ggemm_plan_run(plan, &p.args, stream) : ggemm_gemm(context.get(), &p.desc, &p.args, stream); };
+    Stream stream;
+    for (const bool adds : {false, true}) {
+      std::fill_n(p.d, Bytes::m * Bytes::n, 0);
+      p.args.c = adds ? p.args.d : nullptr, p.args.beta = adds ? &one : nullptr;
+      stream.begin(0);
+      CHECK(run(stream.get()) == GGEMM_OK);
+      stream.end();
+      stream.replay();
+      CHECK(is_other(kernel_of_last()) == !adds);
+      CHECK(p.right());
+      stream.drop_graph();
+    }
+    CHECK(log.count("compiled ") == 2);
+    ggemm_plan_destroy(plan);
+  }
+  {
+    // During capture the other one serves, where it is loaded and that one is not.
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    Bytes p(plain_config);
+    std::fill_n(p.d, Bytes::m * Bytes::n, 0);
+    p.args.c = p.args.d, p.args.beta = &one;
+    REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    CHECK(p.right());
+    p.args.c = nullptr, p.args.beta = nullptr;
+    std::fill_n(p.d, Bytes::m * Bytes::n, 77);
+    Stream stream;
+    stream.begin(0);
+    CHECK(ggemm_gemm(context.get(), &p.desc, &p.args, stream.get()) == GGEMM_OK);
+    stream.end();
+    stream.replay();
+    CHECK_FALSE(is_other(kernel_of_last()));
+    CHECK(p.right());
+    stream.drop_graph();
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("Maps of operands that come again are not encoded again, and those of others are") {
   nvrtc_or_skip();
   Machine machine;

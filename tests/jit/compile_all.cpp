@@ -33,7 +33,7 @@ Compiles the shipped kernels by NVRTC (GGEMM_NVRTC, else searched for) and repor
 
   --sample N     about N kernels: every configuration on every architecture at least once, with dtypes, layouts, forms and epilogues
                  taking turns (default, 120)
-  --names        every configuration by name, so with every dtype and layout, plain and grouped, on every architecture: some 11000 kernels
+  --names        every configuration by name, so with every dtype and layout, plain and grouped, on every architecture: some 14000 kernels
   --all          every configuration with every dtype, layout, form and epilogue
   --arch A,B     only these architectures
   --kernel NAME  of all kernels the one of this name, or those whose name contains it; prints what ptxas says
@@ -96,8 +96,12 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {true, GGEMM_BIAS_PER_ROW, GGEMM_SCALE_BLOCK_128X128, GGEMM_SCALE_BLOCK_1X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
-// Plain, grouped, and with rows of D, of A and D, that lie where an index says.
-constexpr int forms[] = {0, core::grouped_call, core::grouped_call | core::scattered_rows, core::grouped_call | core::scattered_rows | core::gathered_rows};
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says; and by the copy engine alone.
+struct Form {
+  int grouped;
+  bool by_engine = false;
+};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -120,7 +124,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   if (!int_epilogue) desc.epilogue.gate = epilogues[epilogue].gate;
   if (!int_epilogue && dtypes.a != GGEMM_F64 && dtypes.b != GGEMM_F64) desc.scale_a.kind = epilogues[epilogue].scale_a, desc.scale_b.kind = epilogues[epilogue].scale_b;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
-  out.type.grouped = static_cast<std::uint8_t>(forms[form]);
+  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine;
   return out;
 }
 
@@ -143,6 +147,12 @@ std::vector<Variant> all_variants() {
   return out;
 }
 
+// By the copy engine alone only kernels of sm90 are other ones, but for slices of k.
+bool made(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts) {
+  if (config.family == core::Family::host || (type.by_engine && (config.family != core::Family::sm90 || config.slices > core::tail_slices))) return false;
+  return !select::illegal(type, config, facts);
+}
+
 struct Task {
   const Arch* arch;
   core::ProblemType type;
@@ -158,7 +168,7 @@ std::vector<Task> all_tasks(const std::vector<const Arch*>& chosen) {
     const core::DeviceFacts facts = facts_of(*arch);
     for (const Variant& v : variants)
       for (const core::Config& config : select::table(v.type))
-        if (config.family != core::Family::host && !select::illegal(v.type, config, facts)) out.push_back({arch, v.type, config});
+        if (made(v.type, config, facts)) out.push_back({arch, v.type, config});
   }
   return out;
 }
@@ -168,7 +178,7 @@ std::vector<Task> named_tasks(const std::vector<const Arch*>& chosen) {
   std::vector<Task> out;
   std::set<std::string> taken;
   for (Task& task : all_tasks(chosen))
-    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped ? " grouped" : "")).second) out.push_back(std::move(task));
+    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "")).second) out.push_back(std::move(task));
   return out;
 }
 
@@ -212,7 +222,7 @@ std::vector<Task> sample_tasks(const std::vector<const Arch*>& chosen, std::size
     int least = 0;
     for (const Use& use : uses) {
       const Variant& v = variants[use.variant];
-      if (select::illegal(v.type, use.config, facts_of(arch))) continue;
+      if (!made(v.type, use.config, facts_of(arch))) continue;
       int cost = 0;
       for (const auto& part : parts_of(v, use.config.family)) cost += used[part];
       if (best && cost >= least) continue;

@@ -248,7 +248,7 @@ void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
   const CaseType& t = c.type;
   c.data_seed = rng.next();
   c.alpha_given = rng.chance(0.7);
-  c.beta_given = t.gate == GGEMM_GATE_NONE && rng.chance(0.6);
+  c.beta_given = t.gate == GGEMM_GATE_NONE && !drawing.overwrites && rng.chance(0.6);
   c.scalars_on_device = rng.chance(0.35);
   c.through_plan = rng.chance(0.25);
   if (drawing.guarded) c.placement = rng.pick({Placement::ends_at_guard, Placement::ends_at_guard, Placement::begins_at_guard});
@@ -275,9 +275,9 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
   Case c;
   c.type = type;
   c.aligned = drawing.aligned;
-  c.uniform = uniform && drawing.aligned && drawing.forms && type.grouped;
+  c.uniform = (uniform || drawing.overwrites) && drawing.aligned && drawing.forms && type.grouped;
   // Aligned operands can end at an unmapped page only if their lengths are aligned too.
-  const bool whole = drawing.aligned && rng.chance(0.5);
+  const bool whole = drawing.aligned && (drawing.overwrites || rng.chance(0.5));
   for (Size& s : sizes) {
     if (type.gate) s.n += s.n & 1;
     if (whole)
@@ -289,7 +289,7 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
   }
   draw_values(c, drawing, rng);
   if (drawing.aligned && !whole && c.placement == Placement::ends_at_guard) c.placement = Placement::begins_at_guard;
-  if (c.type.grouped && (drawing.forms || type.gather || type.scatter)) draw_form(c, rng);
+  if (c.type.grouped && (drawing.forms || type.gather || type.scatter)) draw_form(c, rng, drawing.overwrites && rng.chance(0.3));
   if (!c.type.grouped)
     draw_plain(c, sizes[0], rng);
   else if (c.form == GGEMM_GROUPS_POINTERS)

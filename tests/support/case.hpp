@@ -152,6 +152,7 @@ struct Drawing {
   bool forms = false;     // grouped cases of any form, some checked, some with scalars of each group; else of pointers, with scalars for all
   bool guarded = false;   // operands end or begin at an unmapped page
   bool aligned = false;   // bases and rows of operands lie at multiples of 16 bytes, strides are positive
+  bool overwrites = false;  // with `aligned` and `forms`: C is not read, sizes are multiples of 16, and groups lie in one matrix an operand, so that the copy engine reaches nearly all (core::by_engine)
   double work = 1 << 20;  // multiply-adds a case, at most
   Size tile{0, 0, 0};     // sizes about its multiples are drawn often; 0: about common tiles
 };
@@ -195,7 +196,7 @@ void place_views(Rng& rng, const std::vector<View*>& views, std::size_t element,
 void draw_plain(Case& c, const Size& size, Rng& rng);
 void draw_grouped(Case& c, Rng& rng);
 // A form that the groups' sizes fit, and what it says of them.
-void draw_form(Case& c, Rng& rng);
+void draw_form(Case& c, Rng& rng, bool gradients);  // gradients: a ragged k, where groups lie in one matrix an operand
 // As draw_grouped, for the other forms than pointers.
 void draw_formed(Case& c, Rng& rng);
 // Parts of both. A stride is a constant, or from memory; a size likewise.

@@ -188,14 +188,17 @@ class FormDrawer {
 
 }  // namespace
 
-void draw_form(Case& c, Rng& rng) {
+void draw_form(Case& c, Rng& rng, bool gradients) {
   const auto same = [&](int64_t Group::*size) {
     return std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& g) { return g.*size == c.groups[0].*size && g.*size >= 0; });
   };
   const bool indexed = c.type.gather || c.type.scatter;
+  gradients = gradients && c.uniform && !indexed;
   c.checked = rng.chance(0.25) && !c.uniform;
   for (Group& g : c.groups) {
-    if (indexed || c.uniform) g.n = std::max<int64_t>(0, c.groups[0].n), g.k = std::max<int64_t>(0, c.groups[0].k);
+    if (indexed || c.uniform) g.n = std::max<int64_t>(0, c.groups[0].n);
+    if (gradients) g.m = std::max<int64_t>(0, c.groups[0].m);
+    else if (indexed || c.uniform) g.k = std::max<int64_t>(0, c.groups[0].k);
     if (c.checked) g.m = std::max<int64_t>(0, g.m), g.n = std::max<int64_t>(0, g.n), g.k = std::max<int64_t>(0, g.k);
   }
   std::vector<ggemm_grouped_form> fits = {GGEMM_GROUPS_BATCH, GGEMM_GROUPS_MASKED};
@@ -207,7 +210,7 @@ void draw_form(Case& c, Rng& rng) {
     m = std::max(m, static_cast<double>(g.m)), n = std::max(n, static_cast<double>(g.n)), k = std::max(k, static_cast<double>(g.k));
   const bool too_large = static_cast<double>(c.groups.size()) * std::max({m * n, m * k, n * k}) > most_elements;
   if (!indexed && ((rng.chance(0.3) && !c.uniform) || too_large)) return;
-  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED, same(&Group::m) ? GGEMM_GROUPS_BATCH : GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
+  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : gradients ? GGEMM_GROUPS_RAGGED_K : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED, same(&Group::m) ? GGEMM_GROUPS_BATCH : GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
   c.beyond = !c.checked && rng.chance(0.2);
   const int64_t slack = rng.chance(0.5) ? 0 : rng.between(1, 17);
   int64_t Group::*const size = c.form == GGEMM_GROUPS_RAGGED_K ? &Group::k : &Group::m;
@@ -222,7 +225,7 @@ void draw_form(Case& c, Rng& rng) {
   const bool fixed_m = c.form == GGEMM_GROUPS_RAGGED_K, fixed_n = ragged(c), fixed_k = c.form == GGEMM_GROUPS_RAGGED_M;
   c.given_m = fixed_m ? Given{} : c.form == GGEMM_GROUPS_RAGGED_M ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::m);
   c.given_n = fixed_n || c.uniform ? Given{} : draw_size_source(rng, c.groups, &Group::n);
-  c.given_k = fixed_k || c.uniform ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
+  c.given_k = fixed_k || (c.uniform && !gradients) ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
 }
 
 void draw_formed(Case& c, Rng& rng) {
