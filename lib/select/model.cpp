@@ -109,7 +109,9 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even = fal
   // 176 and 224 columns, measured with 16 bits and e4m3; by blocks, where each 16 or 32 of them may have a scale of their own, 176 with e4m3.
   const double uneven = columns > 128 && std::fmod(columns, 64) != 0 ? (core::scaled_by_blocks(type) ? 1.06 : c.teams > 1 ? 1.02 : 1.03) : 1;
   const double square = promotes && c.tile_m == 128 && c.tile_n == 128 ? type.grouped ? 1.09 : core::scaled_by_blocks(type) ? 1.06 : 1 : 1;  // of e4m3, beside 128x192 in clusters
-  return {uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
+  // A lone consumer that has two sets of sums, whose A's scales come by the copy engine (7 to 17% behind its transposed twin, whose A has a scale for 128 rows).
+  const double lone = core::scaled_by_blocks(type) && !type.grouped && !one_set && c.warps_m * c.warps_n == 4 && kernels::scaled_by_lines(c.swap ? type.scale_b : type.scale_a) ? 1.12 : 1;
+  return {lone * uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
 // The same of a CTA of the other families, of which a multiprocessor has so many at once: they share its units; fills and stores of one hide behind the others' products.
