@@ -629,7 +629,8 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  A graph uses this memory whenever it is replayed. So its replays must not run beside other calls on the stream that was captured, nor beside
  *  replays of other graphs that were captured on it.
  *  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a
- *  launch. Calls that read C, or whose D is not at multiples of 16 bytes, may be a class of their own beside others of the same description.
+ *  launch. Calls that read C, or whose D (of groups A and B too) is not at multiples of 16 bytes, may be a class of their own beside others of the
+ *  same description: one whose beta was 0 does not prepare a captured one whose is not.
  *  @param context its device runs the product. @param desc the problem. @param args the operands, and other sizes if they are given.
  *  @param stream see above.
  *  @retval GGEMM_ERROR_ARGUMENT a field is wrong: the text names it and its values.

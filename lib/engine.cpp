@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <system_error>
 #include <thread>
 
 #include "core/error.hpp"
@@ -203,7 +204,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
 }
 
 ChoicePointer Engine::choose(const Request& request, bool may_load) {
-  constexpr std::size_t most_choices = 4096;  // a caller whose sizes never repeat must not fill memory
+  constexpr std::size_t most_choices = 8192;  // two a problem: a caller whose sizes never repeat must not fill memory
   if (!may_load) {
     if (auto found = choices_.find(request.key)) return found;
     return make_choice(request, false);  // not kept: a later call may load a better one
@@ -216,32 +217,43 @@ Prepared Engine::choose_ahead(const Request& request, bool beside) {
   Prepared out;
   const bool both = device_ && request.may_be_by_engine;
   const Request by_engine = request.by_engine();
+  const auto load_other = [&] {
+    try {
+      out.by_engine = choose(by_engine, true);
+    } catch (const core::Error& error) {
+      log_.write(GGEMM_LOG_WARNING, "there is no kernel for calls by the copy engine alone, so that all have the same one: %s", error.what());
+    } catch (const std::exception&) {
+      // Nor where memory is lacking.
+    }
+  };
   {
     std::jthread other;
-    if (both && beside && !choices_.find(by_engine.key)) other = std::jthread([&] {
-        try {
-          choose(by_engine, true);
-        } catch (...) {
-          // Below it fails once more.
-        }
-      });
+    try {
+      if (both && beside && !choices_.find(by_engine.key)) other = std::jthread(load_other);
+    } catch (const std::system_error&) {
+      // No thread is to be had: one after the other.
+    }
     out.any = choose(request, true);
   }
-  if (both) out.by_engine = choose(by_engine, true);
-  if (device_) workspace_.reserve(*device_, workspace_bytes(*out.any, request));
+  if (both && !out.by_engine) load_other();
+  // Of two that differ, as one of them was refused, a plan would not be what it says that it is.
+  if (out.by_engine && out.by_engine->config != out.any->config) out.by_engine = nullptr;
+  if (device_) workspace_.reserve(*device_, std::max(workspace_bytes(*out.any, request), out.by_engine ? workspace_bytes(*out.by_engine, request) : 0));
   return out;
 }
 
 ChoicePointer Engine::choose_for_call(const Request& request, void* stream) {
   if (auto found = choices_.find(request.key)) return found;
   const bool may_load = !(device_ && device_->capturing(stream));
-  if (!may_load && request.key.type.by_engine) {
-    // The other kernel serves this call too.
-    core::ProblemKey any = request.key;
-    any.type.by_engine = 0;
-    if (auto found = choices_.find(any)) return found;
+  try {
+    return choose(request, may_load);
+  } catch (const core::Error& error) {
+    if (may_load || error.status() != GGEMM_ERROR_NOT_PREPARED || !request.key.type.by_engine) throw;
   }
-  return choose(request, may_load);
+  // The other kernel serves this call too.
+  Request any = request;
+  any.key.type.by_engine = 0;
+  return choose(any, false);
 }
 
 // Nothing is compiled for an empty D, but a wrong name is wrong all the same.
@@ -313,7 +325,7 @@ void Engine::prepare(const std::vector<Request>& requests, const std::function<b
   const auto work = [&] {
     for (std::size_t i; !stop && (i = next++) < requests.size();) {
       try {
-        outcomes[i].what = core::config_name(requests[i].key.type, choose_ahead(requests[i], requests.size() < static_cast<std::size_t>(threads_)).any->config);
+        outcomes[i].what = core::config_name(requests[i].key.type, choose_ahead(requests[i], 2 * requests.size() <= static_cast<std::size_t>(threads_)).any->config);
       } catch (...) {
         outcomes[i].error = std::current_exception();
       }

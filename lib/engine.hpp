@@ -49,7 +49,7 @@ using ChoicePointer = std::shared_ptr<const Choice>;
 // What all calls of a description need.
 struct Prepared {
   ChoicePointer any;
-  ChoicePointer by_engine;  // for those of which core::by_engine is true; NULL if none may be so. Of families that have no such kernels it has the same one
+  ChoicePointer by_engine;  // for those of which core::by_engine is true, of the same configuration; NULL if none may be so, or none is to be had. Of families that have no such kernels it has the same one
   const Choice& operator()(const core::ProblemType& type) const { return type.by_engine && by_engine ? *by_engine : *any; }
 };
 

@@ -68,6 +68,7 @@ TEST_CASE("by_engine: a plain call is, unless C is read or D is none for the cop
   SECTION("beta is not given") { p.args.beta = nullptr; }
   SECTION("D is contiguous along m") { p.desc.d.row_stride = 1, p.desc.d.col_stride = 64; }
   SECTION("D's rows are apart") { p.desc.d.row_stride = 56, p.desc.d.col_stride = 1; }
+  SECTION("there is nothing to multiply") { p.desc.k = 0; }
   SECTION("pairs, whose D has half as many columns") { p.desc.epilogue.gate = GGEMM_GATE_HALVES; }
   CHECK(p.call());
   CHECK(p.may());
@@ -120,6 +121,8 @@ TEST_CASE("by_engine: what keeps groups from it") {
   SECTION("rows of a ragged m along which D is contiguous") { g.desc.d.row_stride = constant(1), g.desc.d.col_stride = constant(64); }
   SECTION("a ragged k along which A is") { g = Grouped(GGEMM_GROUPS_RAGGED_K), g.desc.a.row_stride = constant(32), g.desc.a.col_stride = constant(1); }
   SECTION("8 bits that are turned first") { g = Grouped(GGEMM_GROUPS_RAGGED_M, GGEMM_E4M3), g.desc.b.row_stride = constant(48), g.desc.b.col_stride = constant(1); }
+  SECTION("groups of D lie side by side") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.d.row_stride = constant(3 * 48), g.desc.d.col_stride = constant(1), g.desc.d.group_stride = 48; }
+  SECTION("f32 by terms") { g = Grouped(GGEMM_GROUPS_RAGGED_M, GGEMM_F32), g.desc.d.dtype = GGEMM_F32, g.desc.compute = GGEMM_COMPUTE_F32_ACCURATE; }
   SECTION("a size that only the device knows") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.n = in_memory(), g.desc.b.group_stride = 48 * 32, g.desc.d.row_stride = constant(48), g.desc.d.col_stride = constant(1), g.desc.d.group_stride = 64 * 48; }
   SECTION("strides that only the device knows") { g.desc.b.col_stride = in_memory(), g.desc.b.group_stride = 48 * 32; }
   CHECK_FALSE(g.call());
