@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls the tensor copy engine serves alone: one thing at a time keeps a call from it.
-#include <functional>
-
-#include "lines.cuh"
 #include "problem_support.hpp"
 
 using namespace ggemm;
