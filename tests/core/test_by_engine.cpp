@@ -46,11 +46,13 @@ struct Grouped {
     if (form == GGEMM_GROUPS_POINTERS) desc.b.group_stride = desc.d.group_stride = 0;
     static char a[1 << 14], b[1 << 14], d[1 << 16];
     const auto aligned = [](char* at) { return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(at) + 15) / 16 * 16); };
-    args.a = aligned(a), args.b = aligned(b), args.d = aligned(d), args.beta = &beta;
+    args.a = aligned(a), args.b = aligned(b), args.d = aligned(d);
   }
   bool call() const {
     const core::GroupedProblem problem = core::check_problem(desc);
-    return core::by_engine(problem.type, core::bind(problem, args));
+    ggemm_grouped_args with_beta = args;
+    with_beta.beta = &beta;  // here, as these are assigned
+    return core::by_engine(problem.type, core::bind(problem, with_beta));
   }
   bool may() const { return core::may_be_by_engine(core::check_problem(desc)); }
 };

@@ -1986,7 +1986,8 @@ extern "C" {
  replays of other graphs that were captured on it.
 
  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a
- launch.
+ launch. Calls that read C, or whose D (of groups A and B too) is not at multiples of 16 bytes, may be a class of their own beside others of the
+ same description: one whose beta was 0 does not prepare a captured one whose is not.
 
  Parameter context its device runs the product.
 
