@@ -95,7 +95,7 @@ kernels::GemmParams plain_params(const std::string& kernel, const fake_launch* l
 void multiply_groups(const Fake& fake, const std::string& kernel, const fake_launch* launch) {
   if (by_tensor_maps(kernel)) {
     const auto p = parameter<kernels::GroupedTensorParams>(launch, 0);
-    for (std::int64_t g = 0; g < p.groups; g++) multiply(fake, described(kernel, ggemm::tests::product_of(p, g)));
+    for (std::int64_t g = 0; g < p.groups; g++) multiply(fake, described(kernel, ggemm::tests::facts_of(p, g).problem));
     return;
   }
   const auto p = parameter<kernels::GroupedParams>(launch, 0);

@@ -8,6 +8,7 @@
 
 #include "fake_driver/groups.hpp"
 #include "host/groups.hpp"
+#include "lines.cuh"
 #include "params.cuh"
 #include "scheduler/group_params.cuh"
 
@@ -90,16 +91,26 @@ void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes) {
   for (std::int64_t g = 0; g < p.problem.groups; ++g) {
     const kernels::GemmParams problem = live ? kernels::group_params(p.problem, g) : kernels::GemmParams{};
     const bool two = p.large_above >= 0, large = two && problem.m > p.large_above;
-    p.records[g].facts.problem = problem;
+    kernels::GroupFacts& facts = p.records[g].facts;
+    facts.problem = problem;
+    // Of the operands as they lie; what has room for copies does not matter here.
+    const kernels::PrepareKernel& kernel = p.kernels[large];
+    const kernels::GemmParams seen = kernel.swap ? kernels::transposed(problem) : problem;
+    const auto lines = [&](int part, const kernels::Matrix& matrix, std::int64_t rows, std::int64_t columns) { return kernels::lines_of(matrix, rows, columns, kernel.by_columns[part]); };
+    facts.reach = (kernels::reachable(lines(0, seen.a, seen.m, seen.k), kernel.sizes[0]) ? 1 : 0) | (kernels::reachable(lines(1, seen.b, seen.k, seen.n), kernel.sizes[1]) ? 2 : 0);
+    facts.store = kernel.boxes ? kernels::store_way(lines(2, seen.d, seen.m, seen.n), kernel.sizes[2]) : kernels::TensorStore::threads;
     p.kernels[large].tiles[g] = 1;
     if (two) p.kernels[!large].tiles[g] = 0;
   }
   *p.taken = 0;
 }
 
-// What such a kernel has no code for it must not be given.
-void require_by_engine(const core::ProblemType& type, const kernels::GemmParams& p, bool all) {
-  if (type.by_engine && !(core::by_engine(type, p) && (!all || !core::unreachable_operands(type, p)))) throw std::runtime_error("C is read, or there is what the copy engine does not reach");
+// Kernels for calls by the copy engine alone have no code for C, nor for lines that it does not reach. reach: as GroupFacts'.
+void require_by_engine(const core::ProblemType& type, const kernels::GemmParams& p, kernels::TensorStore store, int reach) {
+  if (!type.by_engine) return;
+  if (p.epilogue.beta.pointer || p.epilogue.beta.bits) throw std::runtime_error("C is read");
+  if (store != kernels::TensorStore::boxes && store != kernels::TensorStore::inner_boxes) throw std::runtime_error("there are elements of D that threads would store");
+  if (reach != 3) throw std::runtime_error("there are operands that threads would gather");
 }
 
 }  // namespace
@@ -200,15 +211,15 @@ double Machine::answer(void* user, const fake_launch* launch) {
       core::ProblemType plain = type;
       plain.grouped = 0;
       for (std::int64_t g = 0; g < params.groups; ++g)
-        if (const kernels::GemmParams problem = product_of(params, g); problem.m > 0 && problem.n > 0) {
-          require_by_engine(plain, !params.records && swapped(kernel) ? kernels::transposed(problem) : problem, true);
-          machine.reference_.run(plain, problem);
+        if (const kernels::GroupFacts facts = facts_of(params, g); facts.problem.m > 0 && facts.problem.n > 0) {
+          require_by_engine(type, facts.problem, facts.store, facts.reach);
+          machine.reference_.run(plain, facts.problem);
         }
     } else if (type.grouped) {
       machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
     } else {
       const kernels::GemmParams problem = plain_params(kernel, launch->parameters[0]);
-      require_by_engine(type, problem, false);
+      if (by_tensor_maps(kernel)) require_by_engine(type, problem, static_cast<const kernels::TensorParams*>(launch->parameters[0])->store, 3);  // what is not reached was copied
       machine.reference_.run(type, problem);
     }
   } catch (const std::exception& e) {

@@ -196,6 +196,43 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
   machine.check_clean();
 }
 
+TEST_CASE("Groups that the copy engine serves alone have a kernel of their own, others the general one, captured or not; a plan and ggemm_prepare compile both") {
+  nvrtc_or_skip();
+  Machine machine;
+  const std::string no_folder;
+  const std::int32_t one = 1;
+  for (const bool plan_or_prepare : {true, false}) {
+    LogLines log;
+    const ContextPointer context = make_context(cuda_options(no_folder, &log));
+    Ones p(mapped_tile);
+    const ggemm_problem problem{nullptr, &p.desc};
+    ggemm_plan* plan = nullptr;
+    if (plan_or_prepare) REQUIRE(ggemm_plan_create_grouped(context.get(), &p.desc, &plan) == GGEMM_OK);
+    else REQUIRE(ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr) == GGEMM_OK);
+    const int compiled = log.count("compiled ");
+    Stream stream;
+    for (const bool adds : {false, true})
+      for (const std::int64_t off : {0, 1}) {  // of D's rows: elements that do not begin at 16 bytes
+        INFO("C is read: " << adds << "; D begins " << off << " elements behind 16 bytes");
+        std::vector<std::int32_t> d(p.d.size() + 1, 5);
+        p.args.d = d.data() + off;
+        p.args.c = adds ? p.args.d : nullptr, p.args.beta = adds ? &one : nullptr;
+        stream.begin(0);
+        CHECK((plan ? ggemm_plan_run_grouped(plan, &p.args, stream.get()) : ggemm_grouped_gemm(context.get(), &p.desc, &p.args, stream.get())) == GGEMM_OK);
+        CHECK(driver().capture_calls() == 0);
+        stream.end();
+        stream.replay();
+        driver().wait();
+        CHECK(launched().back().ends_with("_by_engine") == (!adds && !off));
+        CHECK(std::count(d.begin(), d.end(), adds ? 69 : 64) == static_cast<std::ptrdiff_t>(p.d.size()));
+        stream.drop_graph();
+      }
+    CHECK(log.count("compiled ") == compiled);
+    ggemm_plan_destroy(plan);
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("Operands of groups that the device noted are copied in a launch between, as soon as there is memory, and gathered where there is none") {
   nvrtc_or_skip();
   Machine machine;
