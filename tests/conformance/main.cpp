@@ -12,12 +12,15 @@ namespace {
 
 // What the library's log says of its kernels.
 struct Compiles {
-  std::atomic<int> kernels = 0, spilled = 0;
+  std::atomic<int> kernels = 0, by_engine = 0, spilled = 0;
   std::atomic<std::int64_t> milliseconds = 0;
   static void receive(void* user, ggemm_log_level, const char* message) {
     Compiles& self = *static_cast<Compiles*>(user);
     double spent = 0;
-    if (std::sscanf(message, "compiled %*s in %lf ms", &spent) == 1) ++self.kernels, self.milliseconds += static_cast<std::int64_t>(spent);
+    if (std::sscanf(message, "compiled %*s in %lf ms", &spent) == 1) {
+      ++self.kernels, self.milliseconds += static_cast<std::int64_t>(spent);
+      if (std::strstr(message, "_by_engine in ")) ++self.by_engine;
+    }
     if (std::strstr(message, "bytes of local memory")) ++self.spilled;
   }
 };
@@ -59,11 +62,11 @@ int run(const Options& options) {
   }
   result.device = info.name;
   result.seconds = now() - begin;
-  result.compiled = compiles.kernels, result.spilled = compiles.spilled;
+  result.compiled = compiles.kernels, result.by_engine = compiles.by_engine, result.spilled = compiles.spilled;
   result.compile_seconds = static_cast<double>(compiles.milliseconds) / 1e3;
   tally.print();
   std::printf("%lld products, %lld failed, %.1f s", static_cast<long long>(tally.total()), static_cast<long long>(tally.failures()), result.seconds);
-  if (result.compiled > 0) std::printf("; %d kernels compiled in %.1f s of all threads", result.compiled, result.compile_seconds);
+  if (result.compiled > 0) std::printf("; %d kernels compiled, %d of them for calls by the copy engine alone, in %.1f s of all threads", result.compiled, result.by_engine, result.compile_seconds);
   if (options.kernels && options.only_kernel < 0) std::printf("; go on with --first-kernel %lld", static_cast<long long>(result.next_kernel));
   std::printf("\n");
   if (!options.json.empty()) tally.write_json(options.json, options, result);

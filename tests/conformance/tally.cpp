@@ -95,9 +95,9 @@ void Tally::write_json(const std::string& path, const Options& options, const Ru
   if (!file) throw std::runtime_error("cannot write " + path);
   std::fprintf(file,
                "{\n  \"device\": %s,\n  \"seed\": %llu,\n  \"first_kernel\": %lld,\n  \"next_kernel\": %lld,\n  \"shard\": %lld,\n  \"shards\": %lld,\n"
-               "  \"seconds\": %.1f,\n  \"compiled\": %d,\n  \"spilled\": %d,\n  \"compile_seconds\": %.1f,\n  \"failed\": %zu,\n  \"rows\": [",
+               "  \"seconds\": %.1f,\n  \"compiled\": %d,\n  \"by_engine\": %d,\n  \"spilled\": %d,\n  \"compile_seconds\": %.1f,\n  \"failed\": %zu,\n  \"rows\": [",
                quoted(run.device).c_str(), static_cast<unsigned long long>(options.seed), ll(options.first_kernel), ll(run.next_kernel), ll(options.shard),
-               ll(options.shards), run.seconds, run.compiled, run.spilled, run.compile_seconds, failures_.size());
+               ll(options.shards), run.seconds, run.compiled, run.by_engine, run.spilled, run.compile_seconds, failures_.size());
   const char* separator = "\n";
   for (const auto& [key, row] : rows_) {
     std::fprintf(file,

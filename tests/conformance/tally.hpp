@@ -45,7 +45,7 @@ class Tally {
     std::string device;
     double seconds = 0;
     std::int64_t next_kernel = 0;  // where to go on
-    int compiled = 0, spilled = 0;
+    int compiled = 0, by_engine = 0, spilled = 0;  // kernels; of them, for calls by the copy engine alone
     double compile_seconds = 0;  // of all threads
   };
   void write_json(const std::string& path, const Options& options, const Run& run) const;

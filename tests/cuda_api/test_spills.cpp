@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel that keeps registers in memory is slow: the library passes over it by itself, and runs it only for who asks for it by name.
-#include "machine.hpp"
+#include "operands.hpp"
 
 namespace ggemm::tests {
 namespace {
@@ -87,6 +87,38 @@ TEST_CASE("Where every kernel that is tried spills, the call fails with the byte
     CHECK(driver().launches() == 0);
   }
   machine.check_clean();
+}
+
+TEST_CASE("A plan of whose two kernels the one for calls by the copy engine alone spills has the other for all calls, and is what it says that it is") {
+  nvrtc_or_skip();
+  const TempFolder folder;
+  std::string first;
+  {
+    Machine machine;
+    const Bytes p;
+    first = chosen(make_context(cuda_options(folder.path())).get(), p.desc);
+  }
+  REQUIRE(first.starts_with("sm90_"));
+  // The first choice's alone, so that another configuration's would be had; or all.
+  for (const std::string& spills : {kernel_part(first) + "i32_by_engine", std::string("_by_engine")}) {
+    INFO(spills);
+    Machine machine;
+    driver().set_spill(spills.c_str(), 24);
+    {
+      const ContextPointer context = make_context(cuda_options(folder.path()));
+      const Bytes p;
+      ggemm_plan* raw = nullptr;
+      REQUIRE(ggemm_plan_create(context.get(), &p.desc, &raw) == GGEMM_OK);
+      const PlanPointer plan(raw, ggemm_plan_destroy);
+      ggemm_config config = GGEMM_CONFIG_INIT;
+      REQUIRE(ggemm_plan_config(raw, &config) == GGEMM_OK);
+      CHECK(config.name == first);
+      REQUIRE(ggemm_plan_run(raw, &p.args, nullptr) == GGEMM_OK);
+      CHECK(p.right());
+      CHECK(std::string(driver().all_launches().back().kernel) == "ggemm_" + kernel_part(first) + "i32");
+    }
+    machine.check_clean();
+  }
 }
 
 TEST_CASE("A kernel that spills cannot win a tuning, however fast") {

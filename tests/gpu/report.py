@@ -57,7 +57,7 @@ def products_of(parts, date, commit, machine, kind):
     run = {"date": date, "commit": commit, "machine": machine, "kernels": sum(row["kernels"] for row in rows.values()), "products": sum(products(row) for row in rows.values()), "failed": sum(row["failed"] for row in rows.values())}
     if random:
         run |= {"seed": random[0]["seed"], "kind": kind, "first_kernel": random[0]["first_kernel"], "next_kernel": max(r["next_kernel"] for r in random)}
-        run |= {"compiled": sum(r["compiled"] for r in random), "spilled": sum(r["spilled"] for r in random), "seconds": max(r["seconds"] for r in random)}
+        run |= {key: sum(r[key] for r in random) for key in ("compiled", "by_engine", "spilled")} | {"seconds": max(r["seconds"] for r in random)}
         run["compile_seconds"] = sum(r["compile_seconds"] for r in random)
     return {"rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())], "configurations": sorted(used), "configurations_legal": legal, "runs": [run]}
 
@@ -120,8 +120,8 @@ def note_of(step, parts, names):
     counted = [row for result in results(parts, step) for row in result["rows"]]
     note = f"{sum(map(products, counted))} products, {sum(row['failed'] for row in counted)} failed"
     if step == "random":
-        compiled, spent = sum(r["compiled"] for r in results(parts, step)), sum(r["compile_seconds"] for r in results(parts, step))
-        note += f"; {sum(row['kernels'] for row in counted)} kernels, {compiled} compiled in {spent:.0f} s of all threads"
+        compiled, by_engine, spent = (sum(r[key] for r in results(parts, step)) for key in ("compiled", "by_engine", "compile_seconds"))
+        note += f"; {sum(row['kernels'] for row in counted)} kernels, {compiled} compiled, {by_engine} of them for calls by the copy engine alone, in {spent:.0f} s of all threads"
     if step.startswith("sanitizer-"):
         note += "; " + sanitizer_words(parts[names[0]]["log"])
     return note

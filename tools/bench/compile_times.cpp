@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/compile_times.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -16,10 +17,13 @@ namespace {
 // What the library's log says of products' kernels.
 struct Times {
   const std::function<void(const std::string&)>& note;
-  std::vector<double> by_engine, any, from_disk;  // microseconds
+  ggemm_log_fn log = nullptr;  // this and the next: who is told too, and how much
+  ggemm_log_level most = GGEMM_LOG_WARNING;
+  std::vector<double> by_engine{}, any{}, from_disk{};  // microseconds
 
-  static void receive(void* user, ggemm_log_level, const char* message) {
+  static void receive(void* user, ggemm_log_level level, const char* message) {
     Times& times = *static_cast<Times*>(user);
+    if (level <= times.most) times.log(nullptr, level, message);
     char how[16], name[512];
     double ms = 0;
     if (std::sscanf(message, "%15s %511s in %lf ms", how, name, &ms) != 3) return;
@@ -33,7 +37,8 @@ struct Times {
 
 tools::Context create(const tools::DeviceOptions& options, Times& times) {
   ggemm_context_options o = options.options();
-  o.log = Times::receive, o.log_user = &times, o.log_level = GGEMM_LOG_INFO;
+  times.log = o.log, times.most = o.log_level;
+  o.log = Times::receive, o.log_user = &times, o.log_level = std::max(o.log_level, GGEMM_LOG_INFO);
   ggemm_context* context = nullptr;
   tools::check(ggemm_context_create(&o, &context));
   return tools::Context(context);
@@ -53,7 +58,7 @@ std::vector<Row> compile_times(const tools::DeviceOptions& given, const std::vec
   const tools::TemporaryFolder folder;
   tools::DeviceOptions options = given;
   options.cache_dir = folder.path(), options.threads = 1;
-  Times times{note, {}, {}, {}};
+  Times times{note};
   for (int fresh = 0; fresh < 2; ++fresh) {  // the second context finds all on disk
     const tools::Context context = create(options, times);
     for (const Case& one : cases) Problem(one).description.plan(context.get());
