@@ -106,8 +106,19 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
   }
   return kernels_.get(key, [&] {
     const auto start = std::chrono::steady_clock::now();
-    const jit::Cubin cubin = jit_->get(request);
-    cuda::Kernel loaded = device_->load({cubin.bytes.data(), cubin.bytes.size()}, request.name, threads, shared_bytes, cluster);
+    jit::Cubin cubin = jit_->get(request);
+    const auto kernel_of = [&](const jit::Cubin& binary) { return device_->load({binary.bytes.data(), binary.bytes.size()}, request.name, threads, shared_bytes, cluster); };
+    cuda::Kernel loaded = [&] {
+      try {
+        return kernel_of(cubin);
+      } catch (const core::Error& error) {
+        if (!cubin.from_disk || error.status() != GGEMM_ERROR_LAUNCH) throw;
+        // The folder may be that of a machine with a newer driver, and so a newer NVRTC.
+        log_.write(GGEMM_LOG_INFO, "the disk cache's binary is refused, and compiled anew: %s", error.what());
+      }
+      cubin = jit_->get(request, true);
+      return kernel_of(cubin);
+    }();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     log_.write(GGEMM_LOG_INFO, "%s %s in %.2f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), seconds * 1e3, loaded.registers,
                loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
@@ -124,7 +135,6 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   const core::ProblemType& type = request.key.type;
   Choice choice;
   choice.config = config, choice.origin = origin;
-  if (request.config) choice.forced = request.config;
   if (config.family == core::Family::host) return choice;
   choice.upright_type = core::kernel_type(type, config), choice.upright = core::upright(config);
   choice.kernel = load_product(type, config, may_load);
@@ -136,6 +146,8 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     try {
       choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_groups_threads, 0, 1, may_load);
     } catch (const core::Error& error) {
+      const bool kernel_failed = error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH;
+      if (!kernel_failed && (may_load || error.status() != GGEMM_ERROR_NOT_PREPARED)) throw;
       log_.write(GGEMM_LOG_INFO, "operands of groups are not copied: %s", error.what());  // but gathered
     }
     if (!config.large_above) return choice;
@@ -215,15 +227,19 @@ ChoicePointer Engine::choose(const Request& request, bool may_load) {
 
 Prepared Engine::choose_ahead(const Request& request, bool beside) {
   Prepared out;
+  if (request.config) out.config = request.config;
+  if (request.tune_key) out.tune_key = request.tune_key;
   const bool both = device_ && request.may_be_by_engine;
   const Request by_engine = request.by_engine();
   const auto load_other = [&] {
     try {
-      out.by_engine = choose(by_engine, true);
-    } catch (const core::Error& error) {
-      log_.write(GGEMM_LOG_WARNING, "there is no kernel for calls by the copy engine alone, so that all have the same one: %s", error.what());
+      try {
+        out.by_engine = choose(by_engine, true);
+      } catch (const core::Error& error) {
+        log_.write(GGEMM_LOG_WARNING, "there is no kernel for calls by the copy engine alone, so that all have the same one: %s", error.what());
+      }
     } catch (const std::exception&) {
-      // Nor where memory is lacking.
+      // Nor where memory is lacking, be it for that text: nothing may leave a thread.
     }
   };
   {
@@ -272,7 +288,8 @@ void Engine::run_plan(const Prepared& plan, const core::Problem& problem, const 
   const Choice& choice = plan(met.type);
   if (choice.config.family != core::Family::sm90 || !(met.type.unreachable & ~problem.type.unreachable)) return run(choice, problem.type, params, stream);
   met.m = params.m, met.n = params.n, met.k = params.k;
-  call(request_for(met, choice.forced.empty() ? nullptr : choice.forced.c_str(), nullptr), params, stream);
+  const auto given = [](const std::optional<std::string>& text) { return text ? text->c_str() : nullptr; };
+  call(request_for(met, given(plan.config), given(plan.tune_key)), params, stream);
 }
 
 void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream) {

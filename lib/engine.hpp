@@ -31,7 +31,6 @@ struct Choice {
   core::Config upright{};                      // its configuration so
   std::uint8_t copied = 0;                     // of a plain product by tensor maps: operands that are copied to workspace first
   const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
-  std::string forced;                          // the name by which the caller asked for it
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first
   kernels::GroupNote* note = nullptr;           // of groups, where they may be copied: what kernels have met in calls of this kind
@@ -48,6 +47,7 @@ using ChoicePointer = std::shared_ptr<const Choice>;
 
 // What all calls of a description need.
 struct Prepared {
+  std::optional<std::string> config, tune_key;  // as the description has them
   ChoicePointer any;
   ChoicePointer by_engine;  // for those of which core::by_engine is true, of the same configuration; NULL if none may be so, or none is to be had. Of families that have no such kernels it has the same one
   const Choice& operator()(const core::ProblemType& type) const { return type.by_engine && by_engine ? *by_engine : *any; }
@@ -115,6 +115,8 @@ class Engine {
   // Exactly one of the problems is given.
   TuneReport tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning);
   std::size_t clear_cache(const char* nvrtc);
+  // Workspace::forget, of a stream of the engine's own.
+  void forget(void* stream) const { workspace_.forget(stream); }
 
   // Throws GGEMM_ERROR_COMPILE for a kernel that spills: the largest tiles fill the registers, and how well they fit differs between NVRTC's versions. Such a kernel
   // runs only when it is forced by name.

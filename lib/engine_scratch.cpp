@@ -259,15 +259,18 @@ void ScratchProblem::launch(const Choice& choice) {
   else engine_.run(choice, type_, plain_, device_.stream());
 }
 
-// Corners and a random sample of every 1/16th of the groups.
+// Corners and a random sample of some 16 of the groups that have elements.
 void ScratchProblem::make_points() {
   std::mt19937_64 generator(4);
   const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n)); };
-  const std::size_t step = std::max<std::size_t>(1, groups_.size() / 16);
-  const int samples = static_cast<int>(std::clamp<std::size_t>(256 / std::max<std::size_t>(groups_.size(), 1), 16, 256));
-  for (std::size_t index = 0; index < groups_.size(); index += step) {
+  std::vector<std::size_t> stored;
+  for (std::size_t index = 0; index < groups_.size(); ++index)
+    if (groups_[index].m > 0 && columns(groups_[index]) > 0) stored.push_back(index);
+  const std::size_t step = std::max<std::size_t>(1, stored.size() / 16);
+  const int samples = static_cast<int>(std::clamp<std::size_t>(256 / std::max<std::size_t>(stored.size(), 1), 16, 256));
+  for (std::size_t at = 0; at < stored.size(); at += step) {
+    const std::size_t index = stored[at];
     const Group& g = groups_[index];
-    if (g.m == 0 || columns(g) == 0) continue;
     for (int s = -4; s < samples; ++s) {
       const std::int64_t i = s < 0 ? (s & 1 ? g.m - 1 : 0) : below(g.m), j = s < 0 ? (s & 2 ? columns(g) - 1 : 0) : below(columns(g));
       points_.push_back(point(index, i, j));

@@ -43,6 +43,7 @@ class ScratchDevice {
  private:
   double seconds_of(const std::function<void()>& launch, int launches);
 
+  const Engine& engine_;
   const cuda::Device* device_;
   std::shared_ptr<const cuda::Kernel> flush_;
   void* stream_ = nullptr;

@@ -27,7 +27,7 @@ ScratchBlock::ScratchBlock(int dtype, unsigned seed) : bytes(static_cast<std::si
   });
 }
 
-ScratchDevice::ScratchDevice(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush) : device_(engine.device()), flush_(std::move(flush)) {
+ScratchDevice::ScratchDevice(const Engine& engine, std::shared_ptr<const cuda::Kernel> flush) : engine_(engine), device_(engine.device()), flush_(std::move(flush)) {
   if (!device_) return;
   stream_ = device_->create_stream();
   try {
@@ -53,6 +53,7 @@ ScratchDevice::~ScratchDevice() {
   }
   flush_memory_ = {}, gathered_ = {};
   buffers_.clear();
+  engine_.forget(stream_);
   device_->destroy_event(begin_);
   device_->destroy_event(end_);
   device_->destroy_stream(stream_);

@@ -21,11 +21,15 @@ Workspace::~Workspace() {
   for (Buffer& buffer : retired_) buffer.forget_stream();
 }
 
-Workspace::Entry& Workspace::entry(void* stream) {
+Workspace::Key Workspace::key_of(void* stream) {
   constexpr std::uintptr_t stream_per_thread = 2;  // CU_STREAM_PER_THREAD
   const bool of_thread = reinterpret_cast<std::uintptr_t>(stream) == stream_per_thread;
+  return {stream, of_thread ? std::this_thread::get_id() : std::thread::id()};
+}
+
+Workspace::Entry& Workspace::entry(void* stream) {
   const std::lock_guard lock(mutex_);
-  return entries_[{stream, of_thread ? std::this_thread::get_id() : std::thread::id()}];
+  return entries_[key_of(stream)];
 }
 
 Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t bytes, std::size_t wished) {
@@ -50,7 +54,8 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
       if (!larger.data()) mine.refused = wished;
     }
     // By half as much again, so that rising sizes do not allocate each time.
-    if (!larger.data() && !has(bytes)) larger = allocate(device, std::max(bytes, mine.buffer.size() / 2 * 3), stream);
+    if (const std::size_t half_more = mine.buffer.size() / 2 * 3; !larger.data() && !has(bytes) && half_more > bytes) larger = allocate_if_there_is(device, half_more, stream);
+    if (!larger.data() && !has(bytes)) larger = allocate(device, bytes, stream);
     // Freeing is stream-ordered too, and so no part of a capture.
     if (larger.data()) {
       if (mine.captured || capturing) retire(mine);
@@ -95,17 +100,17 @@ kernels::GroupNote* Workspace::note(const Device& device, std::size_t hash) {
 
 void Workspace::reserve(const Device& device, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes > reserved_) {
-    spares_.clear();
-    reserved_ = bytes;
-  }
-  const std::size_t wanted = bytes == 0 ? 0 : std::clamp<std::size_t>(most_spare_bytes / reserved_, 1, most_spares);
-  if (spares_.size() >= wanted) return;
+  const std::size_t size = std::max(bytes, reserved_), kept = bytes > reserved_ ? 0 : spares_.size();
+  const std::size_t wanted = bytes == 0 ? 0 : std::clamp<std::size_t>(most_spare_bytes / size, 1, most_spares);
+  if (kept >= wanted) return;
   // On a stream of our own, as the caller's may be captured; it is waited for, so that any other may use the memory.
   const std::unique_ptr<void, std::function<void(void*)>> stream(device.create_stream(), [&](void* s) { device.destroy_stream(s); });
   std::vector<Buffer> more;
-  for (std::size_t i = spares_.size(); i < wanted; ++i) more.push_back(allocate(device, reserved_, stream.get()));
+  for (std::size_t i = kept; i < wanted; ++i) more.push_back(allocate(device, size, stream.get()));
   device.synchronize(stream.get());
+  // Not before: where memory has run out, what there was stays.
+  spares_.resize(kept);
+  reserved_ = size;
   for (Buffer& buffer : more) {
     buffer.forget_stream();
     spares_.push_back(std::move(buffer));
@@ -119,6 +124,11 @@ Buffer Workspace::spare(std::size_t bytes) {
   Buffer taken = std::move(spares_.back());
   spares_.pop_back();
   return taken;
+}
+
+void Workspace::forget(void* stream) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(key_of(stream));
 }
 
 void Workspace::retire(Entry& entry) {

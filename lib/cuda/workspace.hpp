@@ -45,6 +45,8 @@ class Workspace {
   // Sees to memory for streams that are captured with too little of their own: blocks of so many bytes, or of the most that was ever reserved, for `most_spares` streams,
   // for fewer where those would take more than `most_spare_bytes`, but for one at least.
   void reserve(const Device& device, std::size_t bytes);
+  // Frees what a stream has, whose work is done, and which was never captured; before the stream is destroyed.
+  void forget(void* stream);
   static constexpr std::size_t most_spares = 8, most_spare_bytes = std::size_t(64) << 20;
 
  private:
@@ -57,6 +59,7 @@ class Workspace {
   };
   // A stream's handle; the default stream of each thread is one handle for many streams.
   using Key = std::pair<void*, std::thread::id>;
+  static Key key_of(void* stream);
   Entry& entry(void* stream);
   static Buffer allocate(const Device& device, std::size_t bytes, void* stream);
   static Buffer allocate_if_there_is(const Device& device, std::size_t bytes, void* stream);

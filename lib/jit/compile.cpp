@@ -121,11 +121,11 @@ Cubin compile(const Nvrtc& nvrtc, const Request& request, const std::vector<Embe
   return out;
 }
 
-Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const core::Log& log, const Sources& sources, const Request& request) {
+Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const core::Log& log, const Sources& sources, const Request& request, bool anew) {
   const Stopwatch watch;
   const bool use_disk = disk && !options.verbose;
   const std::string key = cubin_key(request, sources.hash);
-  if (use_disk) {
+  if (use_disk && !anew) {
     if (auto entry = disk->read(cubin_kind, key)) {
       log.write(GGEMM_LOG_DEBUG, "%s: read from the disk cache", request.name.c_str());
       Cubin out;

@@ -20,7 +20,7 @@ std::string hash_of(const std::vector<EmbeddedFile>& files);
 std::string cubin_key(const Request& request, const std::string& sources_hash);
 // Throws GGEMM_ERROR_COMPILE with NVRTC's log.
 Cubin compile(const Nvrtc& nvrtc, const Request& request, const std::vector<EmbeddedFile>& files, bool verbose);
-// `disk` may be NULL.
-Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const core::Log& log, const Sources& sources, const Request& request);
+// `disk` may be NULL. anew: as Jit::get has it.
+Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const core::Log& log, const Sources& sources, const Request& request, bool anew = false);
 
 }  // namespace ggemm::jit

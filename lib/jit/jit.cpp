@@ -21,9 +21,9 @@ Jit::Jit(Options options, std::shared_ptr<core::Disk> disk, const core::Log& log
 
 Jit::~Jit() = default;
 
-Cubin Jit::get(const Request& request) const {
+Cubin Jit::get(const Request& request, bool anew) const {
   static const Sources sources{embedded_files(), embedded_hash()};
-  return cached_or_compiled(impl_->options, impl_->disk.get(), impl_->log, sources, request);
+  return cached_or_compiled(impl_->options, impl_->disk.get(), impl_->log, sources, request, anew);
 }
 
 std::string cubin_key(const Request& request) { return cubin_key(request, embedded_hash()); }

@@ -39,7 +39,8 @@ class Jit {
   Jit(Options options, std::shared_ptr<core::Disk> disk, const core::Log& log);
   ~Jit();
   // Thread-safe, and parallel for different requests. Throws GGEMM_ERROR_COMPILE: NVRTC's log, or every path tried when there is no NVRTC.
-  Cubin get(const Request& request) const;
+  // anew: as if the disk cache had none; the new one takes that one's place.
+  Cubin get(const Request& request, bool anew = false) const;
 
  private:
   struct Impl;

@@ -28,8 +28,13 @@ double time_of(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(out) && out > 0 ? out : 0;
 }
 
-// What is checked, or goes to D where, takes no other kernel to be best.
-const char* form_of(const core::ProblemType& type) { return !type.grouped ? "plain" : type.grouped & core::gathered_rows ? "grouped gather" : "grouped"; }
+// Where what is computed goes takes no other kernel to be best. Of groups that are checked, and where CTAs are limited, fewer configurations are legal.
+std::string form_of(const core::ProblemType& type) {
+  std::string out = !type.grouped ? "plain" : type.grouped & core::gathered_rows ? "grouped gather" : "grouped";
+  if (type.grouped & core::checked_groups) out += " checked";
+  if (type.limited) out += " limited";
+  return out;
+}
 
 }  // namespace
 
@@ -42,7 +47,7 @@ std::string record_key(const core::ProblemKey& key, const char* tune_key, const 
   if (t.scale_a || t.scale_b) epilogue += core::text(" scales %s %s", core::scale_name(t.scale_a), core::scale_name(t.scale_b));
   if (t.gate) epilogue += core::text(" gate %s", core::gate_name(t.gate));
   return core::text("%s | %s | %d multiprocessors | %s %s %s %s %s compute %d layout %c%c%c%s%s %s | %s", facts.name.c_str(), facts.arch.c_str(), facts.multiprocessors, core::dtype_name(t.a), core::dtype_name(t.b),
-                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", epilogue.c_str(), form_of(t),
+                    core::dtype_name(t.c), core::dtype_name(t.d), core::sum_name(t.sum), t.compute, t.major_a == core::Major::k ? 't' : 'n', t.major_b == core::Major::k ? 'n' : 't', t.major_d == core::Major::k ? 'n' : 't', t.unreachable ? core::text(" unaligned %d", t.unreachable).c_str() : "", epilogue.c_str(), form_of(t).c_str(),
                     sizes.c_str());
 }
 

@@ -255,20 +255,46 @@ struct TensorCore {
   ggemm_dtype dtype;
   std::size_t step;
   int fraction, result;
+  std::size_t promoted_every = 0;  // products, after which the sum is added to one in f32; 0: never
 };
+double promoted_sum(const std::vector<std::pair<double, double>>& products, const TensorCore& core) {
+  if (!core.promoted_every) return tensor_core_sum(products, core.dtype, core.step, core.fraction, core.result);
+  float sum = 0;
+  for (auto at = products.begin(); at != products.end();) {
+    const auto end = at + std::min(static_cast<std::ptrdiff_t>(core.promoted_every), products.end() - at);
+    sum += static_cast<float>(tensor_core_sum({at, end}, core.dtype, core.step, core.fraction, core.result));
+    at = end;
+  }
+  return sum;
+}
 
-// A real case of f32 sums, computed so.
+// D of a plain case of f32 sums, computed so.
+Bytes sums_of(const TensorCore& core, const Case& c, const Images& images) {
+  Bytes d = images[slot_d];
+  const Group& g = c.groups[0];
+  for (std::int64_t i = 0; i < g.m; ++i)
+    for (std::int64_t j = 0; j < g.n; ++j) {
+      std::vector<std::pair<double, double>> products;
+      for (std::int64_t p = 0; p < g.k; ++p)
+        products.emplace_back(decode(core.dtype, &images[slot_a][static_cast<std::size_t>(g.a.at(i, p)) * size_of(core.dtype)]),
+                              decode(core.dtype, &images[slot_b][static_cast<std::size_t>(g.b.at(p, j)) * size_of(core.dtype)]));
+      encode(GGEMM_F32, promoted_sum(products, core), &d[static_cast<std::size_t>(g.d.at(i, j)) * 4]);
+    }
+  return d;
+}
+
+// A real case of them.
 struct Emulated {
   Case input;
   Images images;
   Bytes d;
 };
-Emulated emulate(const TensorCore& core, Values values, double spread_a, double spread_b, std::uint64_t number) {
+Emulated emulate(const TensorCore& core, Values values, double spread_a, double spread_b, std::uint64_t number, std::int64_t k = 0) {
   Drawing drawing;
   drawing.mode = Mode::real;
   Rng rng(mix(9, number));
   Emulated e;
-  e.input = draw_sized_case(drawing, type_of(false, core.dtype, GGEMM_F32), {{7, 9, rng.pick<std::int64_t>({1, 2, 3, 7, 16, 33, 64, 150, 700})}}, number);
+  e.input = draw_sized_case(drawing, type_of(false, core.dtype, GGEMM_F32), {{7, 9, k ? k : rng.pick<std::int64_t>({1, 2, 3, 7, 16, 33, 64, 150, 700})}}, number);
   e.input.values = values;
   e.input.spread_a = spread_a, e.input.spread_b = spread_b;
   e.input.alpha = 1, e.input.beta = 0;
@@ -277,16 +303,7 @@ Emulated emulate(const TensorCore& core, Values values, double spread_a, double 
   // B of many magnitudes, so that what A's nominal exponents cut off is there.
   for (std::size_t at = 0; spread_b != 1 && at + size_of(core.dtype) <= e.images[slot_b].size(); at += size_of(core.dtype))
     encode(core.dtype, std::ldexp(decode(core.dtype, &e.images[slot_b][at]), -static_cast<int>(rng.between(0, 12))), &e.images[slot_b][at]);
-  e.d = e.images[slot_d];
-  const Group& g = e.input.groups[0];
-  for (std::int64_t i = 0; i < g.m; ++i)
-    for (std::int64_t j = 0; j < g.n; ++j) {
-      std::vector<std::pair<double, double>> products;
-      for (std::int64_t p = 0; p < g.k; ++p)
-        products.emplace_back(decode(core.dtype, &e.images[slot_a][static_cast<std::size_t>(g.a.at(i, p)) * size_of(core.dtype)]),
-                              decode(core.dtype, &e.images[slot_b][static_cast<std::size_t>(g.b.at(p, j)) * size_of(core.dtype)]));
-      encode(GGEMM_F32, tensor_core_sum(products, core.dtype, core.step, core.fraction, core.result), &e.d[static_cast<std::size_t>(g.d.at(i, j)) * 4]);
-    }
+  e.d = sums_of(core, e.input, e.images);
   return e;
 }
 
@@ -294,11 +311,11 @@ Emulated emulate(const TensorCore& core, Values values, double spread_a, double 
 
 TEST_CASE("The bound for tensor cores passes what they compute, denormal operands among it, and is no wider than it must be") {
   const TensorCore cores[] = {{GGEMM_F16, 8, 24, 23},   {GGEMM_F16, 16, 25, 23},  {GGEMM_BF16, 8, 24, 23},
-                              {GGEMM_BF16, 16, 25, 23}, {GGEMM_E4M3, 32, 13, 13}, {GGEMM_E5M2, 32, 13, 13}};
+                              {GGEMM_BF16, 16, 25, 23}, {GGEMM_E4M3, 32, 13, 13}, {GGEMM_E5M2, 32, 13, 13}, {GGEMM_E4M3, 32, 13, 13, 128}, {GGEMM_E5M2, 32, 13, 13, 128}};
   for (const TensorCore& core : cores) {
     CheckOptions wide, narrow;
     wide.tensor_cores = true;
-    wide.short_sums = core.fraction == 13;
+    wide.short_sums = core.fraction == 13, wide.promoted = core.promoted_every > 0;
     int over = 0;
     for (std::uint64_t number = 0; number < 60; ++number) {
       const bool denormal = number % 2;
@@ -319,6 +336,32 @@ TEST_CASE("The bound for tensor cores passes what they compute, denormal operand
     // The ordinary bound does not hold: denormals cost bits, and fp8's short sums always.
     INFO(name_of(core.dtype) << " " << core.fraction << " bits");
     CHECK(over > 0);
+  }
+}
+
+TEST_CASE("The bound for promoted sums of fp8 passes them at any k, and finds that they are not") {
+  for (const ggemm_dtype dtype : {GGEMM_E4M3, GGEMM_E5M2}) {
+    const TensorCore promoted{dtype, 32, 13, 13, 128}, fast{dtype, 32, 13, 13};
+    CheckOptions options;
+    options.tensor_cores = options.short_sums = options.promoted = true;
+    for (const Values values : {Values::normal, Values::special})
+      for (std::uint64_t number = 0; number < 40; ++number) {
+        const Emulated e = emulate(promoted, values, 1, number % 2 ? 1 : 64, number, 4096);
+        INFO(e.input.text());
+        CHECK(check_result(e.input, e.images, e.d, options) == std::nullopt);
+      }
+    // Whole numbers, of whose long sums 14 bits lose some; of those of a block they lose none.
+    Drawing drawing;
+    drawing.promoted = true;
+    bool found = false;
+    for (std::uint64_t number = 0; number < 40; ++number) {
+      Case c = draw_sized_case(drawing, type_of(false, dtype, GGEMM_F32), {{7, 9, 4096}}, number);
+      c.alpha = 1, c.beta = 0, c.use_of_c = UseOfC::none;
+      const Images images = make_images(c);
+      CHECK(check_result(c, images, sums_of(promoted, c, images), options) == std::nullopt);
+      found |= check_result(c, images, sums_of(fast, c, images), options).has_value();
+    }
+    CHECK(found);
   }
 }
 

@@ -246,6 +246,7 @@ std::optional<KernelCase> KernelPool::draw_case(const KernelClass& kernel, std::
   drawing.aligned = rng.chance(0.4);
   drawing.overwrites = number % 3 == 1;
   if (drawing.overwrites) drawing.aligned = true;
+  drawing.promoted = promotes(kernel.row.family, kernel.type);
   drawing.work = options_.work;
   drawing.tile = kernel.tile;
   // Some kernels take only operands whose alignment the description shows.

@@ -19,11 +19,13 @@ std::vector<Configuration> legal_configurations(ggemm_context* context, const Ca
   return out;
 }
 
+bool promotes(const std::string& family, const CaseType& type) { return family == "sm90" && type.both_fp8() && type.compute == GGEMM_COMPUTE_DEFAULT; }
+
 CheckOptions check_options(const std::string& family, const CaseType& type, double work) {
-  const auto fp8 = [](ggemm_dtype dtype) { return dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2; };
   CheckOptions options;
   options.tensor_cores = family != "host" && family != "simt";
-  options.short_sums = options.tensor_cores && fp8(type.a) && fp8(type.b);
+  options.short_sums = options.tensor_cores && type.both_fp8();
+  options.promoted = promotes(family, type);
   options.work = std::max(work * 2, 1e6);
   return options;
 }

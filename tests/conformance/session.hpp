@@ -19,6 +19,8 @@ struct Configuration {
 std::vector<Configuration> legal_configurations(ggemm_context* context, const Call& call);
 
 // What a result of this family may differ by. A family that is not known here is taken to use tensor cores.
+// Whether a family's kernels add up their sums of fp8 products in f32 (CheckOptions).
+bool promotes(const std::string& family, const CaseType& type);
 CheckOptions check_options(const std::string& family, const CaseType& type, double work);
 
 enum class Verdict { right, refused, wrong };

@@ -42,7 +42,7 @@ void draw_parameters(Case& c, Mode mode, Rng& rng) {
 }
 
 // Keeps alpha * sum + beta * c + bias below 2^24, where f32 counts every integer.
-void draw_exact(Case& c, Rng& rng, int64_t longest) {
+void draw_exact(Case& c, bool promoted, Rng& rng, int64_t longest) {
   c.values = Values::small;
   const double scales = c.type.scaled() ? 16 : 1;  // from a quarter to four: f32 then counts in quarters
   const double choice = rng.unit();
@@ -50,8 +50,11 @@ void draw_exact(Case& c, Rng& rng, int64_t longest) {
     c.low = 0;
   else if (choice < 0.35)
     c.low = 1;
-  // Tensor cores may sum fp8 products in 14 bits (check.hpp): sums stay below 2^13.
-  if (c.type.both_fp8() && longest * 4 >= 1 << 13) c.low = std::max(c.low, -1), c.high = 1;
+  // Tensor cores may sum fp8 products in 14 bits (check.hpp): sums stay below 2^13, promoted ones those of a block, while a long k's need more.
+  if (promoted && choice >= 0.85)
+    c.low = 1, c.high = 6;
+  else if (c.type.both_fp8() && !promoted && longest * 4 >= 1 << 13)
+    c.low = std::max(c.low, -1), c.high = 1;
   c.alpha = c.alpha_given ? rng.pick({1.0, -1.0, 2.0, -3.0, 5.0, 64.0, 0.0}) : 1.0;
   c.beta = c.beta_given ? rng.pick({0.0, 1.0, -1.0, 2.0, 3.0}) : 0.0;
   if (c.type.sums_i32() && rng.chance(0.6)) {
@@ -63,7 +66,7 @@ void draw_exact(Case& c, Rng& rng, int64_t longest) {
       c.values = Values::full_i8;
     }
   }
-  if (c.values == Values::small && static_cast<double>(longest) * 4 * std::fabs(c.alpha) * scales + 100 * scales >= 0x1p24) c.alpha = 1;
+  if (c.values == Values::small && static_cast<double>(longest) * c.high * c.high * std::fabs(c.alpha) * scales + 100 * scales >= 0x1p24) c.alpha = 1;
 }
 
 void draw_real(Case& c, Rng& rng) {
@@ -258,7 +261,7 @@ void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
   if (mode == Mode::real)
     draw_real(c, rng);
   else
-    draw_exact(c, rng, longest);
+    draw_exact(c, drawing.promoted, rng, longest);
   if (drawing.forms) draw_own_scalars(c, rng);
   const bool may_share = t.c_dtype() == t.d;
   // beta in device memory is not known to the library before the launch, so that C must be there for it.

@@ -178,7 +178,7 @@ class Judge {
   Judge(const Case& c, const Group& g, const Images& before, const Bytes& after, const CheckOptions& options)
       : c_(c), t_(c.type), g_(g), alpha_(c.alpha_of(g)), beta_(c.beta_of(g)), before_(before), after_(after), u_(c.type.sums_f64() ? 0x1p-52 : 0x1p-23) {
     const double k = static_cast<double>(std::max<int64_t>(g.k, 0)) + 3;
-    of_products_ = gamma(k - 1 + (t_.scaled() ? 3 : 0)) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(k - 3) : 0);
+    of_products_ = gamma(k - 1 + (t_.scaled() ? 3 : 0)) + (t_.compute == GGEMM_COMPUTE_TF32 ? 0x1p-9 : 0) + (options.short_sums ? cut_sums(options.promoted ? std::min(k - 3, 128.0) : k - 3, options.promoted) : 0);
     gamma_3_ = gamma(3);
     tiny_ = k * (t_.sums_f64() ? 0x1p-1074 : options.tensor_cores ? 0x1p-126 : 0x1p-149) * (t_.scaled() ? 4 : 1);  // two scales come to 4 at most
   }
@@ -229,9 +229,11 @@ class Judge {
   }
 
   double gamma(double n) const { return n * u_ / (1 - n * u_); }
-  // Of sums in 14 bits. The errors of many like terms nearly cancel: 4 sqrt(k / 32) cuts of |A||B| is far outside what random numbers reach. One outlier among
+  // Of sums of k products in 14 bits. The errors of many like terms nearly cancel: 4 sqrt(k / 32) cuts of |A||B|, of promoted sums 4, is far outside what random numbers reach. One outlier among
   // them may cost every other term its bits, and all in one direction.
-  double cut_sums(double k) const { return 0x1p-13 * (c_.values == Values::special ? k + 2 * std::ceil(k / 32) + 2 : 4 * std::sqrt(std::max(1.0, k / 32))); }
+  double cut_sums(double k, bool promoted) const {
+    return 0x1p-13 * (c_.values == Values::special ? k + 2 * std::ceil(k / 32) + 2 : promoted ? 4 : 4 * std::sqrt(std::max(1.0, k / 32)));
+  }
 
   // Wraps as int32 arithmetic does.
   double whole(double sum, double c, double bias) const {

@@ -28,6 +28,8 @@ struct CheckOptions {
   bool tensor_cores = false;
   // Both operands are fp8 and sums are kept in 14 bits, as wgmma does on sm_90: then F is 13, and every step cuts the sum at its 14th bit.
   bool short_sums = false;
+  // And they are added up in f32 after every 128 of k, so that as many elements alone share what is cut.
+  bool promoted = false;
   // Multiply-adds that the reference may spend; rows are sampled above it (the first and the last always among them).
   double work = 1 << 24;
 };
