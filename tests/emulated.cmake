@@ -192,6 +192,7 @@ set(groups_in_halves --kind grouped --sizes 40x160x1300,100x160x1300,193x160x130
 ggemm_add_emulated_mutant("rows of the lower half are left out" ${halves} scheduler/board.cuh "<= BM / 2" "<= BM" ${groups_in_halves})
 ggemm_add_emulated_mutant("bytes of the lower half are waited for" ${halves} mainloop/wgmma_producer.cuh "Shape::SLOT_BYTES - TileA::BYTES / 2" "Shape::SLOT_BYTES" ${groups_in_halves})
 ggemm_add_emulated_mutant("who has no part of a tile does not wait for its slots" ${halves} mainloop/wgmma.cuh "if (threadIdx.x % 32 == 0) ring.wait_full(at)" "(void)0" ${groups_in_halves})
+ggemm_add_emulated_mutant("sums of fp8 are not promoted" sm90_e4m3_e4m3_f32_tn_64x64x128_w4x1_s4_c1x1_r1 traits.cuh "FAST = GG_COMPUTE == 2" "FAST = FP8" --kind plain --sizes 70x90x2300 --per-kernel 8 --seed 3)
 ggemm_add_emulated_mutant("a slot is released before its lower rows are multiplied" sm90_e4m3_e4m3_f32_tn_256x128x128_w8x1_s2_c1x2_r1 mainloop/wgmma.cuh "if (!Scales::COLUMNS && ends) release" "if (!Scales::COLUMNS && b == 0) release")
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} tile/panel_tile.cuh "0 : slice * HEIGHT" "0 : 0")
 ggemm_add_emulated_mutant("copied vectors are not moved into place" ${small} pipeline/repack.cuh "joined(low[l][v], high[l][v], off)" "low[l][v]")

@@ -50,6 +50,41 @@ void multiply(int m, int n, int k, const float* a, const float* b, bool add, flo
   }
 }
 
+void multiply_in_14_bits(int m, int n, int k, const float* a, const float* b, bool add, float* sums, int smallest) {
+  const auto finite = [](const float* from, int count) { return std::all_of(from, from + count, [](float v) { return std::isfinite(v); }); };
+  if (!finite(a, m * k) || !finite(b, k * n) || (add && !finite(sums, m * n))) return multiply(m, n, k, a, b, add, sums);
+  constexpr int nothing = -1000;
+  const auto exponent = [](float v, int least) { return v == 0 ? nothing : std::max(std::ilogb(v), least); };
+  std::vector<int> of_b(static_cast<std::size_t>(k * n));
+  for (int at = 0; at < k * n; ++at) of_b[static_cast<std::size_t>(at)] = exponent(b[at], smallest);
+  std::array<int, 256> most;
+  std::array<double, 256> total, scale;
+  for (int i = 0; i < m; ++i) {
+    float* const out = sums + i * n;
+    const float* const left = a + i * k;
+    for (int j = 0; j < n; ++j) most[static_cast<std::size_t>(j)] = add ? exponent(out[j], -126) : nothing;
+    for (int s = 0; s < k; ++s) {
+      if (left[s] == 0) continue;
+      const int of_a = exponent(left[s], smallest);
+      for (int j = 0; j < n; ++j) most[static_cast<std::size_t>(j)] = std::max(most[static_cast<std::size_t>(j)], of_a + of_b[static_cast<std::size_t>(s * n + j)]);
+    }
+    for (int j = 0; j < n; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      most[at] = std::max(most[at], -140);  // of nothing, any
+      scale[at] = std::ldexp(1.0, 13 - most[at]);
+      total[at] = add ? std::trunc(static_cast<double>(out[j]) * scale[at]) : 0.0;
+    }
+    for (int s = 0; s < k; ++s) {
+      if (left[s] == 0) continue;
+      for (int j = 0; j < n; ++j) total[static_cast<std::size_t>(j)] += std::trunc(static_cast<double>(left[s]) * static_cast<double>(b[s * n + j]) * scale[static_cast<std::size_t>(j)]);
+    }
+    for (int j = 0; j < n; ++j) {
+      const double sum = total[static_cast<std::size_t>(j)], last = std::abs(sum) < 0x1p14 ? 1.0 : std::ldexp(1.0, std::ilogb(sum) - 13);
+      out[j] = static_cast<float>(std::trunc(sum / last) * last / scale[static_cast<std::size_t>(j)]);
+    }
+  }
+}
+
 void multiply(int m, int n, int k, const std::int8_t* a, const std::int8_t* b, bool add, std::int32_t* sums) {
   for (int i = 0; i < m; ++i) {
     auto* const out = reinterpret_cast<uint32_t*>(sums) + i * n;

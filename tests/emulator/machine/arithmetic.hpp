@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tensor cores compute: products exact, sums in f64 within an instruction, rounded to f32 at its end. Integers wrap.
+// What tensor cores compute: products exact, sums in f64 within an instruction, rounded to f32 at its end; those of fp8 by a warpgroup in 14 bits. Integers wrap.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -31,6 +31,8 @@ constexpr int bytes_of(Element element) { return element == Element::tf32 ? 4 : 
 
 // sums[m][n] = (add ? sums[m][n] : 0) + sum over k of a[m][k] b[k][n]; all contiguous.
 void multiply(int m, int n, int k, const float* a, const float* b, bool add, float* sums);
+// The same as wgmma does it for fp8 on sm_90 (tests/support/check.hpp): every addend is cut at 2^(E - 13), E being the largest exponent of them, where an operand's is `smallest` at least; and the sum at its 14th bit.
+void multiply_in_14_bits(int m, int n, int k, const float* a, const float* b, bool add, float* sums, int smallest);
 void multiply(int m, int n, int k, const std::int8_t* a, const std::int8_t* b, bool add, std::int32_t* sums);
 
 }  // namespace emulator

@@ -304,6 +304,10 @@ void Emulation::do_product(Warpgroup& group) {
     std::copy(operand_a_.begin(), operand_a_.end(), a.begin());
     std::copy(operand_b_.begin(), operand_b_.begin() + 32 * p.columns, b.begin());
     emulator::multiply(64, p.columns, depth, a.data(), b.data(), p.add, reinterpret_cast<int32_t*>(work.sums->values.data()));
+  } else if (bytes_of(p.a) == 1) {
+    // Of two types the smaller exponents, by which less is cut: what a type's denormals cost is not looked at.
+    constexpr int smallest = -14;  // of e5m2
+    emulator::multiply_in_14_bits(64, p.columns, depth, operand_a_.data(), operand_b_.data(), p.add, reinterpret_cast<float*>(work.sums->values.data()), smallest);
   } else {
     emulator::multiply(64, p.columns, depth, operand_a_.data(), operand_b_.data(), p.add, reinterpret_cast<float*>(work.sums->values.data()));
   }
