@@ -32,7 +32,7 @@ func (c *Context) gemm(a, b, d *Matrix, options []Option) error {
 
 func (c *Context) gemmWith(n *numbers, a, b, d *Matrix, options []Option) error {
 	var s call
-	if err := s.begin(n, options); err != nil {
+	if err := s.begin(n, options, false); err != nil {
 		return err
 	}
 	if err := s.describe(a, b, d, false); err != nil {
@@ -215,7 +215,7 @@ func (p *Plan) runWith(n *numbers, a, b, d *Matrix, options []Option) error {
 		*args = *s.args
 	} else {
 		own := s.copy(n)
-		if err := own.add(options); err != nil {
+		if err := own.add(options, false); err != nil {
 			return err
 		}
 		s = &own

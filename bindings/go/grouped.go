@@ -144,7 +144,7 @@ func (p Pointers) operands() Operands {
 func (c *Context) GroupedGemm(problem *Grouped, operands GroupOperands, options ...Option) error {
 	var s call
 	var n numbers
-	if err := s.begin(&n, options); err != nil {
+	if err := s.begin(&n, options, true); err != nil {
 		return err
 	}
 	host := c.onHost()
@@ -296,7 +296,7 @@ func (c *Context) PlanGrouped(problem *Grouped, options ...Option) (*GroupedPlan
 func (p *GroupedPlan) Run(operands GroupOperands, options ...Option) error {
 	var n numbers
 	s := p.call.copy(&n)
-	if err := s.add(options); err != nil {
+	if err := s.add(options, true); err != nil {
 		return err
 	}
 	if s.hasC {

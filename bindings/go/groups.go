@@ -27,7 +27,7 @@ type Group struct {
 func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 	var s call
 	var n numbers
-	if err := s.begin(&n, options); err != nil {
+	if err := s.begin(&n, options, true); err != nil {
 		return err
 	}
 	if !c.onHost() {

@@ -125,6 +125,7 @@ func TestGroupedPlanReadsItsArraysAtEachRun(t *testing.T) {
 	sizes[0] = 1
 	check(t, plan.Run(pointers, ggemm.WithAlpha(3)))
 	equal(t, "one row of 3 A", d, []float32{3, 6, 6, 8})
+	check(t, plan.Run(pointers, ggemm.WithScaleA(ggemm.Scale{}))) // none, as in the plan
 	mustFail(t, plan.Run(pointers, ggemm.WithConfig("x")), ggemm.ErrArgument, "WithConfig is not what the plan was made with")
 	mustFail(t, plan.Run(pointers, ggemm.WithC(ggemm.Matrix{}, 1)), ggemm.ErrArgument, "belongs into its operands")
 	mustFail(t, plan.Run(ggemm.Pointers{}), ggemm.ErrArgument, "a")

@@ -88,17 +88,18 @@ func WithAlpha(alpha float64) Option { return Option{kind: optionAlpha, x: alpha
 // says; with 0 nothing is read.
 func WithBeta(beta float64) Option { return Option{kind: optionBeta, x: beta} }
 
-// WithC adds beta times a matrix of D's shape. It may be D itself, and must not overlap it otherwise.
+// WithC adds beta times a matrix of D's shape. It may be D itself, and must not overlap it otherwise. Where beta is in device memory it is 0
+// here.
 func WithC(c Matrix, beta float64) Option { return Option{kind: optionC, x: beta, matrix: c} }
 
 // WithDeviceScalars takes alpha and beta from the device's memory, in the type that [WithAlpha] says; an address of 0 stands for 1 and 0.
-// They are read when the work runs.
+// They are read when the work runs. No number may be given beside them.
 func WithDeviceScalars(alpha, beta uintptr) Option {
 	return Option{kind: optionDeviceScalars, at: alpha, at2: beta}
 }
 
 // WithGroupScalars takes an alpha and a beta of each group from arrays in the device's memory, one number behind the other, as [WithDeviceScalars]
-// takes one for all; an address of 0 stands for 1 and 0. For grouped problems.
+// takes one for all; an address of 0 stands for 1 and 0. For groups alone.
 func WithGroupScalars(alphas, betas uintptr) Option {
 	return Option{kind: optionGroupScalars, at: alphas, at2: betas}
 }
@@ -160,7 +161,7 @@ type numbers struct {
 }
 
 // begin sets the defaults, and then the options.
-func (s *call) begin(n *numbers, options []Option) error {
+func (s *call) begin(n *numbers, options []Option, grouped bool) error {
 	*n = numbers{}
 	n.product.scale_a.row_stride, n.product.scale_a.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
 	n.product.scale_b.row_stride, n.product.scale_b.col_stride = C.GGEMM_PACKED, C.GGEMM_PACKED
@@ -171,7 +172,7 @@ func (s *call) begin(n *numbers, options []Option) error {
 			return err
 		}
 	}
-	return nil
+	return s.checkScalars(grouped)
 }
 
 // copy makes another call with numbers of its own.
@@ -183,7 +184,7 @@ func (s *call) copy(n *numbers) call {
 }
 
 // add sets more options for a run of a plan: they may change arguments alone.
-func (s *call) add(options []Option) error {
+func (s *call) add(options []Option, grouped bool) error {
 	for i := range options {
 		o := &options[i]
 		var fixed bool
@@ -191,9 +192,9 @@ func (s *call) add(options []Option) error {
 		case optionActivation, optionCompute, optionConfig, optionTuneKey, optionGate, optionMaxCTAs:
 			fixed = true
 		case optionScaleA:
-			fixed = C.ggemm_scale_kind(o.number) != s.product.scale_a.kind || !o.matrix.sameStrides(&s.scales[0])
+			fixed = !s.sameScale(o, s.product.scale_a.kind, 0)
 		case optionScaleB:
-			fixed = C.ggemm_scale_kind(o.number) != s.product.scale_b.kind || !o.matrix.sameStrides(&s.scales[1])
+			fixed = !s.sameScale(o, s.product.scale_b.kind, 1)
 		case optionBias:
 			fixed = C.ggemm_bias(o.number) != s.product.epilogue.bias || C.ggemm_dtype(o.matrix.memory.dtype) != s.product.epilogue.bias_dtype
 		case optionDeviceScalars, optionGroupScalars:
@@ -206,7 +207,26 @@ func (s *call) add(options []Option) error {
 			return err
 		}
 	}
+	return s.checkScalars(grouped)
+}
+
+// checkScalars refuses what nobody would read, once all options are set: they may come in any order.
+func (s *call) checkScalars(grouped bool) error {
+	scalars := &s.args.scalars
+	switch {
+	case scalars.on_device == 0:
+		return nil
+	case scalars.alpha != 1 || scalars.beta != 0:
+		return argumentError("alpha=%g, beta=%g are numbers beside scalars in device memory: give both there", scalars.alpha, scalars.beta)
+	case s.perGroup && !grouped:
+		return argumentError("WithGroupScalars is for groups: a single product takes WithDeviceScalars")
+	}
 	return nil
+}
+
+// sameScale says whether an option's scales may stand for those of the plan. Where there are none, there is nothing to compare.
+func (s *call) sameScale(o *Option, kind C.ggemm_scale_kind, operand int) bool {
+	return C.ggemm_scale_kind(o.number) == kind && (kind == C.GGEMM_SCALE_NONE || o.matrix.sameStrides(&s.scales[operand]))
 }
 
 func (s *call) set(o *Option) (err error) {

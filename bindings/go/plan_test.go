@@ -5,9 +5,11 @@ package ggemm_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"ggemm"
 )
@@ -51,6 +53,7 @@ func TestPlanRefusesWhatItWasNotMadeFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) { mustFail(t, c.err, ggemm.ErrArgument, c.text) })
 	}
 	check(t, plan.Run(ggemm.Strided(s, 0, 1, 4, 99, 1), row(4, 4).T(), ggemm.RowMajor(make([]float32, 4), 1, 4))) // a stride that nothing is reached by
+	check(t, plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithScaleA(ggemm.Scale{}), ggemm.WithScaleB(ggemm.Scale{}))) // none, as in the plan
 }
 
 func TestPlanTellsItsConfiguration(t *testing.T) {
@@ -183,4 +186,46 @@ func TestTuneIsCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// Numbers beside scalars in device memory would be read by nobody, nor would more than the first of those of groups by a single product.
+func TestScalarsThatNobodyReadsAreRefused(t *testing.T) {
+	ctx, two, d := open(t), []float32{2}, []float32{7}
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	pinner.Pin(&two[0])
+	at := uintptr(unsafe.Pointer(&two[0]))
+	x, out := ggemm.RowMajor([]float32{3}, 1, 1), ggemm.RowMajor(d, 1, 1)
+	plan := must(ctx.Plan(x, x, out, ggemm.WithDeviceScalars(at, 0)))(t)
+	defer plan.Close()
+	_, planned := ctx.Plan(x, x, out, ggemm.WithAlpha(3), ggemm.WithDeviceScalars(at, 0))
+	one, pointers := ggemm.Const(1), ggemm.Grouped{Groups: 1, A: f32, B: f32, D: f32}
+	pointers.M, pointers.N, pointers.K = one, one, one
+	groups := must(ctx.PlanGrouped(&pointers, ggemm.WithDeviceScalars(at, 0)))(t)
+	defer groups.Close()
+	const numbers, single = "are numbers beside scalars in device memory", "WithGroupScalars is for groups"
+	for name, c := range map[string]struct {
+		err  error
+		text string
+	}{
+		"alpha first":     {ctx.Gemm(x, x, out, ggemm.WithAlpha(3), ggemm.WithDeviceScalars(at, 0)), "alpha=3, beta=0 " + numbers},
+		"alpha last":      {ctx.Gemm(x, x, out, ggemm.WithDeviceScalars(at, 0), ggemm.WithAlpha(3)), numbers},
+		"beta":            {ctx.Gemm(x, x, out, ggemm.WithDeviceScalars(at, 0), ggemm.WithBeta(1)), "beta=1 " + numbers},
+		"C":               {ctx.Gemm(x, x, out, ggemm.WithDeviceScalars(at, at), ggemm.WithC(x, 1)), "beta=1 " + numbers},
+		"a plan":          {planned, numbers},
+		"a run":           {plan.Run(x, x, out, ggemm.WithAlpha(3)), numbers},
+		"a problem":       {ctx.Prepare(t.Context(), []ggemm.Problem{ggemm.Product(x, x, out, ggemm.WithBeta(3), ggemm.WithDeviceScalars(0, 0))}, nil), numbers},
+		"groups":          {ctx.GroupedGemm(&pointers, ggemm.Pointers{}, ggemm.WithAlpha(3), ggemm.WithGroupScalars(at, 0)), numbers},
+		"a list":          {ctx.GemmGroups([]ggemm.Group{{A: x, B: x, D: out}}, ggemm.WithAlpha(3), ggemm.WithGroupScalars(at, 0)), numbers},
+		"a run of groups": {groups.Run(ggemm.Pointers{}, ggemm.WithBeta(3)), numbers},
+		"of groups":       {ctx.Gemm(x, x, out, ggemm.WithGroupScalars(at, 0)), single},
+		"of groups, run":  {plan.Run(x, x, out, ggemm.WithGroupScalars(at, 0)), single},
+	} {
+		t.Run(name, func(t *testing.T) { mustFail(t, c.err, ggemm.ErrArgument, c.text) })
+	}
+	equal(t, "D after refused calls", d, []float32{7})
+	check(t, ctx.Gemm(x, x, out, ggemm.WithAlpha(1), ggemm.WithDeviceScalars(at, 0), ggemm.WithC(x, 0)))
+	equal(t, "2 A B", d, []float32{18})
+	check(t, plan.Run(x, x, out, ggemm.WithDeviceScalars(at, at), ggemm.WithC(x, 0)))
+	equal(t, "2 A B + 2 C", d, []float32{24})
 }

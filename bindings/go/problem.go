@@ -22,7 +22,7 @@ type Problem struct {
 // Product is the problem of [Context.Gemm] with these arguments. The matrices' memory is not looked at, and may be missing ([Of]).
 func Product(a, b, d Matrix, options ...Option) Problem {
 	var p Problem
-	if p.err = p.call.begin(new(numbers), options); p.err == nil {
+	if p.err = p.call.begin(new(numbers), options, false); p.err == nil {
 		p.err = p.call.describe(&a, &b, &d, true)
 	}
 	p.c.m, p.c.n, p.c.k = C.int64_t(d.rows), C.int64_t(b.cols), C.int64_t(a.cols)
@@ -36,7 +36,7 @@ func (g *Grouped) Problem(options ...Option) Problem { return g.problem(true, op
 func (g *Grouped) problem(onHost bool, options []Option) Problem {
 	var p Problem
 	p.c.is_grouped = 1
-	if p.err = p.call.begin(new(numbers), options); p.err == nil {
+	if p.err = p.call.begin(new(numbers), options, true); p.err == nil {
 		p.c.grouped, p.err = g.describe(&p.call, onHost)
 	}
 	return p
