@@ -226,13 +226,27 @@ func (s *call) describeGroups(desc *C.ggo_grouped) {
 	desc.config, desc.tune_key, desc.max_ctas = s.config, s.tuneKey, s.product.max_ctas
 }
 
-func (s *call) groupedArgs() C.ggo_grouped_args {
-	return C.ggo_grouped_args{scalars: s.args.scalars, stream: s.args.stream}
+// groupedArgs makes the arguments of what the options say, for A, B and D of these types.
+func (s *call) groupedArgs(a, b, d Dtype) (args C.ggo_grouped_args, err error) {
+	args.scalars, args.stream = s.args.scalars, s.args.stream
+	if args.scalars._type, err = s.scalarType(a, b, d); err != nil || !s.perGroup {
+		return args, err
+	}
+	size := C.int64_t(Dtype(args.scalars._type).Size())
+	if args.scalars.alpha_address != 0 {
+		args.alpha_byte_stride = size
+	}
+	if args.scalars.beta_address != 0 {
+		args.beta_byte_stride = size
+	}
+	return args, nil
 }
 
 // args checks the operands, and makes the arguments of what the options say of them.
 func (g *Grouped) args(s *call, o Operands, host bool) (args C.ggo_grouped_args, err error) {
-	args = s.groupedArgs()
+	if args, err = s.groupedArgs(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
+		return args, err
+	}
 	for _, operand := range [...]struct {
 		name  string
 		given *Memory
@@ -255,18 +269,6 @@ func (g *Grouped) args(s *call, o Operands, host bool) (args C.ggo_grouped_args,
 	}
 	if o.C.place == placeNone && s.readsC() {
 		args.c = args.d
-	}
-	if args.scalars._type, err = s.scalarType(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
-		return args, err
-	}
-	if s.perGroup {
-		size := C.int64_t(Dtype(args.scalars._type).Size())
-		if args.scalars.alpha_address != 0 {
-			args.alpha_byte_stride = size
-		}
-		if args.scalars.beta_address != 0 {
-			args.beta_byte_stride = size
-		}
 	}
 	return args, nil
 }

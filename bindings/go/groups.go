@@ -21,7 +21,8 @@ type Group struct {
 }
 
 // GemmGroups computes D = act(alpha A B + beta C + bias) for every group, in one call. Groups may differ in sizes and strides, and be
-// empty; dtypes and the kind of bias are the same in all. No D may overlap another group's operands.
+// empty; dtypes and the kind of bias are the same in all. Of each what [Context.Gemm] refuses is refused; no D may overlap another group's
+// operands, which is not looked at.
 //
 // It is for the host: a CUDA device takes its sizes and pointers from its own memory ([Context.GroupedGemm]).
 func (c *Context) GemmGroups(groups []Group, options ...Option) error {
@@ -44,8 +45,8 @@ func (c *Context) GemmGroups(groups []Group, options ...Option) error {
 		return err
 	}
 	defer list.pinner.Unpin()
-	args := s.groupedArgs()
-	if args.scalars._type, err = s.scalarType(groups[0].A.memory.dtype, groups[0].B.memory.dtype, groups[0].D.memory.dtype); err != nil {
+	args, err := s.groupedArgs(groups[0].A.memory.dtype, groups[0].B.memory.dtype, groups[0].D.memory.dtype)
+	if err != nil {
 		return err
 	}
 	if err := c.handle.use(); err != nil {
@@ -150,6 +151,9 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 	if err == nil {
 		err = o.set(&own, own.args, true, &group.A, &group.B, &group.D)
 	}
+	if err == nil {
+		err = group.checkApart(&own)
+	}
 	if err != nil {
 		e := err.(*Error)
 		return argumentError("group %d: %s", i, e.Text)
@@ -163,6 +167,26 @@ func (g *groupList) add(i int, groups []Group, s *call) error {
 		{o.a, x.a}, {o.b, x.b}, {o.d, x.d}, {o.c, x.c}, {o.bias, x.bias}, {o.scaleA, x.scale_a}, {o.scaleB, x.scale_b},
 	} {
 		g.pointers[j*len(groups)+i] = g.pin(memory)
+	}
+	return nil
+}
+
+// checkApart refuses a D that overlaps itself or another operand, as C does of a single product. Of groups it does not: their strides and addresses
+// are arrays to it.
+func (g *Group) checkApart(s *call) error {
+	if g.D.coincides() {
+		return argumentError("D is %dx%d with strides %d, %d: its elements must not coincide", g.D.rows, g.D.cols, g.D.rowStride, g.D.colStride)
+	}
+	for _, other := range [...]struct {
+		name string
+		*Matrix
+	}{{"A", &g.A}, {"B", &g.B}, {"scale A", &g.ScaleA.Values}, {"scale B", &g.ScaleB.Values}} {
+		if g.A.cols > 0 && g.D.overlaps(other.Matrix) {
+			return argumentError("D overlaps %s: it must not", other.name)
+		}
+	}
+	if c := g.c(); s.readsC() && g.D.overlaps(c) && !g.D.is(c) {
+		return argumentError("D overlaps C: C must be D itself, or lie elsewhere")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -93,7 +94,7 @@ func TestGemmGroupsRefuses(t *testing.T) {
 		"C":         {ctx.GemmGroups(with(func(g *ggemm.Group) { g.C = ggemm.RowMajor(s, 1, 2) }), ggemm.WithBeta(1)), "group 1: C is 1x2, and D is 2x2"},
 		"two":       {ctx.GemmGroups([]ggemm.Group{{A: good.A, B: good.B, D: good.D, RowBias: ggemm.Slice(s), ColumnBias: ggemm.Slice(s)}}), "group 0 has a ColumnBias and a RowBias"},
 		"C's place": {ctx.GemmGroups([]ggemm.Group{good}, ggemm.WithC(good.D, 1)), "belong into its Group"},
-		"overlap":   {ctx.GemmGroups(with(func(g *ggemm.Group) { g.D = ggemm.Strided(d, 4, 2, 2, 0, 1) })), "0"},
+		"overlap":   {ctx.GemmGroups(with(func(g *ggemm.Group) { g.D = ggemm.Strided(d, 4, 2, 2, 0, 1) })), "group 1: D is 2x2 with strides 0, 1"},
 	} {
 		t.Run(name, func(t *testing.T) { mustFail(t, c.err, ggemm.ErrArgument, c.text) })
 	}
@@ -153,4 +154,79 @@ func TestGroupedRefuses(t *testing.T) {
 		})
 	}
 	check(t, ctx.GroupedGemm(&ggemm.Grouped{A: f32, B: f32, D: f32, M: ggemm.Int32s(nil, 1)}, ggemm.Pointers{}))
+}
+
+func TestGemmGroupsTakeScalarsOfTheirOwn(t *testing.T) {
+	ctx := open(t)
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	at := func(numbers []float32) uintptr {
+		pinner.Pin(&numbers[0])
+		return uintptr(unsafe.Pointer(&numbers[0]))
+	}
+	x, d := []float32{1, 4, 1, 4}, []float32{1, 1}
+	groups := []ggemm.Group{
+		{A: ggemm.RowMajor(x[1:], 1, 1), B: ggemm.RowMajor(x, 1, 1), D: ggemm.RowMajor(d, 1, 1)},
+		{A: ggemm.RowMajor(x[3:], 1, 1), B: ggemm.RowMajor(x, 1, 1), D: ggemm.RowMajor(d[1:], 1, 1)},
+	}
+	check(t, ctx.GemmGroups(groups, ggemm.WithGroupScalars(at([]float32{2, 5}), 0)))
+	equal(t, "alpha of each", d, []float32{8, 20})
+	check(t, ctx.GemmGroups(groups, ggemm.WithGroupScalars(0, at([]float32{1, 2}))))
+	equal(t, "beta of each", d, []float32{12, 44})
+	check(t, ctx.GemmGroups(groups, ggemm.WithDeviceScalars(at([]float32{2, 5}), 0)))
+	equal(t, "one alpha for all", d, []float32{8, 8})
+}
+
+// What a single product refuses of D, a list does of each group's.
+func TestGemmGroupsRefuseOverlaps(t *testing.T) {
+	ctx, s, d := open(t), make([]float32, 64), make([]float32, 64)
+	for i := range s {
+		s[i], d[i] = 2, 7
+	}
+	row := func(from, rows, cols int) ggemm.Matrix { return ggemm.RowMajor(s[from:], rows, cols) }
+	scale := func(m ggemm.Matrix) ggemm.Scale { return ggemm.Scale{Kind: ggemm.TensorScale, Values: m} }
+	first := ggemm.Group{A: row(0, 4, 4), B: row(16, 4, 4), D: ggemm.RowMajor(d, 4, 4)}
+	beside := func(group ggemm.Group) error {
+		list := []ggemm.Group{first, group}
+		if group.ScaleA.Kind != ggemm.NoScale {
+			list[0].ScaleA = scale(row(0, 1, 1))
+		}
+		return ctx.GemmGroups(list, ggemm.WithBeta(1))
+	}
+	with := func(d ggemm.Matrix) ggemm.Group { return ggemm.Group{A: row(0, 4, 4), B: row(16, 4, 4), D: d} }
+	for name, c := range map[string]struct {
+		group ggemm.Group
+		text  string
+	}{
+		"itself":         {with(ggemm.Strided(d, 16, 4, 4, 1, 1)), "group 1: D is 4x4 with strides 1, 1: its elements must not coincide"},
+		"no row stride":  {with(ggemm.Strided(d, 16, 4, 4, 0, 1)), "with strides 0, 1"},
+		"no strides":     {with(ggemm.Strided(d, 16, 4, 4, 0, 0)), "with strides 0, 0"},
+		"near rows":      {with(ggemm.Strided(d, 16, 4, 4, -3, 1).T()), "with strides 1, -3"},
+		"a diagonal":     {with(ggemm.Strided(d, 0, 4, 4, 6, 4)), "with strides 6, 4"},
+		"A":              {with(row(0, 4, 4)), "group 1: D overlaps A"},
+		"a part of B":    {with(row(31, 4, 4)), "group 1: D overlaps B"},
+		"A, with gaps":   {with(ggemm.Strided(s, 15, 4, 4, 5, 1)), "D overlaps A"},
+		"C":              {ggemm.Group{A: first.A, B: first.B, C: ggemm.RowMajor(d[20:], 4, 4), D: ggemm.RowMajor(d[16:], 4, 4)}, "D overlaps C"},
+		"D as another C": {ggemm.Group{A: first.A, B: first.B, C: ggemm.RowMajor(d[16:], 4, 4).T(), D: ggemm.RowMajor(d[16:], 4, 4)}, "D overlaps C"},
+		"scales": {ggemm.Group{A: first.A, B: first.B, D: ggemm.RowMajor(d[16:], 4, 4), ScaleA: scale(ggemm.RowMajor(d[17:], 1, 1))},
+			"D overlaps scale A"},
+	} {
+		t.Run(name, func(t *testing.T) { mustFail(t, beside(c.group), ggemm.ErrArgument, c.text) })
+	}
+	equal(t, "D after refused calls", d[:32], slices.Repeat([]float32{7}, 32))
+
+	none := ggemm.RowMajor(s[32:], 4, 0)
+	for name, group := range map[string]ggemm.Group{
+		"a wider array":        with(ggemm.Strided(d, 16, 4, 4, 9, 1)),
+		"backwards":            with(ggemm.Strided(d, 63, 4, 4, -4, -1)),
+		"rows that interleave": with(ggemm.Strided(d, 16, 4, 4, 2, 9)),
+		"one row":              with(ggemm.Strided(d, 16, 1, 4, 0, 1)),
+		"C that is D":          {A: first.A, B: first.B, C: ggemm.RowMajor(d[16:], 4, 4), D: ggemm.RowMajor(d[16:], 4, 4)},
+		"no A to overlap":      {A: none, B: none.T(), D: ggemm.RowMajor(s[32:], 4, 4)},
+	} {
+		if group.D.Rows() == 1 {
+			group.A = row(0, 1, 4)
+		}
+		t.Run(name, func(t *testing.T) { check(t, beside(group)) })
+	}
 }

@@ -124,11 +124,7 @@ func (m *Matrix) operand(name string, host bool) (memory *C.char, address C.uint
 
 // extend moves the lower or the upper bound by so many steps of a stride; false if that is more than any slice holds.
 func extend(first, last *int, steps, stride int) bool {
-	distance := uint64(stride)
-	if stride < 0 {
-		distance = -distance
-	}
-	high, low := bits.Mul64(uint64(steps), distance)
+	high, low := bits.Mul64(uint64(steps), magnitude(stride))
 	if high != 0 || low > math.MaxInt/4 {
 		return false
 	}
@@ -138,4 +134,61 @@ func extend(first, last *int, steps, stride int) bool {
 		*last += int(low)
 	}
 	return true
+}
+
+func magnitude(stride int) uint64 {
+	if stride < 0 {
+		return -uint64(stride)
+	}
+	return uint64(stride)
+}
+
+// coincides says whether two elements have one place: (i, j) and (i + colStride / g, j - rowStride / g) do, if both are elements.
+func (m *Matrix) coincides() bool {
+	if m.packed || m.rows <= 0 || m.cols <= 0 {
+		return false
+	}
+	down, across := magnitude(m.rowStride), magnitude(m.colStride)
+	if down == 0 && across == 0 {
+		return m.rows > 1 || m.cols > 1
+	}
+	g, rest := down, across
+	for rest != 0 {
+		g, rest = rest, g%rest
+	}
+	return across/g < uint64(m.rows) && down/g < uint64(m.cols)
+}
+
+// overlaps says whether an element of one matrix surely lies in the other. Between elements others may lie, so of a matrix with gaps the first
+// counts alone.
+func (m *Matrix) overlaps(other *Matrix) bool {
+	begin, end := m.dense()
+	otherBegin, otherEnd := other.dense()
+	return begin < otherEnd && otherBegin < end
+}
+
+// dense returns the addresses of a matrix without gaps, or of its first element; none of an empty matrix.
+func (m *Matrix) dense() (begin, end uintptr) {
+	if m.rows <= 0 || m.cols <= 0 {
+		return 0, 0
+	}
+	size := uintptr(m.memory.dtype.Size())
+	begin, end = m.start(), size
+	rowMajor := m.colStride == 1 && (m.rowStride == m.cols || m.rows == 1)
+	colMajor := m.rowStride == 1 && (m.colStride == m.rows || m.cols == 1)
+	if rowMajor || colMajor {
+		end *= uintptr(m.rows) * uintptr(m.cols)
+	}
+	return begin, begin + end
+}
+
+// start returns the address of element (0, 0), to compare it.
+func (m *Matrix) start() uintptr {
+	return uintptr(m.memory.base) + m.memory.address + uintptr(m.offset*m.memory.dtype.Size()) // one of them is 0
+}
+
+// is says whether two matrices of one shape are the same elements of the same type.
+func (m *Matrix) is(other *Matrix) bool {
+	return m.start() == other.start() && m.memory.dtype == other.memory.dtype &&
+		(m.rows == 1 || m.rowStride == other.rowStride) && (m.cols == 1 || m.colStride == other.colStride)
 }

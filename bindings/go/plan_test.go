@@ -52,7 +52,7 @@ func TestPlanRefusesWhatItWasNotMadeFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustFail(t, c.err, ggemm.ErrArgument, c.text) })
 	}
-	check(t, plan.Run(ggemm.Strided(s, 0, 1, 4, 99, 1), row(4, 4).T(), ggemm.RowMajor(make([]float32, 4), 1, 4))) // a stride that nothing is reached by
+	check(t, plan.Run(ggemm.Strided(s, 0, 1, 4, 99, 1), row(4, 4).T(), ggemm.RowMajor(make([]float32, 4), 1, 4)))     // a stride that nothing is reached by
 	check(t, plan.Run(row(4, 4), row(4, 4).T(), d, ggemm.WithScaleA(ggemm.Scale{}), ggemm.WithScaleB(ggemm.Scale{}))) // none, as in the plan
 }
 
