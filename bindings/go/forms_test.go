@@ -45,6 +45,7 @@ func TestScalesAndPairs(t *testing.T) {
 		{ctx.Gemm(a, b, ggemm.RowMajor(pairs, 2, 1), ggemm.WithGate(ggemm.Halves), ggemm.WithBeta(1)), "gated pairs have no C"},
 		{ctx.Gemm(a, b, ggemm.RowMajor(d, 2, 2), ggemm.WithMaxCTAs(-1)), "max_ctas=-1"},
 		{ctx.GroupedGemm(raggedProblem([]int32{1, 2}), ggemm.Operands{}, ggemm.WithMaxCTAs(-2)), "max_ctas=-2"},
+		{plan.Run(a, b, ggemm.RowMajor(pairs, 2, 1), ggemm.WithBeta(1)), "gated pairs have no C"},
 		{plan.Run(a, b, ggemm.RowMajor(pairs, 2, 1), ggemm.WithScaleA(half)), "WithScaleA is not what the plan was made with"},
 		{plan.Run(a, b, ggemm.RowMajor(pairs, 2, 1), ggemm.WithGate(ggemm.NoGate)), "WithGate is not what the plan was made with"},
 	} {

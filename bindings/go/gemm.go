@@ -245,7 +245,7 @@ func (s *call) checkFits(a, b, d *Matrix) error {
 	if err := d.fits("D", &s.product.d); err != nil {
 		return err
 	}
-	if s.readsC() {
+	if s.readsC() && s.product.epilogue.gate == C.GGEMM_GATE_NONE { // of pairs C says that they have none
 		c := d
 		if s.hasC {
 			c = &s.c

@@ -105,7 +105,8 @@ const (
 )
 
 // Operands are the memory of a grouped call: of an operand by pointers the array of addresses (its dtype does not matter), else the elements of
-// all groups. As sizes and addresses are read when the work runs, nothing here is held against them: the memory must be as large as they say.
+// all groups, of the problem's dtypes. A slice must hold what the problem's constants, and its slices of sizes and strides, say that there is. What
+// is at addresses, or has numbers there, must be as large as these say when the work runs.
 type Operands struct {
 	A, B, D        Memory
 	C              Memory // the zero Memory: D
@@ -238,37 +239,6 @@ func (s *call) groupedArgs(a, b, d Dtype) (args C.ggo_grouped_args, err error) {
 	}
 	if args.scalars.beta_address != 0 {
 		args.beta_byte_stride = size
-	}
-	return args, nil
-}
-
-// args checks the operands, and makes the arguments of what the options say of them.
-func (g *Grouped) args(s *call, o Operands, host bool) (args C.ggo_grouped_args, err error) {
-	if args, err = s.groupedArgs(g.A.Dtype, g.B.Dtype, g.D.Dtype); err != nil {
-		return args, err
-	}
-	for _, operand := range [...]struct {
-		name  string
-		given *Memory
-		to    *C.ggo_memory
-		least int // elements that are there for sure
-	}{
-		{"A", &o.A, &args.a, 0}, {"B", &o.B, &args.b, 0}, {"C", &o.C, &args.c, 0}, {"D", &o.D, &args.d, 0}, {"the bias", &o.Bias, &args.bias, 0},
-		{"ScaleA", &o.ScaleA, &args.scale_a, 0}, {"ScaleB", &o.ScaleB, &args.scale_b, 0},
-		{"RowWeights", &o.RowWeights, &args.row_weights, 0}, {"Status", &o.Status, &args.status, 4},
-	} {
-		if operand.given.place == placeNone {
-			continue
-		}
-		if operand.least > 0 || operand.given.place == placeSlice && !host {
-			if err := operand.given.check(operand.name, host, 0, operand.least-1); err != nil {
-				return args, err
-			}
-		}
-		operand.to.host, operand.to.address = operand.given.pointer(0)
-	}
-	if o.C.place == placeNone && s.readsC() {
-		args.c = args.d
 	}
 	return args, nil
 }

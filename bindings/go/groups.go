@@ -231,6 +231,27 @@ func Int64At(address uintptr, byteStride int) Source {
 	return Source{memory: Memory{address: address, place: placeAddress}, stride: byteStride, kind: C.GGO_SOURCE_I64}
 }
 
+func (s *Source) isConst() bool { return s.memory.place == placeNone }
+
+// isPacked says whether a stride follows the matrix's shape.
+func (s *Source) isPacked() bool {
+	return s.isConst() && (s.kind == C.GGO_SOURCE_DEFAULT || s.value == C.GGEMM_PACKED)
+}
+
+// number returns a group's, if the host can tell it: at an address it is the device's. A slice has one for each group, as toC checks.
+func (s *Source) number(group int) (value int, known bool) {
+	at := group * s.stride
+	switch {
+	case s.isConst():
+		return int(s.value), true
+	case s.memory.place == placeAddress:
+		return 0, false
+	case s.kind == C.GGO_SOURCE_I32:
+		return int(*(*int32)(unsafe.Add(s.memory.base, 4*at))), true
+	}
+	return int(*(*int64)(unsafe.Add(s.memory.base, 8*at))), true
+}
+
 // toC checks that a slice has a number for each group.
 func (s *Source) toC(name string, groups int, host bool) (C.ggo_source, error) {
 	out := C.ggo_source{kind: s.kind, value: C.int64_t(s.value), byte_stride: C.int64_t(s.stride)}
