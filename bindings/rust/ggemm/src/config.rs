@@ -109,7 +109,7 @@ impl Context {
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): the problem is wrong.
     pub fn configs<'a>(&self, problem: impl Into<Problem<'a>>) -> Result<Vec<Config>> {
-        let raw = problem.into().raw();
+        let raw = problem.into().raw()?;
         let problem = raw.as_sys();
         let mut count = 0;
         // SAFETY: a live context and description, and a place for the number.

@@ -88,7 +88,7 @@ impl Context {
     /// # Errors
     /// As [`Context::plan`].
     pub fn plan_grouped(&self, problem: &GroupedProblem) -> Result<GroupedPlan> {
-        let desc = problem.raw();
+        let desc = problem.raw()?;
         let mut raw = ptr::null_mut();
         // SAFETY: a live context; the description is read before the return, its sources by launches only.
         check(unsafe { sys::ggemm_plan_create_grouped(self.raw(), &desc, &mut raw) })?;
@@ -212,6 +212,7 @@ impl<'a> DeviceGroups<'a> {
             Target::Context(_, problem) => problem,
             Target::Plan(plan) => &plan.problem,
         };
+        let mut desc = problem.raw()?;
         self.check(problem)?;
         let [a, b, d] = problem.dtypes();
         let mut storage = [0; 2];
@@ -233,7 +234,6 @@ impl<'a> DeviceGroups<'a> {
             scale_b: at(self.scale_b),
             ..sys::GGEMM_GROUPED_ARGS_INIT
         };
-        let mut desc = problem.raw();
         match self.target {
             Target::Context(context, _) => {
                 desc.epilogue.scalars_on_device = scalars.on_device;

@@ -11,10 +11,10 @@ use crate::{
     epilogue::{output_cols, Scalar, Scalars, Storage},
     error::check,
     matrix::RawMat,
-    problem::{size, text_pointer, GemmProblem, Texts},
+    problem::{text_pointer, GemmProblem, Texts},
     scale::{RawScale, Side},
-    Activation, Bias, Compute, Context, DType, Device, DeviceSlice, Element, Error, Gate, Host, Mat, MatMut, Plan,
-    Result, Scale, Stream,
+    Activation, Bias, Compute, Context, Device, DeviceSlice, Element, Error, Gate, Host, Mat, MatMut, Plan, Result,
+    Scale, Stream,
 };
 
 /// The operands of one product.
@@ -33,10 +33,6 @@ pub(crate) struct Operands {
 impl Operands {
     pub(crate) fn new(a: RawMat, b: RawMat, d: RawMat) -> Self {
         Self { a, b, c: None, d, bias: None, scale_a: None, scale_b: None, scalars: Scalars::DEFAULT }
-    }
-
-    fn dtypes(&self) -> [DType; 3] {
-        [self.a.dtype, self.b.dtype, self.d.dtype]
     }
 
     /// Refuses operands that do not fit each other or their slices.
@@ -80,9 +76,9 @@ impl Operands {
             bias: self.bias.map_or(ptr::null(), |bias| bias.data.cast()),
             alpha: scalars.alpha,
             beta: scalars.beta,
-            m: size(self.d.rows),
-            n: size(self.b.cols),
-            k: size(self.a.cols),
+            m: self.d.rows as i64,
+            n: self.b.cols as i64,
+            k: self.a.cols as i64,
             scale_a: self.scale_a.map_or(ptr::null(), |scale| scale.values.base().cast()),
             scale_b: self.scale_b.map_or(ptr::null(), |scale| scale.values.base().cast()),
             ..sys::GGEMM_GEMM_ARGS_INIT
@@ -299,7 +295,9 @@ impl<'a, M> Gemm<'a, M> {
     pub fn problem(&self) -> GemmProblem {
         let texts = Texts { config: self.config.map(CStr::to_owned), tune_key: self.tune_key.map(CStr::to_owned) };
         let on_device = self.operands.scalars.on_device().into();
-        GemmProblem::from_raw(self.desc(on_device), self.operands.dtypes(), self.operands.c.is_some(), texts)
+        let Operands { a, b, c, d, .. } = &self.operands;
+        let (dtypes, sizes) = ([a.dtype, b.dtype, d.dtype], [d.rows, b.cols, a.cols]);
+        GemmProblem::from_raw(self.desc(on_device), dtypes, sizes, c.is_some(), texts)
     }
 
     /// A plan for problems like this one. Nothing is run.
@@ -320,9 +318,9 @@ impl<'a, M> Gemm<'a, M> {
             None => sys::GGEMM_GEMM_DESC_INIT.c,
         };
         let mut desc = sys::ggemm_gemm_desc {
-            m: size(d.rows),
-            n: size(b.cols),
-            k: size(a.cols),
+            m: d.rows as i64,
+            n: b.cols as i64,
+            k: a.cols as i64,
             a: a.matrix(),
             b: b.matrix(),
             c,

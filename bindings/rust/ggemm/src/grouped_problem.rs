@@ -6,8 +6,8 @@ use std::{ffi::CStr, ptr};
 use ggemm_sys as sys;
 
 use crate::{
-    problem::{common_setters, size, text_pointer, BiasKind, Texts},
-    Activation, Compute, Config, DType, Element, Gate, ScaleKind,
+    problem::{common_setters, text_pointer, BiasKind, Sizes, Texts},
+    Activation, Compute, Config, DType, Element, Gate, Result, ScaleKind,
 };
 
 /// Where a number of each group comes from: a size or a stride, in elements.
@@ -134,6 +134,7 @@ pub struct GroupedProblem {
     b: DType,
     d: DType,
     has_c: bool,
+    sizes: Sizes,
     texts: Texts,
 }
 
@@ -181,9 +182,10 @@ impl GroupedProblem {
     #[must_use]
     pub fn with_dtypes(a: DType, b: DType, d: DType, groups: usize) -> Self {
         let mut desc = sys::GGEMM_GROUPED_DESC_INIT;
-        desc.groups = size(groups);
+        let mut sizes = Sizes::default();
+        desc.groups = sizes.take("groups", groups);
         (desc.a.dtype, desc.b.dtype, desc.d.dtype) = (a.raw(), b.raw(), d.raw());
-        Self { desc, a, b, d, has_c: false, texts: Texts::default() }
+        Self { desc, a, b, d, has_c: false, sizes, texts: Texts::default() }
     }
 
     source_setters! {
@@ -267,7 +269,7 @@ impl GroupedProblem {
     /// row of zeros.
     #[must_use]
     pub fn a_index(mut self, index: Source, rows: usize) -> Self {
-        (self.desc.a_index, self.desc.a_rows) = (index.raw, size(rows));
+        (self.desc.a_index, self.desc.a_rows) = (index.raw, self.sizes.take("a_rows", rows));
         self
     }
 
@@ -275,7 +277,7 @@ impl GroupedProblem {
     /// below 0. Rows that go to one row are added up, in their order.
     #[must_use]
     pub fn d_index(mut self, index: Source, rows: usize) -> Self {
-        (self.desc.d_index, self.desc.d_rows) = (index.raw, size(rows));
+        (self.desc.d_index, self.desc.d_rows) = (index.raw, self.sizes.take("d_rows", rows));
         self
     }
 
@@ -320,7 +322,9 @@ impl GroupedProblem {
     /// Mean sizes of a group, for the choice of configuration only; 0 where not known.
     #[must_use]
     pub fn expected(mut self, m: usize, n: usize, k: usize) -> Self {
-        (self.desc.expected_m, self.desc.expected_n, self.desc.expected_k) = (size(m), size(n), size(k));
+        self.desc.expected_m = self.sizes.take("expected_m", m);
+        self.desc.expected_n = self.sizes.take("expected_n", n);
+        self.desc.expected_k = self.sizes.take("expected_k", k);
         self
     }
 
@@ -328,7 +332,7 @@ impl GroupedProblem {
     /// one has them all; 0 where not known.
     #[must_use]
     pub fn expected_largest(mut self, m: usize) -> Self {
-        self.desc.expected_largest_m = size(m);
+        self.desc.expected_largest_m = self.sizes.take("expected_largest_m", m);
         self
     }
 
@@ -351,13 +355,14 @@ impl GroupedProblem {
     }
 
     /// The description with its texts, good as long as `self`.
-    pub(crate) fn raw(&self) -> sys::ggemm_grouped_desc {
+    pub(crate) fn raw(&self) -> Result<sys::ggemm_grouped_desc> {
+        self.sizes.check()?;
         let mut desc = self.desc;
         desc.config = text_pointer(self.texts.config.as_deref());
         desc.tune_key = text_pointer(self.texts.tune_key.as_deref());
         if !self.has_c && desc.epilogue.gate == sys::GGEMM_GATE_NONE {
             desc.c = desc.d;
         }
-        desc
+        Ok(desc)
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData};
 
 use ggemm_sys as sys;
 
-use crate::{element::dtype_name, DType, Element, Error, Result};
+use crate::{element::dtype_name, problem::AT_MOST, DType, Element, Error, Result};
 
 /// Marks operands that are slices of this program's own memory.
 #[derive(Debug, Copy, Clone)]
@@ -95,13 +95,13 @@ impl RawMat {
         Self { rows: cols, cols: rows, row_stride: col_stride, col_stride: row_stride, ..self }
     }
 
-    /// Refuses a view that reaches beyond its slice.
+    /// Refuses a view that reaches beyond its slice, or is of more than the C interface has numbers for.
     #[inline]
     pub(crate) fn check(&self, name: impl fmt::Display) -> Result<()> {
-        if self.surely_fits() || self.fits() {
+        if self.surely_fits() {
             Ok(())
         } else {
-            Err(self.too_short(name))
+            self.check_closely(name)
         }
     }
 
@@ -113,10 +113,16 @@ impl RawMat {
         (rows | cols | down | across) < 1 << 30 && rows * down + cols * across < self.len as u64
     }
 
-    /// True of every view that lies in its slice.
     #[cold]
-    fn fits(&self) -> bool {
-        self.span() <= self.len as u128
+    fn check_closely(&self, name: impl fmt::Display) -> Result<()> {
+        if i64::try_from(self.rows.max(self.cols)).is_err() {
+            // Without a stride it may lie in its slice all the same.
+            Err(Error::argument(format!("{name} is {self}: {AT_MOST}")))
+        } else if self.span() > self.len as u128 {
+            Err(self.too_short(name))
+        } else {
+            Ok(())
+        }
     }
 
     /// Elements from the lowest address to the highest.
@@ -325,7 +331,7 @@ mod tests {
         assert!(
             refused(Mat::strided(&data, 2, 2, isize::MIN, isize::MIN)).contains("spans 18446744073709551617 elements")
         );
-        assert!(refused(Mat::row_major(&data, usize::MAX, usize::MAX)).contains("its slice has 10"));
+        assert!(refused(Mat::row_major(&data, isize::MAX as usize, isize::MAX as usize)).contains("its slice has 10"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Context {
     /// no kernel serves this here. [`Compile`](crate::ErrorKind::Compile), [`Launch`](crate::ErrorKind::Launch): the kernel
     /// cannot be compiled or loaded.
     pub fn plan(&self, problem: &GemmProblem) -> Result<Plan> {
-        let desc = problem.raw();
+        let desc = problem.raw()?;
         let mut raw = ptr::null_mut();
         // SAFETY: a live context; the description is read before the return.
         check(unsafe { sys::ggemm_plan_create(self.raw(), &desc, &mut raw) })?;

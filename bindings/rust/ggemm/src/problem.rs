@@ -8,7 +8,7 @@ use std::{
 
 use ggemm_sys as sys;
 
-use crate::{Activation, Compute, Config, DType, Element, Gate, GroupedProblem, ScaleKind};
+use crate::{Activation, Compute, Config, DType, Element, Error, Gate, GroupedProblem, Result, ScaleKind};
 
 /// How a matrix of a [`GemmProblem`] lies in memory.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Default)]
@@ -71,6 +71,31 @@ impl BiasKind {
 pub(crate) struct Texts {
     pub(crate) config: Option<CString>,
     pub(crate) tune_key: Option<CString>,
+}
+
+/// What the C interface has no number above.
+pub(crate) const AT_MOST: &str = "sizes are 9223372036854775807 at most";
+
+/// Sizes as the C interface takes them; the first that it has no number for is an error of the calls that they are for.
+#[derive(Debug, Copy, Clone, Default)]
+pub(crate) struct Sizes {
+    too_large: Option<(&'static str, usize)>,
+}
+
+impl Sizes {
+    pub(crate) fn take(&mut self, name: &'static str, value: usize) -> i64 {
+        i64::try_from(value).unwrap_or_else(|_| {
+            self.too_large.get_or_insert((name, value));
+            i64::MAX
+        })
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.too_large {
+            None => Ok(()),
+            Some((name, value)) => Err(Error::argument(format!("{name}={value}: {AT_MOST}"))),
+        }
+    }
 }
 
 pub(crate) fn text_pointer(text: Option<&CStr>) -> *const core::ffi::c_char {
@@ -168,6 +193,7 @@ pub struct GemmProblem {
     b: DType,
     d: DType,
     has_c: bool,
+    sizes: Sizes,
     texts: Texts,
 }
 
@@ -187,15 +213,22 @@ impl GemmProblem {
     #[must_use]
     pub fn with_dtypes(a: DType, b: DType, d: DType, m: usize, n: usize, k: usize) -> Self {
         let mut desc = sys::GGEMM_GEMM_DESC_INIT;
-        (desc.m, desc.n, desc.k) = (size(m), size(n), size(k));
         (desc.a.dtype, desc.b.dtype, desc.d.dtype) = (a.raw(), b.raw(), d.raw());
-        Self { desc, a, b, d, has_c: false, texts: Texts::default() }
+        Self::from_raw(desc, [a, b, d], [m, n, k], false, Texts::default())
     }
 
-    pub(crate) fn from_raw(desc: sys::ggemm_gemm_desc, dtypes: [DType; 3], has_c: bool, texts: Texts) -> Self {
-        let [a, b, d] = dtypes;
-        let desc = sys::ggemm_gemm_desc { config: ptr::null(), tune_key: ptr::null(), ..desc };
-        Self { desc, a, b, d, has_c, texts }
+    /// Sizes and texts are set anew.
+    pub(crate) fn from_raw(
+        desc: sys::ggemm_gemm_desc,
+        [a, b, d]: [DType; 3],
+        [m, n, k]: [usize; 3],
+        has_c: bool,
+        texts: Texts,
+    ) -> Self {
+        let mut sizes = Sizes::default();
+        let (m, n, k) = (sizes.take("m", m), sizes.take("n", n), sizes.take("k", k));
+        let desc = sys::ggemm_gemm_desc { m, n, k, config: ptr::null(), tune_key: ptr::null(), ..desc };
+        Self { desc, a, b, d, has_c, sizes, texts }
     }
 
     /// How A lies in memory.
@@ -246,20 +279,16 @@ impl GemmProblem {
     common_setters!();
 
     /// The description with its texts, good as long as `self`.
-    pub(crate) fn raw(&self) -> sys::ggemm_gemm_desc {
+    pub(crate) fn raw(&self) -> Result<sys::ggemm_gemm_desc> {
+        self.sizes.check()?;
         let mut desc = self.desc;
         desc.config = text_pointer(self.texts.config.as_deref());
         desc.tune_key = text_pointer(self.texts.tune_key.as_deref());
         if !self.has_c && desc.epilogue.gate == sys::GGEMM_GATE_NONE {
             desc.c = desc.d;
         }
-        desc
+        Ok(desc)
     }
-}
-
-/// A size for the C interface. One that no memory could hold becomes the largest, which the library refuses.
-pub(crate) fn size(value: usize) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// A problem of either kind; made by `From` of a reference to it.
@@ -291,11 +320,11 @@ pub(crate) enum RawProblem {
 
 impl Problem<'_> {
     /// Good as long as the problems that `self` refers to.
-    pub(crate) fn raw(&self) -> RawProblem {
-        match self {
-            Self::Gemm(problem) => RawProblem::Gemm(Box::new(problem.raw())),
-            Self::Grouped(problem) => RawProblem::Grouped(Box::new(problem.raw())),
-        }
+    pub(crate) fn raw(&self) -> Result<RawProblem> {
+        Ok(match self {
+            Self::Gemm(problem) => RawProblem::Gemm(Box::new(problem.raw()?)),
+            Self::Grouped(problem) => RawProblem::Grouped(Box::new(problem.raw()?)),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::{marker::PhantomData, ops::Range};
 
 use ggemm_sys as sys;
 
-use crate::{error::check, problem::size, Config, Result, Source};
+use crate::{error::check, problem::Sizes, Config, Result, Source};
 
 /// The tiles of a problem, in the order of the kernels' programs: an L2-friendly one, which goes down a few rows of tiles
 /// before it goes to the next column.
@@ -23,7 +23,8 @@ use crate::{error::check, problem::size, Config, Result, Source};
 #[derive(Debug, Clone)]
 pub struct TileGrid<'a> {
     raw: sys::ggemm_tile_grid,
-    sizes: PhantomData<&'a [[i64; 2]]>,
+    sizes: Sizes,
+    marker: PhantomData<&'a [[i64; 2]]>,
 }
 
 // SAFETY: the description's pointers are into borrowed sizes.
@@ -51,9 +52,10 @@ impl TileGrid<'static> {
     /// Of a plain problem. The raster is 1.
     #[must_use]
     pub fn new(m: usize, n: usize, tile_m: i32, tile_n: i32) -> Self {
-        let (m, n) = (Source::constant(size(m)).raw, Source::constant(size(n)).raw);
+        let mut sizes = Sizes::default();
+        let (m, n) = (Source::constant(sizes.take("m", m)).raw, Source::constant(sizes.take("n", n)).raw);
         let raw = sys::ggemm_tile_grid { m, n, tile_m, tile_n, ..sys::GGEMM_TILE_GRID_INIT };
-        Self { raw, sizes: PhantomData }
+        Self { raw, sizes, marker: PhantomData }
     }
 
     /// Of a plain problem under a configuration, with its raster and cluster.
@@ -68,11 +70,11 @@ impl<'a> TileGrid<'a> {
     /// Of a grouped problem with these m and n of each group. The raster is 1.
     #[must_use]
     pub fn grouped(sizes: &'a [[i64; 2]], tile_m: i32, tile_n: i32) -> Self {
-        let groups = size(sizes.len());
+        let groups = sizes.len() as i64;
         let first: *const i64 = sizes.as_ptr().cast();
         let (m, n) = (Source::i64_at(first, 16).raw, Source::i64_at(first.wrapping_add(1), 16).raw);
         let raw = sys::ggemm_tile_grid { groups, m, n, tile_m, tile_n, ..sys::GGEMM_TILE_GRID_INIT };
-        Self { raw, sizes: PhantomData }
+        Self { raw, sizes: Sizes::default(), marker: PhantomData }
     }
 
     /// How many rows of tiles (of clusters, where there are any; columns, where swapped) are walked together: Triton's
@@ -103,6 +105,7 @@ impl<'a> TileGrid<'a> {
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): tile or raster is not above 0, a cluster is below 0, or there are
     /// 2^63 tiles or more.
     pub fn count(&self) -> Result<i64> {
+        self.sizes.check()?;
         let mut count = 0;
         // SAFETY: the sizes are borrowed, and there is a place for the number.
         check(unsafe { sys::ggemm_tile_count(&self.raw, &mut count) })?;
@@ -114,6 +117,7 @@ impl<'a> TileGrid<'a> {
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): pid is negative or past the end, or as [`count`](Self::count).
     pub fn at(&self, pid: i64) -> Result<Tile> {
+        self.sizes.check()?;
         let mut tile = sys::GGEMM_TILE_INIT;
         // SAFETY: the sizes are borrowed, and the struct says its size.
         check(unsafe { sys::ggemm_tile_at(&self.raw, pid, &mut tile) })?;

@@ -37,7 +37,7 @@ type ProgressFn<'a> = Box<dyn FnMut(Progress<'_>) -> ControlFlow<()> + 'a>;
 #[must_use = "nothing is prepared before run()"]
 pub struct Prepare<'a> {
     context: &'a Context,
-    problems: Vec<RawProblem>,
+    problems: Result<Vec<RawProblem>>,
     progress: Option<ProgressFn<'a>>,
     marker: std::marker::PhantomData<Problem<'a>>,
 }
@@ -90,7 +90,8 @@ impl<'a> Prepare<'a> {
             let (progress, what) = unsafe { (Guarded::<ProgressFn<'_>>::from_user(user), text(what)) };
             flow(progress.call(ControlFlow::Break(()), |progress| progress(Progress { done, total, what: &what })))
         }
-        let problems: Vec<_> = self.problems.iter().map(RawProblem::as_sys).collect();
+        let problems = self.problems?;
+        let problems: Vec<_> = problems.iter().map(RawProblem::as_sys).collect();
         let function: sys::ggemm_progress_fn = if self.progress.is_some() { Some(report) } else { None };
         let mut progress = Guarded::new(self.progress.unwrap_or_else(|| Box::new(|_| ControlFlow::Continue(()))));
         // SAFETY: a live context and live descriptions; the closure outlives the call.
@@ -105,7 +106,7 @@ impl<'a> Prepare<'a> {
 
 impl fmt::Debug for Prepare<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepare").field("problems", &self.problems.len()).finish_non_exhaustive()
+        f.debug_struct("Prepare").field("problems", &self.problems.as_ref().map(Vec::len)).finish_non_exhaustive()
     }
 }
 
@@ -151,7 +152,7 @@ type RowFn<'a> = Box<dyn FnMut(TuneRow<'_>) -> ControlFlow<()> + 'a>;
 #[must_use = "nothing is measured before run()"]
 pub struct Tune<'a> {
     context: &'a Context,
-    problem: RawProblem,
+    problem: Result<RawProblem>,
     budget: Duration,
     configs: Vec<&'a Config>,
     sample: Option<&'a [[i64; 3]]>,
@@ -238,6 +239,7 @@ impl<'a> Tune<'a> {
             };
             flow(function.call(ControlFlow::Break(()), |function| function(row)))
         }
+        let problem = self.problem?;
         let names: Vec<_> = self.configs.iter().map(|config| config.as_c_str().as_ptr()).collect();
         let mut options = sys::GGEMM_TUNE_OPTIONS_INIT;
         options.budget_seconds = self.budget.as_secs_f64();
@@ -249,7 +251,7 @@ impl<'a> Tune<'a> {
         let mut row = Guarded::new(self.row.unwrap_or_else(|| Box::new(|_| ControlFlow::Continue(()))));
         options.user = row.as_user();
         let mut tuned = sys::GGEMM_TUNE_RESULT_INIT;
-        let problem = self.problem.as_sys();
+        let problem = problem.as_sys();
         // SAFETY: a live context and description; names, sizes and the closure outlive the call.
         let status = unsafe { sys::ggemm_tune(self.context.raw(), &problem, &options, ptr::from_mut(&mut tuned)) };
         let result = check(status);

@@ -3,7 +3,7 @@
 
 use ggemm::{
     Activation, Bias, BiasKind, DType, DeviceSlice, DeviceSliceMut, GemmProblem, Group, GroupedProblem, Layout, Mat,
-    MatMut, Source,
+    MatMut, Source, TileGrid,
 };
 
 use crate::{host, refused, A, B};
@@ -199,6 +199,48 @@ fn groups_say_which_is_wrong() {
         .run()
         .unwrap();
     assert_eq!((d0, d1), ([5.0, 6.0, 11.0, 12.0], [1.0; 4]));
+}
+
+#[test]
+fn sizes_that_no_number_holds_are_refused() {
+    const MOST: &str = "sizes are 9223372036854775807 at most";
+    let context = host();
+    let (one, huge) = ([1.0_f32], usize::MAX);
+    let (a, b) = (Mat::strided(&one, 1, huge, 0, 0), Mat::strided(&one, huge, 1, 0, 0));
+    let wanted = format!("A is 1x18446744073709551615: {MOST}");
+    let mut d = [7.0_f32; 2];
+    let (first, second) = d.split_at_mut(1);
+    let text = refused(context.gemm(a, b, MatMut::row_major(first, 1, 1)).run());
+    assert_eq!(text, wanted);
+    let plan = context.plan(&GemmProblem::new::<f32, f32, f32>(1, 1, 1)).unwrap();
+    assert_eq!(refused(plan.gemm(a, b, MatMut::row_major(first, 1, 1)).run()), wanted);
+    let one_by_one = Mat::row_major(&one, 1, 1);
+    let groups = [
+        Group::new(one_by_one, one_by_one, MatMut::row_major(first, 1, 1)),
+        Group::new(a, b, MatMut::row_major(second, 1, 1)),
+    ];
+    assert_eq!(refused(context.grouped(groups).run()), format!("group 1: {wanted}"));
+    assert_eq!(d, [7.0; 2]);
+
+    let (k, groups) = (format!("k=18446744073709551615: {MOST}"), format!("groups=9223372036854775808: {MOST}"));
+    let described = context.gemm(a, b, MatMut::row_major(&mut d, 1, 1)).problem();
+    for problem in [described, GemmProblem::new::<i8, i8, i8>(1, 0, huge)] {
+        assert_eq!(refused(context.plan(&problem)), k);
+        assert_eq!(refused(context.configs(&problem)), k);
+        assert_eq!(refused(context.prepare([&problem]).run()), k);
+        assert_eq!(refused(context.tune(&problem).run()), k);
+    }
+    let many = GroupedProblem::new::<f32, f32, f32>(1 << 63);
+    assert_eq!(refused(context.plan_grouped(&many)), groups);
+    // SAFETY: refused before anything is read.
+    unsafe {
+        let none = DeviceSlice::from_raw_parts(one.as_ptr(), 0);
+        assert_eq!(refused(context.device_groups(&many, none, none, none).launch()), groups);
+    }
+    let rows = GroupedProblem::new::<f32, f32, f32>(1).a_index(Source::constant(0), huge).expected_largest(huge);
+    assert!(refused(context.plan_grouped(&rows)).starts_with("a_rows=18446744073709551615: "));
+    assert!(refused(TileGrid::new(huge, 1, 128, 128).count()).starts_with("m=18446744073709551615: "));
+    assert!(refused(TileGrid::new(1, huge, 128, 128).at(0)).starts_with("n=18446744073709551615: "));
 }
 
 #[test]
