@@ -91,6 +91,7 @@ impl<'a> Group<'a> {
         self.a.check("A")?;
         self.b.check("B")?;
         self.d.check("D")?;
+        self.d.check_distinct()?;
         if let Some(c) = &self.c {
             check_c(c, &self.d)?;
             c.check("C")?;
@@ -203,7 +204,8 @@ impl<'a> Grouped<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument): the context is not the host's, or in a group, which the text
-    /// names, shapes do not agree, a slice is too short, or types are others than in group 0. Every D is as it was.
+    /// names, shapes do not agree, a slice is too short, elements of D coincide, or types are others than in group 0. Every
+    /// D is as it was.
     pub fn run(self) -> Result<()> {
         self.context.check_host()?;
         let Some(first) = self.groups.first() else { return Ok(()) };

@@ -125,6 +125,32 @@ impl RawMat {
         }
     }
 
+    /// Refuses a D of which two elements coincide: (i, j) and (i + col_stride / g, j - row_stride / g) do, if both are
+    /// elements. Of a list of groups the library cannot tell, as their strides are arrays to it.
+    #[inline]
+    pub(crate) fn check_distinct(&self) -> Result<()> {
+        if self.is_packed() || !self.coincides() {
+            return Ok(());
+        }
+        Err(Error::argument(format!(
+            "D is {self} with strides ({}, {}): its elements must not coincide",
+            self.row_stride, self.col_stride
+        )))
+    }
+
+    fn coincides(&self) -> bool {
+        let (down, across) = (self.row_stride.unsigned_abs(), self.col_stride.unsigned_abs());
+        let (mut g, mut rest) = (down, across);
+        while rest != 0 {
+            (g, rest) = (rest, g % rest);
+        }
+        let (rows, cols) = (self.rows as u64, self.cols as u64);
+        if g == 0 {
+            return rows.min(cols) > 0 && rows.max(cols) > 1;
+        }
+        across / g < rows && down / g < cols
+    }
+
     /// Elements from the lowest address to the highest.
     fn span(&self) -> u128 {
         if self.rows == 0 || self.cols == 0 {

@@ -201,6 +201,43 @@ fn groups_say_which_is_wrong() {
     assert_eq!((d0, d1), ([5.0, 6.0, 11.0, 12.0], [1.0; 4]));
 }
 
+/// What a single product refuses of D a list does, also where the groups' strides differ and so are arrays to the library.
+#[test]
+fn elements_of_d_do_not_coincide() {
+    let context = host();
+    let a = [1.0_f32; 16];
+    let x = Mat::row_major(&a, 4, 4);
+    for (rows, cols, row_stride, col_stride, coincide) in [
+        (4, 4, 1, 1, true),
+        (4, 4, 0, 1, true),
+        (4, 4, 0, 0, true),
+        (4, 4, -3, 1, true),
+        (4, 4, 1, 3, true),
+        (4, 4, 6, 4, true),
+        (4, 1, 0, 9, true),
+        (4, 4, 9, 1, false),
+        (4, 4, -1, -4, false),
+        (4, 4, 2, 9, false),
+        (1, 4, 0, 1, false),
+        (1, 1, 0, 0, false),
+        (4, 0, 0, 0, false),
+    ] {
+        let (mut d, mut other) = ([7.0_f32; 40], [7.0_f32; 16]);
+        let (a, b) = (Mat::strided(&a, rows, 4, 0, 1), Mat::strided(&a, 4, cols, 0, 1));
+        let single = context.gemm(a, b, MatMut::strided(&mut d, rows, cols, row_stride, col_stride)).run();
+        let view = MatMut::strided(&mut d, rows, cols, row_stride, col_stride);
+        let groups = [Group::new(x, x, MatMut::row_major(&mut other, 4, 4)), Group::new(a, b, view)];
+        let listed = context.grouped(groups).run();
+        assert_eq!((single.is_err(), listed.is_err()), (coincide, coincide), "{row_stride}, {col_stride}");
+        if coincide {
+            let text = format!(
+                "group 1: D is {rows}x{cols} with strides ({row_stride}, {col_stride}): its elements must not coincide"
+            );
+            assert_eq!((refused(listed), d, other), (text, [7.0; 40], [7.0; 16]));
+        }
+    }
+}
+
 #[test]
 fn sizes_that_no_number_holds_are_refused() {
     const MOST: &str = "sizes are 9223372036854775807 at most";
