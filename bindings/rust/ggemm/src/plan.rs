@@ -135,6 +135,7 @@ impl<'a, M> PlanRun<'a, M> {
         b.check_planned(&desc.b, "B")?;
         d.check_planned(&desc.d, "D")?;
         match c {
+            _ if desc.epilogue.gate != sys::GGEMM_GATE_NONE => {} // the library says that pairs have none
             Some(c) => c.check_planned(&desc.c, "C")?,
             None if self.operands.scalars.uses_c() => d.check_planned(&desc.c, "D, which is C too,")?,
             None => {}
@@ -173,12 +174,11 @@ pub(crate) fn check_planned_scalars(
     if on_device == planned.scalars_on_device || (alpha.is_null() && beta.is_null()) {
         return Ok(());
     }
-    let place = |on_device| if on_device != 0 { "in device memory" } else { "numbers" };
-    Err(Error::argument(format!(
-        "alpha and beta are {}, the plan is for {}",
-        place(on_device),
-        place(planned.scalars_on_device)
-    )))
+    Err(Error::argument(if on_device != 0 {
+        "alpha and beta are in device memory, the plan takes them as numbers"
+    } else {
+        "alpha and beta are numbers, the plan takes them from device memory"
+    }))
 }
 
 #[cold]

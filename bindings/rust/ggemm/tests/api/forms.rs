@@ -46,6 +46,8 @@ fn scales_and_pairs_of_slices() {
     assert_eq!(pairs, [20.0, 110.0]);
     plan.gemm(a, b, MatMut::row_major(&mut pairs, 2, 1)).alpha(2).run().unwrap();
     assert_eq!(pairs, [80.0, 440.0]);
+    let text = refused(plan.gemm(a, b, MatMut::row_major(&mut pairs, 2, 1)).beta(1).run());
+    assert_eq!(text, "beta is not 0 with epilogue.gate=halves: gated pairs have no C");
 
     let text = refused(context.gemm(a, b, MatMut::row_major(&mut d, 2, 2)).gate(Gate::Interleaved).run());
     assert_eq!(text, "n differs: B is 3x2 (n=2, so 1 pairs), D is 2x2");

@@ -152,10 +152,11 @@ fn scalars_in_device_memory() {
         let plan = context.plan(&GemmProblem::new::<f32, f32, f32>(2, 2, 3)).unwrap();
         let (a, b, out) = views(&mut d);
         let text = refused(plan.gemm(a, b, out).alpha_at(at(&two)).launch());
-        assert_eq!(text, "alpha and beta are in device memory, the plan is for numbers");
+        assert_eq!(text, "alpha and beta are in device memory, the plan takes them as numbers");
         let plan = context.plan(&GemmProblem::new::<f32, f32, f32>(2, 2, 3).scalars_on_device(true)).unwrap();
         let (a, b, out) = views(&mut d);
-        assert!(refused(plan.gemm(a, b, out).alpha(2).launch()).starts_with("alpha and beta are numbers"));
+        let text = refused(plan.gemm(a, b, out).alpha(2).launch());
+        assert_eq!(text, "alpha and beta are numbers, the plan takes them from device memory");
         let (a, b, out) = views(&mut d);
         plan.gemm(a, b, out).alpha_at(at(&two)).launch().unwrap();
         assert_eq!(d, [8.0, 10.0, 20.0, 22.0]);
