@@ -90,7 +90,7 @@ void Sweep::judge(Session& session, const RowKey& row, Kind kind, const Case& in
   }
   set_line("");
   if (session.broken()) broken_ = true;
-  if (outcome.verdict == Verdict::right) return tally_.passed(row, kind);
+  if (outcome.verdict == Verdict::right) return tally_.passed(row, kind, input);
   if (outcome.verdict == Verdict::refused) return tally_.refused(row);
   tally_.failed(row, kind, {config, outcome.what, input.text(), repeat});
 }

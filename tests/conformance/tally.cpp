@@ -29,9 +29,14 @@ void Tally::kernel(const RowKey& row, const std::string& config) {
   used_.insert(config + (row.grouped ? ", grouped" : ""));
 }
 
-void Tally::passed(const RowKey& row, Kind kind) {
+void Tally::passed(const RowKey& row, Kind kind, const Case& input) {
+  constexpr const char* forms[] = {"pointers", "ragged m", "ragged k", "masked", "batch"};
   std::lock_guard lock(mutex_);
   ++rows_[row].passed[static_cast<std::size_t>(kind)];
+  if (!input.type.grouped) return;
+  ++forms_[forms[input.form]];
+  if (input.type.gather || input.type.scatter) ++forms_["rows by index"];
+  if (input.checked) ++forms_["checked"];
 }
 
 void Tally::refused(const RowKey& row) {
@@ -111,6 +116,12 @@ void Tally::write_json(const std::string& path, const Options& options, const Ru
   separator = "";
   for (const auto& [mode, spent] : seconds_) {
     std::fprintf(file, "%s%s: %.1f", separator, quoted(mode).c_str(), spent);
+    separator = ", ";
+  }
+  std::fprintf(file, "},\n  \"forms\": {");
+  separator = "";
+  for (const auto& [form, passed] : forms_) {
+    std::fprintf(file, "%s%s: %lld", separator, quoted(form).c_str(), ll(passed));
     separator = ", ";
   }
   // By name, so that runs can be joined.

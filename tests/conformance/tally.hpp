@@ -31,7 +31,7 @@ class Tally {
  public:
   explicit Tally(int shown) : shown_(shown) {}
   void kernel(const RowKey& row, const std::string& config);  // is ready; config without its raster group
-  void passed(const RowKey& row, Kind kind);
+  void passed(const RowKey& row, Kind kind, const Case& input);
   void refused(const RowKey& row);  // a forced configuration that says it does not serve this product
   void unfit(const RowKey& row);    // a drawn product that its kernel is not legal for; it was not run
   void failed(const RowKey& row, Kind kind, Failure failure);  // prints it
@@ -58,6 +58,7 @@ class Tally {
   mutable std::mutex mutex_;
   int shown_;
   std::map<RowKey, Row> rows_;
+  std::map<std::string, std::int64_t> forms_;  // of grouped products that passed: their form, and what else is of some of them
   std::map<std::string, double> seconds_;
   std::set<std::string> legal_, used_;
   std::vector<Failure> failures_;

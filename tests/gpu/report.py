@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joins what run.sh's steps left in a folder into one report, as Markdown and JSON. Exit code 1 if a step failed."""
 import argparse
+import collections
 import datetime
 import json
 import pathlib
@@ -48,10 +49,11 @@ def results(parts, step):
 
 def products_of(parts, date, commit, machine, kind):
     """What the conformance steps counted: rows (family, type, form), configurations that kernels were made of, and this run."""
-    rows, used, legal = {}, set(), 0
+    rows, used, legal, forms = {}, set(), 0, collections.Counter()
     for result in results(parts, "degenerate") + results(parts, "chosen") + results(parts, "random"):
         add_rows(rows, result["rows"])
         used.update(result["configurations"])
+        forms.update(result["forms"])
         legal = max(legal, result["configurations_legal"])
     random = results(parts, "random")
     run = {"date": date, "commit": commit, "machine": machine, "kernels": sum(row["kernels"] for row in rows.values()), "products": sum(products(row) for row in rows.values()), "failed": sum(row["failed"] for row in rows.values())}
@@ -59,7 +61,7 @@ def products_of(parts, date, commit, machine, kind):
         run |= {"seed": random[0]["seed"], "kind": kind, "first_kernel": random[0]["first_kernel"], "next_kernel": max(r["next_kernel"] for r in random)}
         run |= {key: sum(r[key] for r in random) for key in ("compiled", "by_engine", "spilled")} | {"seconds": max(r["seconds"] for r in random)}
         run["compile_seconds"] = sum(r["compile_seconds"] for r in random)
-    return {"rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())], "configurations": sorted(used), "configurations_legal": legal, "runs": [run]}
+    return {"rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())], "configurations": sorted(used), "configurations_legal": legal, "forms": forms, "runs": [run]}
 
 
 def add_rows(rows, more):
@@ -81,6 +83,7 @@ def joined(earlier, own):
         "rows": [dict(zip(("family", "dtype", "form"), key)) | row for key, row in sorted(rows.items())],
         "configurations": sorted(set(earlier["configurations"]) | set(own["configurations"])),
         "configurations_legal": max(own["configurations_legal"], earlier["configurations_legal"]),
+        "forms": own["forms"] + collections.Counter(earlier.get("forms", {})),
         "runs": earlier["runs"] + own["runs"],
     }
 
@@ -144,6 +147,8 @@ def product_tables(counted):
     lines += ["Products by kernel, but for corner cases at random: *exact* are integers, every bit of D compared; *real* are under the element-wise bound. Three of four lie against an unmapped page."]
     if counted["configurations_legal"]:
         lines += [f"Their kernels are of {len(counted['configurations'])} of the {counted['configurations_legal']} configurations that the library lists, by name (with types and layouts) and form."]
+    if counted["forms"]:
+        lines += ["Grouped products that were right, by form, and what some of them have besides: " + ", ".join(f"{form} {passed}" for form, passed in sorted(counted["forms"].items())) + "."]
     names = {"refused": "*refused*: the library said for a product that the forced configuration does not serve it.", "unfit": "*unfit*: no product was found that the kernel is legal for."}
     shown = [name for name in names if any(row[name] for row in rows)]
     lines += [names[name] for name in shown] + [""]
