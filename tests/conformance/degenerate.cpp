@@ -101,7 +101,7 @@ void add_group_counts(List& list) {
     list.add(t, std::vector<Size>(40, Size{0, 0, 0}));
     list.add(t, {{0, 8, 8}, {-3, 8, 8}, {8, 0, 8}, {8, -1, 8}, {0, 0, 0}});
     list.add(t, {{5, 7, -4}, {0, 9, 9}, {20, 30, 0}, {17, 18, 19}, {9, 0, 9}});
-    for (const int64_t groups : {1, 2, 31, 32, 33, 63, 64, 65, 127, 1000, 4096}) {
+    for (const int64_t groups : {1, 2, 31, 32, 33, 63, 64, 65, 127, 1000, 4096, 5000}) {
       std::vector<Size> sizes;
       for (int64_t g = 0; g < groups; ++g) sizes.push_back({1 + g * 7 % 20, 1 + g * 5 % 24, g % 9 == 4 ? 0 : 1 + g * 3 % 40});
       list.add(t, sizes);
@@ -182,8 +182,11 @@ void add_pairs(List& list) {
       }
 }
 
-// Offsets above 2^31 and above 2^32 elements, and a dense D of more than 2^31 elements.
+// A hundred thousand groups. Offsets above 2^31 and above 2^32 elements, and a dense D of more than 2^31 elements.
 void add_big(List& list) {
+  std::vector<Size> many;
+  for (int64_t g = 0; g < 100'000; ++g) many.push_back({g % 3, 1 + g % 2 * 16, g % 5 * 4});
+  list.add(type_of(true, GGEMM_I8, GGEMM_I8), many);
   CaseType t = type_of(false, GGEMM_I8, GGEMM_I8);
   const auto add = [&](const Size& size) -> Group& {
     Case& c = list.add(t, {size});
