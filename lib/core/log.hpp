@@ -2,6 +2,8 @@
 // Where log lines go: the caller's function, if there is one. No lock of ours is held while it runs.
 #pragma once
 #include <mutex>
+#include <new>
+#include <string>
 
 #include "core/error.hpp"
 
@@ -24,7 +26,13 @@ class Log {
     const ggemm_log_fn function = function_;
     void* user = user_;
     lock.unlock();
-    function(user, level, text(format, args...).c_str());
+    std::string line;
+    try {
+      line = text(format, args...);
+    } catch (const std::bad_alloc&) {
+      return;  // what is told of a call must not fail it, nor end a thread that has nobody to tell
+    }
+    function(user, level, line.c_str());
   }
 
  private:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every call of the driver and of NVRTC, and every allocation, failing in each thing that a user does: a typed error or a fallback, no leak (of host memory
 // under the address sanitizer), D right or untouched, and the next try works.
+#include <new>
+
+#include "core/log.hpp"
 #include "fake_nvrtc.hpp"
 #include "scenarios.hpp"
 #include "support/allocations.hpp"
@@ -60,6 +63,23 @@ TEST_CASE("Each allocation of each scenario fails, alone and with all after it: 
 TEST_CASE("The allocations of a tuning fail: a typed error or a fallback, no leak, and the next try works", "[slow]") {
   const CountsAllocations counts;
   fail_everywhere(tunings, {allocation_fault(0)}, false);
+}
+
+TEST_CASE("A line of the log for which there is no memory is left out, and fails nothing") {
+  const std::string words(100, 'x');
+  std::string line;
+  const core::Log log([](void* user, ggemm_log_level, const char* told) { *static_cast<std::string*>(user) = told; }, &line, GGEMM_LOG_WARNING);
+  fail_allocations(1, -1);
+  bool threw = false;
+  try {
+    log.write(GGEMM_LOG_WARNING, "%s", words.c_str());
+  } catch (const std::bad_alloc&) {
+    threw = true;
+  }
+  CHECK(clear_failed_allocations() > 0);
+  CHECK((!threw && line.empty()));
+  log.write(GGEMM_LOG_WARNING, "%s", words.c_str());
+  CHECK(line == words);
 }
 
 TEST_CASE("An allocation that fails is reported as out of memory") {
