@@ -2,6 +2,7 @@
 // The things that a user does, each of which is tried with something failing at every place in turn.
 #pragma once
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "machine.hpp"
@@ -12,25 +13,28 @@ constexpr const char* plain_config = "simt_f32_f32_f32_tt_32x32x16_w2x1_s2_r1";
 
 // What a scenario works on. Made anew for each failure.
 struct Stage {
-  Stage(const std::string& folder, const std::string& nvrtc_path) : folder(folder), nvrtc_path(nvrtc_path) {}
+  Stage(Machine& machine, const std::string& folder, const std::string& nvrtc_path) : machine(machine), folder(folder), nvrtc_path(nvrtc_path) {}
   void open() {
     ggemm_context_options options = cuda_options(folder);
     options.nvrtc_path = nvrtc_path.c_str();
+    options.log = [](void*, ggemm_log_level, const char*) {}, options.log_level = GGEMM_LOG_DEBUG;  // what is told must not fail either
     ggemm_context* made = nullptr;
     status = ggemm_context_create(&options, &made);
     context.reset(made);
   }
+  Machine& machine;
   std::string folder, nvrtc_path;
+  std::unique_ptr<Stream> stream;  // for what is captured
   ContextPointer context{nullptr, ggemm_context_destroy};
   PlanPointer plan{nullptr, ggemm_plan_destroy};
   PlainProblem<float> p{GGEMM_F32};
-  std::vector<float> ones, large;  // of a product that is worth several threads
+  std::vector<float> ones, large;  // of a product of another size than p's: what it reads, and D
   GroupedProblem g;
   ggemm_status status = GGEMM_OK;
   ggemm_problem plain{&p.desc, nullptr}, grouped{nullptr, &g.desc};
 
-  ggemm_status run_plain() { return ggemm_gemm(context.get(), &p.desc, &p.args, nullptr); }
-  ggemm_status run_grouped() { return ggemm_grouped_gemm(context.get(), &g.desc, &g.args, nullptr); }
+  ggemm_status run_plain() { return ggemm_gemm(context.get(), &p.desc, &p.args, stream ? stream->get() : nullptr); }
+  ggemm_status run_grouped() { return ggemm_grouped_gemm(context.get(), &g.desc, &g.args, stream ? stream->get() : nullptr); }
   ggemm_status make_plan() {
     ggemm_plan* made = nullptr;
     const ggemm_status result = ggemm_plan_create(context.get(), &p.desc, &made);
@@ -59,6 +63,7 @@ struct Scenario {
   std::function<bool(const Stage&)> right;      // after success
   std::function<bool(const Stage&)> untouched;  // after failure
   long step = 1;                                // of its calls beyond the first 60, every so many are made to fail
+  std::function<void(Stage&)> begin{}, end{};   // if there are any: around each act, without failures; `end` comes before anyone looks at D
 };
 
 extern const std::vector<Scenario> scenarios, tunings, host_scenarios;

@@ -86,7 +86,7 @@ TEST_CASE("An allocation that fails is reported as out of memory") {
   const TempFolder folder;
   Machine machine;
   {
-    Stage stage(folder.path(), GGEMM_FAKE_NVRTC);
+    Stage stage(machine, folder.path(), GGEMM_FAKE_NVRTC);
     scenarios[1].before(stage);
     for (const char* function : {"cuMemAllocAsync", "cuMemAlloc"}) driver().fail(function, 1, out_of_memory, -1);
     CHECK(stage.tune(stage.plain) == GGEMM_ERROR_OUT_OF_MEMORY);
