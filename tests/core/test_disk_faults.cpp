@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -14,39 +13,13 @@
 #include "core/disk_support.hpp"
 #include "core/io.hpp"
 #include "support/child.hpp"
+#include "support/disk_faults.hpp"
 
 using namespace ggemm;
 using namespace ggemm::tests;
 namespace fs = std::filesystem;
 
 namespace {
-
-// Fails the calls from number `first` on, `count` of them.
-struct Plan {
-  std::atomic<int> calls{0};
-  int first = 0, count = 0, error = 0;
-  std::size_t transfer = 0;  // most bytes a read or write moves; 0: any number
-};
-Plan plan;
-
-int planned(const char*, std::size_t* bytes) {
-  const int number = plan.calls++;
-  if (plan.transfer && *bytes > plan.transfer) *bytes = plan.transfer;
-  return number >= plan.first && number - plan.first < plan.count ? plan.error : 0;
-}
-
-class Faults {
- public:
-  Faults(int first, int count, int error, std::size_t transfer = 0) {
-    plan.calls = 0;
-    plan.first = first;
-    plan.count = count;
-    plan.error = error;
-    plan.transfer = transfer;
-    core::io::set_fault(planned);
-  }
-  ~Faults() { core::io::set_fault(nullptr); }
-};
 
 // Everything that the cache does; false if it gave back something that was never written.
 bool use(const core::Disk& disk, bool& all_kept) {
@@ -76,21 +49,21 @@ TEST_CASE("disk faults: any call may fail with any error, once or from then on, 
   int calls = 0;
   {
     Cache cache;
-    const Faults none(0, 0, 0);
+    const DiskFaults none(0, 0, 0);
     const core::Disk disk(cache.options, cache.warnings.log());
     bool kept = true;
     REQUIRE(use(disk, kept));
     REQUIRE(kept);
-    calls = plan.calls;
+    calls = DiskFaults::calls();
   }
   REQUIRE(calls > 60);
-  for (const int error : {ENOSPC, EIO, EACCES, EROFS, ESTALE, EMFILE, EINTR}) {
+  for (const int error : disk_errors) {
     for (const int count : {1, 1 << 30}) {
       for (int first = 0; first < calls; ++first) {
         INFO("error " << error << " (" << std::strerror(error) << ") at call " << first << (count == 1 ? "" : " and all later ones"));
         Cache cache;
         {
-          const Faults faults(first, count, error);
+          const DiskFaults faults(first, count, error);
           Warnings warnings;
           const core::Disk disk(cache.options, warnings.log());
           bool kept = true;
@@ -112,7 +85,7 @@ TEST_CASE("disk faults: a write that fails says so and leaves no temporary") {
   for (int first = 0; first < 8; ++first) {  // the calls of a write, up to its rename
     bool written = false;
     {
-      const Faults faults(first, 1, ENOSPC);
+      const DiskFaults faults(first, 1, ENOSPC);
       written = cache.disk.write("cubin", "key", "body", "");
     }
     INFO("call " << first);
@@ -128,7 +101,7 @@ TEST_CASE("disk faults: a write that fails says so and leaves no temporary") {
 TEST_CASE("disk faults: short reads and writes change nothing") {
   for (const std::size_t transfer : {1u, 7u, 100u}) {
     Cache cache;
-    const Faults faults(0, 0, 0, transfer);
+    const DiskFaults faults(0, 0, 0, transfer);
     const core::Disk disk(cache.options, cache.warnings.log());
     bool kept = true;
     CHECK(use(disk, kept));
