@@ -15,6 +15,8 @@ struct FakeNvrtc {
   // Members are named as the functions of fake_nvrtc.h, less "fake_nvrtc_".
   decltype(&::fake_nvrtc_fail) fail;
   decltype(&::fake_nvrtc_clear_failures) clear_failures;
+  decltype(&::fake_nvrtc_hold) hold;
+  decltype(&::fake_nvrtc_held) held;
   decltype(&::fake_nvrtc_calls) calls;
   decltype(&::fake_nvrtc_live) live;
   decltype(&::fake_nvrtc_inside) inside;
@@ -31,6 +33,8 @@ struct FakeNvrtc {
     const auto bind = [&](auto& member, const char* name) { member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(dlsym(library, name)); };
     bind(fail, "fake_nvrtc_fail");
     bind(clear_failures, "fake_nvrtc_clear_failures");
+    bind(hold, "fake_nvrtc_hold");
+    bind(held, "fake_nvrtc_held");
     bind(calls, "fake_nvrtc_calls");
     bind(live, "fake_nvrtc_live");
     bind(inside, "fake_nvrtc_inside");

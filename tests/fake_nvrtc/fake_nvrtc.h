@@ -21,6 +21,10 @@ extern "C" {
 FAKE_NVRTC_API void fake_nvrtc_fail(const char* function, long nth, int result, long count);
 /** Ends all rules; answers how many calls they failed. */
 FAKE_NVRTC_API long fake_nvrtc_clear_failures(void);
+/** From now on, compiles of kernels whose name holds this text wait within nvrtcCompileProgram, until NULL is given instead of a text. */
+FAKE_NVRTC_API void fake_nvrtc_hold(const char* part);
+/** Compiles that wait. */
+FAKE_NVRTC_API long fake_nvrtc_held(void);
 /** Calls that may be made to fail by no name, since the library was loaded. */
 FAKE_NVRTC_API long fake_nvrtc_calls(void);
 /** Programs that were made and not destroyed. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 
 #include "fake_driver/cubin.hpp"
 #include "fake_driver/failures.hpp"
@@ -20,6 +22,9 @@ struct State {
   fake::Failures failures;
   long calls = 0, live = 0;
   int major = 13, minor = 0;
+  std::optional<std::string> hold;  // a part of the names of kernels whose compiles wait
+  std::condition_variable let_go;
+  long held = 0;
 };
 
 State& state() {  // never destroyed: threads may outlive main
@@ -54,6 +59,16 @@ std::string option(int count, const char* const* options, const std::string& sta
   for (int i = 0; i < count; ++i)
     if (std::string(options[i]).starts_with(start)) return options[i] + start.size();
   return "";
+}
+
+void wait_if_held(const std::string& kernel) {
+  State& s = state();
+  std::unique_lock lock(s.mutex);
+  const auto may_go = [&] { return !s.hold || kernel.find(*s.hold) == std::string::npos; };
+  if (may_go()) return;
+  ++s.held;
+  s.let_go.wait(lock, may_go);
+  --s.held;
 }
 
 }  // namespace
@@ -92,8 +107,9 @@ NVRTC int nvrtcCompileProgram(void* program, int count, const char* const* optio
   const int result = begin("nvrtcCompileProgram");
   of(program)->log = result ? "what does not compile\n" : "";
   if (result) return result;
-  const std::string arch = option(count, options, "--gpu-architecture=sm_");
-  of(program)->cubin = fake::make_cubin(std::atoi(arch.c_str()), {option(count, options, "-DGG_KERNEL_NAME=")});
+  const std::string arch = option(count, options, "--gpu-architecture=sm_"), kernel = option(count, options, "-DGG_KERNEL_NAME=");
+  wait_if_held(kernel);
+  of(program)->cubin = fake::make_cubin(std::atoi(arch.c_str()), {kernel});
   return 0;
 }
 
@@ -129,6 +145,17 @@ void fake_nvrtc_fail(const char* function, long nth, int result, long count) {
 long fake_nvrtc_clear_failures(void) {
   const std::lock_guard lock(state().mutex);
   return state().failures.clear();
+}
+void fake_nvrtc_hold(const char* part) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  if (part) s.hold = part;
+  else s.hold.reset();
+  s.let_go.notify_all();
+}
+long fake_nvrtc_held(void) {
+  const std::lock_guard lock(state().mutex);
+  return state().held;
 }
 long fake_nvrtc_calls(void) {
   const std::lock_guard lock(state().mutex);
