@@ -233,13 +233,11 @@ Prepared Engine::choose_ahead(const Request& request, bool beside) {
   const Request by_engine = request.by_engine();
   const auto load_other = [&] {
     try {
-      try {
-        out.by_engine = choose(by_engine, true);
-      } catch (const core::Error& error) {
-        log_.write(GGEMM_LOG_WARNING, "there is no kernel for calls by the copy engine alone, so that all have the same one: %s", error.what());
-      }
+      out.by_engine = choose(by_engine, true);
+    } catch (const core::Error& error) {
+      log_.write(GGEMM_LOG_WARNING, "there is no kernel for calls by the copy engine alone, so that all have the same one: %s", error.what());
     } catch (const std::exception&) {
-      // Nor where memory is lacking, be it for that text: nothing may leave a thread.
+      // Nor where memory is lacking.
     }
   };
   {
