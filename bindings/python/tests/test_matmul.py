@@ -117,6 +117,16 @@ def test_plans_take_other_sizes_of_packed_arrays(rng):
     assert np.array_equal(by_columns(a, b), a @ b)
 
 
+def test_plans_refuse_a_bias_whose_elements_do_not_follow_each_other(rng):
+    a, b = integers(rng, 4, 4), integers(rng, 4, 4)
+    plan = ggemm.plan(a, b, bias=np.zeros(4, np.float32))
+    assert np.array_equal(plan(a[:2], b, bias=np.arange(4, dtype=np.float32)), a[:2] @ b + np.arange(4))
+    for bias in (np.arange(4, dtype=np.float32)[::-1], np.arange(8, dtype=np.float32)[::2], np.broadcast_to(np.float32(1), 4)):
+        for rows in (4, 2):
+            with pytest.raises(ggemm.ArgumentError, match="bias has strides .*: its elements must follow each other"):
+                plan(a[:rows], b, bias=bias)
+
+
 def test_the_arguments_of_plans(rng):
     a, b, d = integers(rng, 5, 7), integers(rng, 7, 6), np.empty((5, 6), np.float32)
     plan = ggemm.plan(a, b)

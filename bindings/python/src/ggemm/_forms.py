@@ -9,7 +9,7 @@ from ._arrays import NAMES, Array, allocator, dtype_number, need_operands, packe
 from ._errors import ArgumentError
 from ._groups import BIAS_KINDS, Call, Operands, Pointers
 from ._lists import pointer_scale, tensor_scale
-from ._problem import PACKED, Settings, check_element_types, check_shape, output_columns, output_dtype, same_device, strides_of
+from ._problem import PACKED, Settings, check_element_types, check_shape, check_vector, output_columns, output_dtype, same_device, strides_of
 from ._scales import BLOCK, KINDS, Scale, blocks, check_f32, find_kind, oriented, plain_strides, unwrapped
 
 _RAGGED = {(2, 3): "m", (3, 2): "n", (2, 2): "k", (3, 3): ""}
@@ -174,8 +174,7 @@ def _bias(call: Call, bias: Any, s: Shape) -> None:
     else:
         wanted = [f"[{', '.join(map(str, known))}]" for known in (*one_by_column, *by_column, *one_by_row, *by_row)]
         raise ArgumentError(f"bias is {'x'.join(map(str, shape))}: it must be one of {', '.join(wanted)}, for groups={s.groups}, m={s.m}, n={s.n}")
-    if shape[axis] > 1 and array.strides[axis] != 1:
-        raise ArgumentError(f"bias has a stride of {array.strides[axis]} elements: its elements must follow each other")
+    check_vector("bias", array, axis)
     call.bias_kind = BIAS_KINDS[kind]
     call.dtypes["bias"] = array.dtype
     if not beside:

@@ -14,7 +14,8 @@ from ._arrays import (HOST, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY,
                       packed_strides, read, read_all, stream_address)
 from ._context import Context, Handle
 from ._errors import ArgumentError
-from ._problem import Activation, Compute, Gate, PlainProblem, Problem, Settings, check_shape, output_columns, same_device, sizes_of, strides_of
+from ._problem import (Activation, Compute, Gate, PlainProblem, Problem, Settings, check_shape, check_vector, output_columns, same_device, sizes_of,
+                       strides_of)
 from ._scales import Scale, Scales, plain_scale, unwrapped
 
 _NUMBERS = (type(None), float, int)
@@ -189,6 +190,7 @@ class Plan(PlanBase):
                 length = n if p._desc.epilogue.bias == native.BIAS_PER_COLUMN else m
                 if array.shape not in ((length,), (1, length), (length, 1)):
                     raise ArgumentError(f"bias is {'x'.join(map(str, array.shape))}, the plan needs {length} elements")
+                check_vector("bias", array)
                 continue
             if name in ("scale_a", "scale_b"):
                 planned = getattr(p._desc, name)

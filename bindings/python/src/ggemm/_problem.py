@@ -155,6 +155,12 @@ def set_matrix(matrix: Any, array: Array) -> None:
     matrix.row_stride, matrix.col_stride = strides_of(array.shape, array.strides)
 
 
+def check_vector(name: str, array: Array, axis: int = 0) -> None:
+    """Raises if elements of one group, whose dimensions begin with `axis`, do not follow each other: the C interface knows no stride of a vector."""
+    if any(size > 1 and stride != 1 for size, stride in zip(array.shape[axis:], array.strides[axis:])):
+        raise ArgumentError(f"{name} has strides {array.strides}: its elements must follow each other")
+
+
 def bias_kind(members: list[tuple[Array, int, int]]) -> int:
     """By column for [n] and [1,n], by row for [m,1], of (bias, m, n) of each group; [1,1] is either."""
     kinds = {native.BIAS_PER_COLUMN, native.BIAS_PER_ROW}
@@ -162,8 +168,7 @@ def bias_kind(members: list[tuple[Array, int, int]]) -> int:
         possible = {kind for kind, shapes in ((native.BIAS_PER_COLUMN, ((n,), (1, n))), (native.BIAS_PER_ROW, ((m, 1),))) if bias.shape in shapes}
         if bias.ndim > 2 or not possible:
             raise ArgumentError(f"bias is {'x'.join(map(str, bias.shape))}: it must be [n] or [1,n] (one a column) or [m,1] (one a row), and D is {m}x{n}")
-        if any(size > 1 and stride != 1 for size, stride in zip(bias.shape, bias.strides)):
-            raise ArgumentError(f"bias has strides {bias.strides}: its elements must follow each other")
+        check_vector("bias", bias)
         kinds &= possible
     if not kinds:
         raise ArgumentError("bias is by row in some groups and by column in others")
