@@ -289,10 +289,10 @@ done:
 static int read_other(PyObject* object, Reading* out) {
   PyObject *shape, *strides, *owner, *stream, *data, *reply = PyObject_CallFunctionObjArgs(state.fallback, object, NULL);
   Array* a = &out->array;
-  int ok = reply && PyArg_ParseTuple(reply, "OiiiOOOO", &data, &a->dtype, &a->device, &a->flags, &shape, &strides, &owner, &stream);
+  int ok = reply && PyArg_ParseTuple(reply, "(OiiiiOOO)O", &data, &a->dtype, &a->device, &a->flags, &a->ndim, &shape, &strides, &owner, &stream);
   if (ok) {
     a->data = PyLong_AsVoidPtr(data);
-    ok = !PyErr_Occurred() && (a->ndim = integers(shape, a->shape)) >= 0 && integers(strides, a->strides) >= 0;
+    ok = !PyErr_Occurred() && integers(shape, a->shape) >= 0 && integers(strides, a->strides) >= 0;
   }
   if (ok && stream != Py_None) {
     out->has_stream = 1;
@@ -361,7 +361,7 @@ int arrays_stream(const Reading* reading, void** out_stream) {
   return PyErr_Occurred() ? -1 : 1;
 }
 
-PyObject* arrays_tuple(const Array* a) {
+PyObject* arrays_tuple(const Array* a, PyObject* owner) {
   const int n = a->ndim < MAX_NDIM ? a->ndim : MAX_NDIM;
   PyObject* shape = PyTuple_New(n);
   PyObject* strides = PyTuple_New(n);
@@ -374,5 +374,5 @@ PyObject* arrays_tuple(const Array* a) {
     Py_XDECREF(strides);
     return NULL;
   }
-  return Py_BuildValue("NiiiiNN", PyLong_FromVoidPtr(a->data), (int)a->dtype, (int)a->device, (int)a->flags, (int)a->ndim, shape, strides);
+  return Py_BuildValue("NiiiiNNO", PyLong_FromVoidPtr(a->data), (int)a->dtype, (int)a->device, (int)a->flags, (int)a->ndim, shape, strides, owner);
 }

@@ -38,8 +38,8 @@ typedef struct Reading {
   void* stream;
 } Reading;
 
-/* Takes over: `fallback`(object) returns (data, dtype, device, flags, shape, strides, owner, stream or None) for what is not read here; `numpy_type`
- * is numpy.ndarray; `dtypes` maps numpy dtypes to numbers. A type with an attribute `holds_arrays` wraps others. */
+/* Takes over: `fallback`(object) returns (a tuple as of arrays_tuple, stream or None) for what is not read here; `numpy_type` is numpy.ndarray;
+ * `dtypes` maps numpy dtypes to numbers. A type with an attribute `holds_arrays` wraps others. */
 int arrays_setup(PyObject* fallback, PyObject* numpy_type, PyObject* dtypes);
 /* 0, or -1 with a Python error. */
 int arrays_read(PyObject* object, Reading* out);
@@ -52,7 +52,7 @@ int arrays_stream(const Reading* reading, void** out_stream);
 int arrays_grad_enabled(void);
 /* The tensor in a DLPack capsule, which is left as it is and must outlive the array. */
 int arrays_from_capsule(PyObject* capsule, Array* out);
-/* (data, dtype, device, flags, shape, strides) */
-PyObject* arrays_tuple(const Array* array);
+/* (data, dtype, device, flags, ndim, shape, strides, owner): the last is what the memory lives as long as. */
+PyObject* arrays_tuple(const Array* array, PyObject* owner);
 
 #endif

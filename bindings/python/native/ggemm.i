@@ -258,16 +258,16 @@ static PyObject* setup(PyObject* factory, PyObject* stream_address, PyObject* fa
   if (arrays_setup(fallback, numpy_type, dtypes)) return NULL;
   Py_RETURN_NONE;
 }
-/* (data, dtype, device, flags, ndim, shape, strides) of an array. */
+/* (data, dtype, device, flags, ndim, shape, strides, owner) of an array. */
 static PyObject* read_array(PyObject* object) {
   Reading reading;
-  PyObject* result = arrays_read(object, &reading) ? NULL : arrays_tuple(&reading.array);
+  PyObject* result = arrays_read(object, &reading) ? NULL : arrays_tuple(&reading.array, reading.owner ? reading.owner : object);
   arrays_release(&reading);
   return result;
 }
 static PyObject* read_capsule(PyObject* capsule) {
   Array array;
-  return arrays_from_capsule(capsule, &array) ? NULL : arrays_tuple(&array);
+  return arrays_from_capsule(capsule, &array) ? NULL : arrays_tuple(&array, capsule);
 }
 %}
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whose arrays are taken, and how."""
 import array
+import gc
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -27,6 +29,62 @@ def test_dlpack(rng):
     assert isinstance(d, np.ndarray) and np.array_equal(d, a @ b)
     target = OnlyDlpack(out)
     assert ggemm.matmul(a, b, out=target) is target and np.array_equal(out, a @ b)
+
+
+class Lazy:
+    """Makes its memory when it is asked for, and keeps it no longer than the one who asked does."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.copy().__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def test_memory_is_kept_until_the_product_is_done(rng):
+    """Each has the bytes that the one before would have left free."""
+    a, w = rng.integers(-4, 5, (64, 64)).astype(np.float32), rng.integers(-4, 5, (64, 64)).astype(np.float32)
+    many = [i * a for i in range(1, 4)]
+    lazy = [Lazy(x) for x in many]
+    for got, x in zip(ggemm.grouped_matmul(lazy, [Lazy(w)] * 3, c=[Lazy(x) for x in many]), many):
+        assert np.array_equal(got, x @ w + x)
+    assert np.array_equal(ggemm.plan(a, w, c=a)(Lazy(a[:50]), Lazy(w), c=Lazy(a[:50])), a[:50] @ w + a[:50])
+    alpha, beta = np.array([2], np.float32), np.array([3], np.float32)
+    assert np.array_equal(ggemm.matmul(a, w, c=a, alpha=Lazy(alpha), beta=Lazy(beta)), 2 * (a @ w) + 3 * a)
+    groups = [np.array([i, 2 * i], np.float32) for i in (2, 3)]
+    want = np.stack([2 * (a @ w) + 3 * a, 4 * (a @ a) + 6 * w])
+    assert np.array_equal(ggemm.grouped_matmul(np.stack([a, a]), np.stack([w, a]), c=np.stack([a, w]), alpha=Lazy(groups[0]), beta=Lazy(groups[1])), want)
+    ends = np.array([10, 64], np.int64)
+    plan = ggemm.grouped_plan(a, np.stack([w, a]), ends=Lazy(ends))
+    others = [np.zeros_like(ends) for _ in range(100)]
+    assert np.array_equal(plan(a, np.stack([w, a])), np.concatenate([a[:10] @ w, a[10:] @ a])) and others
+
+
+def test_plans_keep_no_memory():
+    class Owned(np.ndarray):
+        pass
+
+    held = np.ones((3, 3), np.float32).view(Owned)
+    gone = weakref.ref(held)
+    plan = ggemm.plan(memoryview(held), held)
+    ggemm.matmul(memoryview(held), held)
+    del held
+    gc.collect()
+    assert gone() is None and plan
+
+
+def test_sizes_of_any_array_library(rng):
+    a, b = rng.integers(-4, 5, (4, 5)).astype(np.float32), rng.integers(-4, 5, (5, 6)).astype(np.float32)
+    at = lambda x: ggemm.Pointers(np.array([x.ctypes.data], np.int64), "f32")
+    for dtype in (np.int32, np.int64):
+        sizes = np.array([[4, 6, 5]], dtype)
+        for given in (sizes, np.asfortranarray(sizes), memoryview(sizes), OnlyDlpack(sizes), Lazy(sizes)):
+            out = np.zeros((4, 6), np.float32)
+            ggemm.grouped_matmul(at(a), at(b), out=at(out), sizes=given)
+            assert np.array_equal(out, a @ b)
 
 
 def test_buffers():

@@ -49,7 +49,10 @@ def numpy_dtype(number: int) -> Any:
 
 
 class Array(NamedTuple):
-    """An array as the C side reads it; strides in elements."""
+    """An array as the C side reads it; strides in elements.
+
+    owner: what keeps the memory, which may be a copy that was made to be read: an address is good for as long as it is held.
+    """
 
     data: int
     dtype: int
@@ -58,6 +61,11 @@ class Array(NamedTuple):
     ndim: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    owner: Any = None
+
+    def looks(self) -> Array:
+        """It without its memory, to be compared with others."""
+        return self._replace(data=0, owner=None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,15 +155,15 @@ def read_all(**arrays: Any) -> dict[str, Array]:
     return {name: read(name, array) for name, array in arrays.items() if array is not None}
 
 
-_Parts = tuple[int, int, int, int, tuple[int, ...], tuple[int, ...], Any, "int | None"]
+_Parts = tuple[Array, "int | None"]
 
 
 def read_other(array: Any) -> _Parts:
-    """(data, dtype, device, flags, shape, strides, owner, stream) of what the C side does not read itself."""
+    """What the C side does not read itself, and its stream."""
     if isinstance(array, Matrix):
         shape = tuple(array.shape)
         number = I64 if array.dtype == NAMES[I64] else dtype_number(array.dtype)
-        return 0, number, device_number(array.device), NO_DATA, shape, tuple(array.strides or packed_strides(shape)), None, None
+        return Array(0, number, device_number(array.device), NO_DATA, len(shape), shape, tuple(array.strides or packed_strides(shape))), None
     if isinstance(array, JaxBuffer):
         return array.parts(0)
     if isinstance(array, np.ma.MaskedArray):
@@ -171,16 +179,14 @@ def read_other(array: Any) -> _Parts:
         view = np.asarray(memoryview(array))
     except TypeError:
         raise ArgumentError(f"is a {type(array).__name__}, not an array: it has neither __dlpack__ nor __cuda_array_interface__ nor a buffer") from None
-    parts = Array(*_native.read_array(view))
-    return parts.data, parts.dtype, parts.device, parts.flags, parts.shape, parts.strides, view, None
+    return Array(*_native.read_array(view)), None
 
 
 def _dlpack(array: Any) -> _Parts:
     kind, ordinal = array.__dlpack_device__()
     # For CUDA: 1 is the legacy default stream, on which the product will run.
     capsule = array.__dlpack__(stream=1) if kind == 2 else array.__dlpack__()
-    parts = Array(*_native.read_capsule(capsule))
-    return parts.data, parts.dtype, parts.device, parts.flags, parts.shape, parts.strides, capsule, None
+    return Array(*_native.read_capsule(capsule)), None
 
 
 def _cuda_interface(array: Any) -> _Parts:
@@ -194,7 +200,8 @@ def _cuda_interface(array: Any) -> _Parts:
     number = _NUMBERS.get(dtype.name, 0)
     in_bytes = face.get("strides") or tuple(s * dtype.itemsize for s in packed_strides(shape))
     flags = (READ_ONLY if read_only else 0) | (PART_STRIDE if any(s % dtype.itemsize for s in in_bytes) else 0)
-    return data, number, _ordinal_of(array, data), flags, shape, tuple(s // dtype.itemsize for s in in_bytes), None, face.get("stream")
+    strides = tuple(s // dtype.itemsize for s in in_bytes)
+    return Array(data, number, _ordinal_of(array, data), flags, len(shape), shape, strides, array), face.get("stream")
 
 
 def _ordinal_of(array: Any, data: int) -> int:
@@ -229,7 +236,8 @@ class JaxBuffer:
         device = next(iter(self.array.devices()))
         ordinal = HOST if device.platform == "cpu" else device.local_hardware_id
         shape = tuple(self.array.shape)
-        return self.array.unsafe_buffer_pointer(), _NUMBERS.get(self.array.dtype.name, 0), ordinal, flags, shape, packed_strides(shape), self.array, None
+        number = _NUMBERS.get(self.array.dtype.name, 0)
+        return Array(self.array.unsafe_buffer_pointer(), number, ordinal, flags, len(shape), shape, packed_strides(shape), self.array), None
 
 
 # ------------------------------------------------------------------------------------------------------------------------- frameworks
@@ -293,7 +301,7 @@ def finished(out: Any) -> Any:
     """What the caller gets of a new array, once the call that fills it has been made."""
     if not isinstance(out, JaxBuffer):
         return out
-    if out.parts(0)[2] != HOST:  # jax orders its own work only
+    if out.parts(0)[0].device != HOST:  # jax orders its own work only
         _driver().cuStreamSynchronize(ctypes.c_void_p(0))
     return out.array
 

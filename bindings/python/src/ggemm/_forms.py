@@ -153,7 +153,7 @@ def _matrix(call: Call, name: str, array: Array, given: Any) -> None:
     field.row_stride, field.col_stride = call.source(name, row), call.source(name, col)
     if array.ndim == 3 and array.shape[0] > 1 and 0 not in array.shape:
         field.group_stride = array.strides[0]
-    call.place(name, array, given)
+    call.place(name, array)
 
 
 def _bias(call: Call, bias: Any, s: Shape) -> None:
@@ -179,7 +179,7 @@ def _bias(call: Call, bias: Any, s: Shape) -> None:
     call.dtypes["bias"] = array.dtype
     if not beside:
         call.desc.bias_group_stride = array.strides[0] if own and s.groups > 1 else 0
-    call.place("bias", array, bias)
+    call.place("bias", array)
 
 
 def _scale(call: Call, name: str, scale: Any, s: Shape) -> None:
@@ -189,7 +189,7 @@ def _scale(call: Call, name: str, scale: Any, s: Shape) -> None:
         return
     array = read(name, values)
     check_f32(name, array)
-    if kind in (None, "tensor") and tensor_scale(call, name, array, values):
+    if kind in (None, "tensor") and tensor_scale(call, name, array):
         return
     if array.ndim not in (2, 3) or kind == "tensor":
         raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}: of arrays it is one number, [{s.groups}] (one a group), or a matrix")
@@ -212,7 +212,7 @@ def _scale(call: Call, name: str, scale: Any, s: Shape) -> None:
         raise ArgumentError(f"{name} has {array.shape[0]} groups, and there are {s.groups}")
     else:
         field.group_stride = array.strides[0] if array.ndim == 3 and s.groups > 1 else 0
-    call.place(name, array, values)
+    call.place(name, array)
 
 
 def _rows_by_index(call: Call, o: Operands, s: Shape, given: dict[str, Array]) -> None:

@@ -139,27 +139,13 @@ def grouped_matmul_watched(o: Operands, alpha: Any, beta: Any, settings: Setting
     return finished(call.out)
 
 
-def _each(o: Operands, out: Any) -> list[tuple[str, Any]]:
-    """All arrays of the call, with their names."""
-    named: list[tuple[str, Any]] = []
-    operands = {"a": o.a, "b": o.b, "c": o.c, "bias": o.bias, "scale_a": unwrapped(o.scale_a), "scale_b": unwrapped(o.scale_b),
-                "row_weights": o.row_weights, "out": out}
-    for name, operand in operands.items():
-        if isinstance(operand, (list, tuple)):
-            named += [(f"{name}[{g}]", array) for g, array in enumerate(operand)]
-        elif operand is not None and not isinstance(operand, Pointers):
-            named.append((name, operand))
-    return named
-
-
-def _check_memory(o: Operands, out: Any, watch: bool) -> None:
-    for name, array in _each(o, out):
-        parts = read(name, array)
-        if parts.flags & NO_DATA:
+def _check_memory(call: Call, watch: bool) -> None:
+    for name, array in call.memory:
+        if array.flags & NO_DATA:
             raise ArgumentError(f"{name} is a Matrix without memory")
-        if name.startswith("out") and parts.flags & READ_ONLY:
+        if name.startswith(("out", "status")) and array.flags & READ_ONLY:
             raise ArgumentError(f"{name} is read-only")
-        watched({name: parts}, watch)
+        watched({name: array}, watch)
 
 
 def _scalars(call: Call, args: Any, alpha: Any, beta: Any) -> list[Any]:
@@ -183,7 +169,7 @@ def _raise_fault(status: Any, call: Call) -> None:
 
 
 def _run(call: Call, problem: Problem, o: Operands, alpha: Any, beta: Any, stream: Any, watch: bool) -> None:
-    _check_memory(o, call.out, watch)
+    _check_memory(call, watch)
     keep = _scalars(call, call.args, alpha, beta)
     address = stream_address(stream)
     if call.device != HOST:

@@ -73,9 +73,10 @@ class Call:
         self.like, self.device, self.groups, self.flipped = like, device, groups, flipped
         self.desc, self.args = native.grouped_desc(), native.grouped_args()
         self.desc.groups, self.desc.form = groups, form
-        self.keep: list[Any] = []  # arrays whose addresses were taken
+        self.keep: list[Array] = []  # whose addresses were taken
         self.dtypes: dict[str, int] = {}
         self.arrays: dict[str, Array] = {}  # the arguments by name: matrices, or arrays of addresses
+        self.memory: list[tuple[str, Array]] = []  # what is read and written, with the names that the caller knows; not what addresses lead to
         self.bias_kind = native.BIAS_NONE
         self.out: Any = None
         self.status: Any = None
@@ -89,23 +90,25 @@ class Call:
         if array.device != self.device:
             raise ArgumentError(f"{name} is on {device_name(array.device)}, the products are on {device_name(self.device)}")
 
-    def place(self, name: str, array: Array, keep: Any) -> None:
+    def place(self, name: str, array: Array) -> None:
         """The memory of an argument."""
         self.arrays[name] = array
-        self.keep.append(keep)
+        self.keep.append(array)
+        if array.dtype != I64:
+            self.memory.append((name, array))
         setattr(self.args, self.field(name), array.data or None)
 
     # ------------------------------------------------------------------------------------------------------------ numbers of groups
     def source(self, name: str, value: Any, count: int | None = None) -> Any:
-        """A number for all groups, or an array of one number a group (of `count`)."""
+        """A number for all groups, or an array (or what was read of it) of one number a group (of `count`)."""
         if isinstance(value, (int, np.integer)):
             return getattr(native, "const")(int(value))
         count = self.groups if count is None else count
-        array = read(name, value)
+        array = value if isinstance(value, Array) else read(name, value)
         if array.dtype not in (I32, I64) or array.shape != (count,):
             raise ArgumentError(f"{name} is {NAMES[array.dtype]} of shape {list(array.shape)}: it must be int32 or int64 [{count}]")
         self.on_device(name, array)
-        self.keep.append(value)
+        self.keep.append(array)
         size = 8 if array.dtype == I64 else 4
         return (native.i64_at if size == 8 else native.i32_at)(array.data, array.strides[0] * size)
 
@@ -136,7 +139,7 @@ class Call:
                 row, col = col, row
             matrix.row_stride, matrix.col_stride = self.source(f"{name}'s row_stride", row), self.source(f"{name}'s col_stride", col)
         if addresses is not None:
-            self.place(name, self.addresses(name, addresses), addresses)
+            self.place(name, self.addresses(name, addresses))
 
     def bias_pointers(self, bias: Pointers) -> None:
         if bias.axis not in BIAS_KINDS:
@@ -159,7 +162,7 @@ class Call:
         if array.dtype != I32 or array.shape != (4,) or array.strides != (1,):
             raise ArgumentError(f"checked is {NAMES[array.dtype]} of shape {list(array.shape)}: True, False, or an int32 array [4] for what is found")
         self.on_device("checked", array)
-        self.place("status", array, status)
+        self.place("status", array)
         self.status = status if checked is True else None
 
     def weights(self, row_weights: Any, rows: int) -> None:
@@ -169,7 +172,7 @@ class Call:
         if array.dtype != F32 or array.shape != (rows,) or (rows > 1 and array.strides != (1,)):
             raise ArgumentError(f"row_weights is {NAMES[array.dtype]} of shape {list(array.shape)}: it must be f32 [{rows}], one after the other")
         self.on_device("row_weights", array)
-        self.place("row_weights", array, row_weights)
+        self.place("row_weights", array)
 
     def problem(self, settings: Settings) -> Problem:
         kind = OTHER_BIAS[self.bias_kind] if self.flipped else self.bias_kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Sequence
 
 from . import native
-from ._arrays import F32, NAMES, Array, allocator, dtype_number, integers, read
+from ._arrays import F32, I64, NAMES, Array, allocator, dtype_number, integers, read
 from ._errors import ArgumentError
 from ._groups import Call, Operands, Pointers
 from ._problem import PACKED, Settings, bias_kind, check_element_types, check_shape, output_columns, output_dtype, same_device, sizes_of, strides_of
@@ -63,6 +63,7 @@ def from_lists(o: Operands, settings: Settings, allocate: bool) -> Call:
             parts["out"] = [Array(0, dtype, device, 0, 2, (m, n), (n, 1)) for m, n in shapes]
     call = Call(a[0], device, groups)
     call.out = out
+    call.memory = [(f"{name}[{g}]", array) for name, arrays in parts.items() for g, array in enumerate(arrays)]
     if "bias" in parts:
         call.bias_kind = bias_kind([(array, m, n) for array, (m, n, _) in zip(parts["bias"], sizes)])
     matrices = {name: [_member(name, array) for array in arrays] for name, arrays in parts.items() if not name.startswith("scale")}
@@ -174,7 +175,9 @@ def _pointer_sizes(call: Call, sizes: Any) -> None:
     table = read("sizes", sizes)
     if table.ndim != 2 or table.shape[1] != 3:
         raise ArgumentError(f"sizes has shape {list(table.shape)}: it must be [groups, 3]")
-    call.sizes(sizes[:, 0], sizes[:, 1], sizes[:, 2])
+    size = 8 if table.dtype == I64 else 4
+    columns = (table.data + j * table.strides[1] * size for j in range(3))
+    call.sizes(*(table._replace(data=data, ndim=1, shape=table.shape[:1], strides=table.strides[:1]) for data in columns))
 
 
 def pointer_scale(call: Call, name: str, scale: Any) -> None:
@@ -187,11 +190,11 @@ def pointer_scale(call: Call, name: str, scale: Any) -> None:
         call.pointers(name, dtype_number(values.dtype, f"{name}'s dtype"), values.addresses, *values.strides())
         return
     array = read(name, values)
-    if kind not in (None, "tensor") or not tensor_scale(call, name, array, values):
+    if kind not in (None, "tensor") or not tensor_scale(call, name, array):
         raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}: one number, [{call.groups}] (one a group), or Scale(Pointers(...), kind)")
 
 
-def tensor_scale(call: Call, name: str, array: Array, values: Any) -> bool:
+def tensor_scale(call: Call, name: str, array: Array) -> bool:
     """One number for all groups, or one a group; False if the array is neither."""
     one, each = all(size == 1 for size in array.shape), array.shape in ((call.groups,), (call.groups, 1, 1))
     if not one and not each:
@@ -201,5 +204,5 @@ def tensor_scale(call: Call, name: str, array: Array, values: Any) -> bool:
     call.on_device(name, array)
     field = getattr(call.desc, call.field(name))
     field.kind, field.group_stride = native.SCALE_TENSOR, 0 if one else array.strides[0]
-    call.place(name, array, values)
+    call.place(name, array)
     return True

@@ -82,7 +82,7 @@ def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: i
         wanted = "one element" if groups == 1 else f"one element, or {groups} (one a group),"
         raise ArgumentError(f"{name} is an array of {'x'.join(map(str, array.shape)) or 'one element'} on {device_name(array.device)}: it must have "
                             f"{wanted} of {NUMPY_DTYPES[dtype]} on {device_name(device)}")
-    return array.data or None, 0 if one else array.strides[0] * NUMPY_DTYPES[dtype].itemsize, value
+    return array.data or None, 0 if one else array.strides[0] * NUMPY_DTYPES[dtype].itemsize, array
 
 
 OPERANDS = ("a", "b", "c", "bias", "out", "scale_a", "scale_b")  # in the order of a runner

@@ -220,7 +220,7 @@ class PlainProblem(Problem):
         self.shape = shape
         self.dtype = dtype
         self.value_dtype = scalar_dtype(given["a"].dtype, given["b"].dtype, dtype)
-        self.operands = given
+        self.operands = {name: array.looks() for name, array in given.items()}
         self.empty = direct_allocator(a, self.shape, dtype, device) if out is None and not isinstance(a, Matrix) else None
 
 
