@@ -148,22 +148,21 @@ static void store(Scalar* scalar, ggemm_dtype dtype, double value) {
   else scalar->f32 = (float)value;
 }
 
-/* `out` points to the number in the dtype that the library wants; NULL for None. */
+/* 1, and `out` points to the number in the dtype that the library wants (NULL for None); 0 if it is none of that dtype. */
 static int scalar(PyObject* object, ggemm_dtype dtype, Scalar* storage, const void** out) {
   *out = NULL;
-  if (object == Py_None) return 0;
+  if (object == Py_None) return 1;
+  if (!PyFloat_CheckExact(object) && !PyLong_CheckExact(object)) return 0;
   *out = storage;
   const double value = PyFloat_AsDouble(object);
-  if (PyErr_Occurred()) return -1;
-  if (dtype == GGEMM_I32 && !(value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value)) {
-    PyErr_Format(PyExc_ValueError, "i8 products stored as i32 take alpha and beta of 32-bit integers, not %R", object);
-    return -1;
+  if (PyErr_Occurred()) { /* an integer beyond f64 */
+    PyErr_Clear();
+    return 0;
   }
+  if (dtype == GGEMM_I32 && !(value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value)) return 0;
   store(storage, dtype, value);
-  return 0;
+  return 1;
 }
-
-static int plain_number(PyObject* object) { return object == Py_None || PyFloat_CheckExact(object) || PyLong_CheckExact(object); }
 
 /* The stream of the call; 0, or -1 with a Python error. */
 static int find_stream(PyObject* given, const Reading* readings, int count, void** out) {
@@ -204,17 +203,16 @@ static ggemm_status launch(const Runner* runner, void* const* data, const void* 
 }
 
 PyObject* runner_run(const Runner* runner, PyObject* const* objects, Reading* readings, PyObject* const* extras) {
-  const int numbers = !runner->device_scalars && plain_number(extras[ALPHA]) && plain_number(extras[BETA]);
+  Scalar storage[2];
+  const void *alpha = NULL, *beta = NULL;
+  const int numbers = !runner->device_scalars && scalar(extras[ALPHA], runner->value_dtype, &storage[0], &alpha) &&
+                      scalar(extras[BETA], runner->value_dtype, &storage[1], &beta);
   const int fits = numbers ? usable(readings, runner->count, extras[WATCH] == Py_True) : 0;
   if (fits < 0) return NULL;
   const int checked = runner->has[STATUS], on_host = runner->expected[OUT].device == HOST;
   if (!fits || (!readings[OUT].object && !runner->empty) || (checked && !readings[STATUS].object && !on_host)) Py_RETURN_NOTIMPLEMENTED;
-  Scalar storage[2];
-  const void *alpha, *beta;
   void* stream;
-  if (scalar(extras[ALPHA], runner->value_dtype, &storage[0], &alpha) || scalar(extras[BETA], runner->value_dtype, &storage[1], &beta) ||
-      find_stream(extras[STREAM], readings, runner->count, &stream))
-    return NULL;
+  if (find_stream(extras[STREAM], readings, runner->count, &stream)) return NULL;
   if (!beta && runner->has[C]) {
     store(&storage[1], runner->value_dtype, 1);
     beta = &storage[1];

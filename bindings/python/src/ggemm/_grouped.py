@@ -225,6 +225,8 @@ class GroupedPlan(PlanBase):
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: grouped_plan(..., device_scalars=True)")
         elif self._run(*arrays.values(), alpha, beta, stream, watch) is NotImplemented:
             self._explain_misfit(arrays)
+            _scalars(self._call, native.grouped_args(), alpha, beta)
+            raise ArgumentError("the arrays are not as the plan takes them")
         if own is not None:
             _raise_fault(own, self._call)
         return finished(arrays["out"]) if out is None else out
@@ -239,7 +241,7 @@ class GroupedPlan(PlanBase):
         return np.empty(4, np.int32) if self._call.device == HOST else allocator(a, (4,), I32, self._call.device)()
 
     def _run_with_scalars(self, arrays: dict[str, Any], alpha: Any, beta: Any, stream: Any) -> None:
-        parts = self._explain_misfit(arrays, False)
+        parts = self._explain_misfit(arrays)
         args = native.grouped_args()
         for name, array in parts.items():
             setattr(args, self._call.field(name), array.data or None)
@@ -250,8 +252,8 @@ class GroupedPlan(PlanBase):
         native.plan_run_grouped(self._handle, args, address)
         del keep
 
-    def _explain_misfit(self, arrays: dict[str, Any], must: bool = True) -> dict[str, Array]:
-        """What of the arrays is not as the plan takes it; else what they are made of."""
+    def _explain_misfit(self, arrays: dict[str, Any]) -> dict[str, Array]:
+        """Raises what of the arrays is not as the plan takes it; else returns what they are made of."""
         parts = {name: read(name, array) for name, array in arrays.items() if array is not None}
         watched(parts)
         for name in parts.keys() ^ self._expected.keys():
@@ -267,8 +269,6 @@ class GroupedPlan(PlanBase):
                                      ("has strides", list(array.strides), list(plans.strides)), ("is on device", array.device, plans.device)):
                 if has != wants:
                     raise ArgumentError(f"{name} {what} {has}, the plan was made for {wants}")
-        if must:
-            raise ArgumentError("the arrays are not as the plan takes them")
         return parts
 
 

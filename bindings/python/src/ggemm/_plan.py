@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _native, native
-from ._arrays import (HOST, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, Array, Matrix, allocator, device_name, finished,
+from ._arrays import (HOST, I32, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, Array, Matrix, allocator, device_name, finished,
                       packed_strides, read, read_all, stream_address)
 from ._context import Context, Handle
 from ._errors import ArgumentError
@@ -74,6 +74,8 @@ def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: i
     if on_device and type(value) in _NUMBERS:
         raise ArgumentError(f"{name} is a number, but the other of alpha and beta is an array: give both as arrays on {device_name(device)}")
     if not on_device:
+        if dtype == I32 and not (-1 << 31 <= value < 1 << 31 and value == int(value)):
+            raise ArgumentError(f"{name}={value}, but i8 products stored as i32 take 32-bit integers for alpha and beta")
         held = np.array([value], NUMPY_DTYPES[dtype])
         return int(held.ctypes.data), 0, held
     array = read(name, value)
