@@ -153,10 +153,12 @@ def test_checked_mode(x, w):
     falling = np.array([3, 2, 10, 12], np.int32)
     out = np.full((ROWS, N), 9, np.float32)
     for call in (lambda: ggemm.grouped_matmul(x, w, ends=falling, out=out), lambda: ggemm.grouped_matmul(x, w, ends=falling, out=out, checked=True),
-                 lambda: ggemm.grouped_plan(x, w, ends=falling, checked=True)(x, w, out=out)):
+                 lambda: ggemm.grouped_plan(x, w, ends=falling, checked=True)(x, w, out=out), lambda: ggemm.grouped_plan(x, w, ends=falling)(x, w, out=out),
+                 lambda: ggemm.grouped_plan(x, w, ends=falling)(x, w)):
         with pytest.raises(ggemm.ArgumentError, match=r"ends\[1\] = 2, after 3"):
             call()
         assert (out == 9).all()
+    ggemm.grouped_plan(x, w, ends=falling, checked=False)(x, w, out=out.copy())
     ggemm.grouped_matmul(x, w, ends=falling, out=out, checked=False)  # whatever the ends are, nothing else is touched
     status = np.full(4, 7, np.int32)
     ggemm.grouped_matmul(x, w, ends=ENDS, out=out, checked=status)

@@ -187,7 +187,7 @@ class GroupedPlan(PlanBase):
 
     `p(a, b, *, out=None, c=None, bias=None, scale_a=None, scale_b=None, row_weights=None, alpha=None, beta=None, status=None, stream=None)` runs the
     products on arrays like those that the plan was made for; of `Pointers` only the addresses count. Returns out, or a new array.
-    Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan with checked=True, an int32
+    Ends, counts, sizes, indices and strides are read from the arrays that the plan was made with. status: of a plan that checks, an int32
     array [4] on the device that receives what is found, and nothing is raised; else as `checked=True` of `grouped_matmul`. Never compiles.
     Raises ArgumentError.
     """
@@ -281,13 +281,14 @@ def _memory(value: Any) -> Any:
 def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
                  d_index_unique: bool = False, row_weights: Any = None, out: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                  gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
-                 tune_key: str | None = None, expected: tuple[int, ...] | None = None, checked: bool = False, device_scalars: bool = False,
+                 tune_key: str | None = None, expected: tuple[int, ...] | None = None, checked: bool | None = None, device_scalars: bool = False,
                  max_ctas: int = 0, context: Context | None = None) -> GroupedPlan:
     """Binds a grouped product to a configuration and its compiled kernel: `p = grouped_plan(x, w, ends=ends); p(x, w, out=d)`.
 
     Arguments as of `grouped_matmul`, but no lists; the arrays say how those of the calls will look. Numbers of groups (ends, counts, sizes, indices,
     strides) are looked at by every run, and the plan keeps them; memory is given anew with each call. Capture a call in a CUDA graph and change the
-    arrays in place: a replay takes the new ones. device_scalars: alpha and beta of the calls are arrays on the device.
+    arrays in place: a replay takes the new ones. checked: every run looks at them first, as on the CPU by default; False does without.
+    device_scalars: alpha and beta of the calls are arrays on the device.
     Raises ArgumentError, UnsupportedError, CompileError.
     """
     if isinstance(a, (list, tuple)):
