@@ -82,6 +82,39 @@ def test_lists_of_mixed_layouts(rng):
     assert all(np.array_equal(got, x @ y) for got, x, y in zip(ggemm.grouped_matmul(a, b), a, b))
 
 
+def test_lists_whose_outputs_share_memory(rng):
+    """Which the one product refuses; the library cannot look into addresses on a device."""
+    f, room = integers(rng, 4, 4), integers(rng, 8, 8)
+    coinciding = np.lib.stride_tricks.as_strided(np.zeros(64, np.float32), (4, 4), (4, 4))
+    skewed = np.lib.stride_tricks.as_strided(np.zeros(64, np.float32), (4, 4), (8, 12))
+    same = np.lib.stride_tricks.as_strided(np.zeros(64, np.float32), (4, 4), (0, 4))
+    other = np.zeros((4, 4), np.float32)
+    whole = room.reshape(16, 4)
+    for a, out, more in [
+        ([whole[:4], f], [whole[:4], other], {}), ([f, whole[2:6]], [whole[:4], other], {}), ([f, f], [whole[:4], whole[3:7]], {}), ([f, f], [other, other], {}),
+        ([f, f], [other, other.T], {}), ([f, room[1:5, :4]], [whole[:4], other], {}), ([f, f], [room[:4, :4], whole[:4]], {}),
+        ([f, f], [whole[:4], other], dict(c=[whole[1:5], other])), ([f, f], [whole[:4], other], dict(c=[other, whole[:4]])),
+        ([f, f], [other, whole[:4]], dict(c=[other.T, f])), ([f, f], [whole[:4], other], dict(bias=[f[0], whole[3]])),
+        ([f, f], [whole[:4], other], dict(scale_a=[f[:, :1].copy(), whole.reshape(-1)[:4]])),
+    ]:
+        with pytest.raises(ggemm.ArgumentError, match=r"\w+\[\d\] and \w+\[\d\] share memory: D must overlap nothing else"):
+            ggemm.grouped_matmul(a, [f, f], out=out, **more)
+    for out in (coinciding, skewed, same):
+        for outs in ([out, other], [other, out]):
+            with pytest.raises(ggemm.ArgumentError, match=r"out\[\d\] has strides .* at 4x4: elements of D must not coincide"):
+                ggemm.grouped_matmul([f, f], [f, f], out=outs)
+    # What only lies side by side, and C that is D.
+    halves = [room[:4, :4], room[:4, 4:]]
+    ggemm.grouped_matmul([room[4:, :4], f], [f, room[4:, 4:]], out=halves)
+    assert np.array_equal(halves[0], room[4:, :4] @ f) and np.array_equal(halves[1], f @ room[4:, 4:])
+    want = [f @ f + halves[0], f.T @ f + halves[1].T]
+    ggemm.grouped_matmul([f, f.T], [f, f], out=[halves[0], halves[1].T], c=[halves[0], halves[1].T])
+    assert np.array_equal(halves[0], want[0]) and np.array_equal(halves[1].T, want[1])
+    rows = [whole[8:9, ::2], whole[9:10, ::-1], np.zeros((0, 4), np.float32)]
+    ggemm.grouped_matmul([f[:1], f[:1], f[:0]], [f[:, :2], f, f], out=rows)
+    assert np.array_equal(rows[1], f[:1] @ f)
+
+
 def test_pointers_and_plans(rng):
     a, b, d = integers(rng, 3, 4, 5), integers(rng, 3, 5, 6), np.zeros((3, 4, 6), np.float32)
     at = lambda x: np.array([y.ctypes.data for y in x], np.uint64)

@@ -2,12 +2,13 @@
 """Grouped products of lists and of arrays of pointers: the C interface's first form."""
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Sequence
 
 from . import native
 from ._arrays import F32, I64, NAMES, Array, allocator, dtype_number, integers, read
 from ._errors import ArgumentError
-from ._groups import Call, Operands, Pointers
+from ._groups import Call, Operands, Pointers, element_size
 from ._problem import PACKED, Settings, bias_kind, check_element_types, check_shape, output_columns, output_dtype, same_device, sizes_of, strides_of
 from ._scales import KINDS, Scale, plain_scale, unwrapped
 
@@ -64,6 +65,8 @@ def from_lists(o: Operands, settings: Settings, allocate: bool) -> Call:
     call = Call(a[0], device, groups)
     call.out = out
     call.memory = [(f"{name}[{g}]", array) for name, arrays in parts.items() for g, array in enumerate(arrays)]
+    if o.out is not None:
+        _check_outputs(parts)
     if "bias" in parts:
         call.bias_kind = bias_kind([(array, m, n) for array, (m, n, _) in zip(parts["bias"], sizes)])
     matrices = {name: [_member(name, array) for array in arrays] for name, arrays in parts.items() if not name.startswith("scale")}
@@ -85,6 +88,44 @@ def _sizes(parts: dict[str, list[Array]], settings: Settings) -> list[tuple[int,
             if name in parts:
                 check_shape(f"{name}[{g}]", parts[name][g], (m, output_columns(n, settings.gate)), f"D of group {g}")
     return sizes
+
+
+def _check_outputs(parts: dict[str, list[Array]]) -> None:
+    """Raises where D meets itself or what else the call reads or writes, but for its own C. The library gets addresses on the device, and does not
+    look."""
+    spans = []
+    for name, arrays in parts.items():
+        for g, (array, out) in enumerate(zip(arrays, parts["out"])):
+            if name == "out" and _meets_itself(array):
+                raise ArgumentError(f"out[{g}] has strides {array.strides} at {'x'.join(map(str, array.shape))}: elements of D must not coincide")
+            own = name == "c" and (array.data, array.dtype, array.strides) == (out.data, out.dtype, out.strides)
+            if array.data and 0 not in array.shape and not own:
+                spans.append((array.data, array.data + _solid_bytes(array), name == "out", f"{name}[{g}]"))
+    ends, last = {False: 0, True: 0}, {False: "", True: ""}  # of all so far, and of D alone
+    for begin, end, written, label in sorted(spans):
+        against = not written
+        if begin < ends[against]:
+            raise ArgumentError(f"{label} and {last[against]} share memory: D must overlap nothing else, but may be its own group's C")
+        for kind in {False, written}:
+            if end > ends[kind]:
+                ends[kind], last[kind] = end, label
+
+
+def _meets_itself(array: Array) -> bool:
+    """Whether two elements of a matrix share an address: with the strides' greatest common divisor g, (i, j) and (i + col / g, j - row / g) do."""
+    (rows, cols), (row, col) = array.shape, array.strides
+    g = math.gcd(row, col)
+    return rows * cols > 1 and (g == 0 or (abs(col) // g < rows and abs(row) // g < cols))
+
+
+def _solid_bytes(array: Array) -> int:
+    """Bytes from the first element on that all are the array's: all of it, or one element, as columns of one buffer may well be an operand each."""
+    step = 1
+    for stride, size in sorted((stride, size) for stride, size in zip(array.strides, array.shape) if size > 1):
+        if stride != step:
+            return element_size(array.dtype)
+        step *= size
+    return step * element_size(array.dtype)
 
 
 def _scales(call: Call, name: str, scale: Any, arrays: list[Array], sizes: list[tuple[int, int, int]]) -> list[Member]:
