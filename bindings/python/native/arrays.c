@@ -304,17 +304,33 @@ static int read_other(PyObject* object, Reading* out) {
   return ok ? 0 : -1;
 }
 
-static int read_known(KnownType known, PyObject* object, Reading* out) {
-  memset(out, 0, sizeof *out);
-  out->object = object;
-  out->exchange = known.exchange;
-  out->is_cupy = known.kind == KIND_CUPY;
+static int read_kind(KnownType known, PyObject* object, Reading* out) {
   switch (known.kind) {
     case KIND_EXCHANGE: return read_exchange(object, known.exchange, &out->array);
     case KIND_NUMPY: return read_numpy(object, &out->array);
     case KIND_CUPY: return read_cupy(object, known.tells_packed, &out->array);
     default: return read_other(object, out);
   }
+}
+
+/* Strides of what has no elements mean nothing, and libraries, versions even, differ in what they say: so that all such are alike. */
+static void settle_empty(Array* a) {
+  for (int i = 0; i < a->ndim && a->ndim <= MAX_NDIM; ++i)
+    if (a->shape[i] == 0) {
+      set_packed(a);
+      a->flags &= ~FLAG_PART_STRIDE;
+      return;
+    }
+}
+
+static int read_known(KnownType known, PyObject* object, Reading* out) {
+  memset(out, 0, sizeof *out);
+  out->object = object;
+  out->exchange = known.exchange;
+  out->is_cupy = known.kind == KIND_CUPY;
+  if (read_kind(known, object, out)) return -1;
+  settle_empty(&out->array);
+  return 0;
 }
 
 int arrays_read(PyObject* object, Reading* out) { return read_known(known_type(object), object, out); }

@@ -63,6 +63,19 @@ def test_plans_of_each_form(rng, x, w):
         plan(a, w, out=_read_only(want))
 
 
+@pytest.mark.parametrize("rows, groups, n, k", [(0, GROUPS, N, K), (ROWS, GROUPS, 0, K), (0, GROUPS, 0, K), (ROWS, GROUPS, N, 0), (0, 0, N, K)])
+def test_plans_of_nothing(rows, groups, n, k):
+    """What is empty has any strides: numpy says (0, 0) since 2.4, and others say others."""
+    x, w, ends = np.ones((rows, k), np.float32), np.ones((groups, k, n), np.float32), np.full(groups, rows, np.int32)
+    batch = np.ones((groups, rows, k), np.float32)
+    for a, plan in ((x, ggemm.grouped_plan(x, w, ends=ends)), (batch, ggemm.grouped_plan(batch, w))):
+        shape = (*a.shape[:-1], n)
+        for out in (None, np.ones(shape, np.float32), np.ones(shape[::-1], np.float32).T):
+            if out is None or 0 in shape or out.flags.c_contiguous:
+                d = plan(a, w, out=out)
+                assert d.shape == shape and (d == 0).all() and (out is None or d is out)
+
+
 def _read_only(array):
     array = array.copy()
     array.flags.writeable = False
