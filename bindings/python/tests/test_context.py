@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import atexit
 import gc
 import subprocess
 import sys
@@ -65,6 +66,31 @@ def test_log():
     context.set_log(lambda level, text: others.append(text), "debug")
     tuned(context)
     assert others and len(lines) == before
+
+
+def test_log_functions_go_when_others_come():
+    def function():
+        return lambda level, text: lines.append(text)
+
+    lines, at_exit = [], atexit._ncallbacks()
+    first = function()
+    gone = [weakref.ref(first)]
+    context = ggemm.Context("cpu", log=first, cache_dir="")
+    del first
+    for _ in range(3):
+        log = function()
+        gone.append(weakref.ref(log))
+        context.set_log(log)
+        del log
+        gc.collect()
+        assert [reference() is None for reference in gone] == [True] * (len(gone) - 1) + [False]
+    with pytest.raises(ggemm.ArgumentError):
+        context.set_log(None, "loud")
+    tuned(context)
+    assert lines
+    context.set_log(None)
+    gc.collect()
+    assert gone[-1]() is None and atexit._ncallbacks() == at_exit
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

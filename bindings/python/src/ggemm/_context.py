@@ -60,11 +60,16 @@ def log_level(level: str) -> int:
     return LOG_LEVELS[level]
 
 
-def _log_adapter(log: LogFunction) -> Callable[[int, str], None]:
-    def adapter(level: int, message: str) -> None:
-        log(_LEVEL_NAMES.get(level, "info"), message)
+class _Log:
+    """What the library calls with a line. It has the address of this one object for good, so that a line in flight finds it, whatever it calls then."""
 
-    return adapter
+    def __init__(self, function: LogFunction | None) -> None:
+        self.function = function
+
+    def __call__(self, level: int, message: str) -> None:
+        function = self.function
+        if function is not None:
+            function(_LEVEL_NAMES.get(level, "info"), message)
 
 
 class Context:
@@ -99,20 +104,17 @@ class Context:
             if text is not None:
                 setattr(options, name, str(text))
         level_number = log_level(level)
-        self._callables: list[Any] = []  # the library holds their addresses
+        self._log = _Log(log)
         if log is not None:
-            self._callables.append(_log_adapter(log))
-            options.set_log(self._callables[-1], level_number)
+            options.set_log(self._log, level_number)
         if (allocate is None) != (deallocate is None):
             raise ArgumentError("one of allocate and deallocate is missing")
+        allocator = (allocate, deallocate)
         if allocate is not None:
-            self._callables.append((allocate, deallocate))
-            options.set_allocator(self._callables[-1])
-        self._handle = Handle(native.context_create(options), self._callables)
+            options.set_allocator(allocator)
+        self._handle = Handle(native.context_create(options), [self._log, allocator])
         self._plans: dict[Any, Any] = {}  # of matmul
         self._calls: dict[Any, Any] = {}  # of grouped_matmul
-        if log is not None:
-            self._silence_at_exit()
 
     @property
     def device(self) -> DeviceInfo:
@@ -124,12 +126,9 @@ class Context:
 
     def set_log(self, log: LogFunction | None, level: str = "info") -> None:
         """Replaces the log function: `log(level, message)`; None for no log. A line in flight may still reach the former one."""
-        adapter = None if log is None else _log_adapter(log)
         number = log_level(level)
-        if adapter is not None:
-            self._callables.append(adapter)
-            self._silence_at_exit()
-        native.context_set_log(self._handle.pointer, adapter, number)
+        self._log.function = log
+        native.context_set_log(self._handle.pointer, None if log is None else self._log, number)
 
     def cache_entries(self) -> list[CacheEntry]:
         """The entries of the context's cache folder."""
@@ -147,25 +146,26 @@ class Context:
         device = self.device
         return f"<ggemm.Context on {f'cuda:{device.ordinal}, ' if device.kind == 'cuda' else ''}{device.name}>"
 
-    def _silence_at_exit(self) -> None:
-        # A thread of the library must not call into an interpreter that is gone.
-        reference = weakref.ref(self)
-
-        def silence() -> None:
-            context = reference()
-            if context is not None:
-                native.context_set_log(context._handle.pointer, None, 0)
-
-        atexit.register(silence)
-
 
 class Handle:
     """The context of the library: held by its Context and by every plan, so that it goes last."""
 
     def __init__(self, pointer: Any, callables: list[Any]) -> None:
+        """callables: what the library has the addresses of."""
         self.pointer = pointer
+        _handles.add(self)
         # Not at exit: the process takes everything with it, and kernels may still run.
         weakref.finalize(self, _destroy, pointer, callables).atexit = False
+
+
+_handles: weakref.WeakSet[Handle] = weakref.WeakSet()
+
+
+@atexit.register
+def _silence() -> None:
+    """A thread of the library must not call into an interpreter that is gone."""
+    for handle in list(_handles):
+        native.context_set_log(handle.pointer, None, 0)
 
 
 def _destroy(pointer: Any, callables: list[Any]) -> None:
