@@ -168,9 +168,14 @@ static int scalar(PyObject* object, ggemm_dtype dtype, Scalar* storage, const vo
 static int find_stream(PyObject* given, const Reading* readings, int count, void** out) {
   *out = NULL;
   if (given != Py_None) {
-    PyObject* address = PyLong_Check(given) ? given : PyObject_CallFunctionObjArgs(stream_address, given, NULL);
+    if (PyLong_Check(given)) {
+      *out = (void*)(uintptr_t)PyLong_AsUnsignedLongLong(given);
+      if (!PyErr_Occurred()) return 0;
+      PyErr_Clear(); /* what is wrong with it is said below */
+    }
+    PyObject* address = PyObject_CallFunctionObjArgs(stream_address, given, NULL);
     if (address) *out = PyLong_AsVoidPtr(address);
-    if (address != given) Py_XDECREF(address);
+    Py_XDECREF(address);
     return PyErr_Occurred() ? -1 : 0;
   }
   for (int i = 0; i < count; ++i) {

@@ -73,13 +73,16 @@ static PyObject* tuple_of(PyObject* const* objects, int count) {
   return tuple;
 }
 
-/* The entry of these arrays and settings, made if there is none: a new reference, or NULL with a Python error. */
+/* The entry of these arrays and settings, made if there is none: a new reference; NULL with a Python error, or without one where a setting has no
+ * hash. */
 static PyObject* entry_of(const Table* table, PyObject* entries, const Reading* readings, PyObject* const* arrays, PyObject* const* settings, int count) {
   PyObject* key = key_of(table, readings, settings, count);
   if (!key) return NULL;
   PyObject* entry = PyDict_GetItemWithError(entries, key);
   Py_XINCREF(entry);
-  if (!entry && !PyErr_Occurred()) {
+  if (!entry && PyErr_Occurred()) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+  } else if (!entry) {
     PyObject* given = tuple_of(arrays, table->count);
     PyObject* others = tuple_of(settings, count);
     entry = given && others ? PyObject_CallFunctionObjArgs(table->make, given, others, NULL) : NULL;
@@ -108,9 +111,8 @@ static PyObject* call(PyObject* capsule, PyObject* const* objects, Py_ssize_t co
     const Runner* runner = entry ? runner_of(PyTuple_GetItem(entry, 0)) : NULL;
     if (runner) result = runner_run(runner, arrays, readings, arrays + table->count);
     Py_XDECREF(entry);
-  } else {
-    Py_INCREF(result = Py_NotImplemented);
   }
+  if (!result && !PyErr_Occurred()) Py_INCREF(result = Py_NotImplemented);
   runner_release(readings, table->count);
   return result;
 }
@@ -132,9 +134,8 @@ static PyObject* find(PyObject* capsule, PyObject* const* objects, Py_ssize_t co
     result = entry ? PyTuple_GetItem(entry, 1) : NULL;
     Py_XINCREF(result);
     Py_XDECREF(entry);
-  } else {
-    Py_INCREF(result = Py_NotImplemented);
   }
+  if (!result && !PyErr_Occurred()) Py_INCREF(result = Py_NotImplemented);
   runner_release(readings, table->count);
   return result;
 }

@@ -202,7 +202,7 @@ def test_errors(rng):
         (lambda: ggemm.matmul(a, b, dtype=(int, -1)), "is none of ggemm's dtypes"),
         (lambda: ggemm.matmul(a, b, activation=()), "is none of none, relu"),
         (lambda: ggemm.matmul(a, b, activation=5), "activation=5 is none of"),
-        (lambda: ggemm.matmul(a, b, activation=("leaky_relu", "x")), "'x', which is no number"),
+        (lambda: ggemm.matmul(a, b, activation=("leaky_relu", "x")), "parameter='x' is no number"),
         (lambda: ggemm.matmul(a, b, dtype="f16", out=np.zeros((5, 6), np.float32)), "dtype=f16, but out is f32"),
         (lambda: ggemm.matmul(a, b, config="no_such_name"), "no_such_name"),
         (lambda: ggemm.matmul(a, b, stream="seven"), "stream is a str"),

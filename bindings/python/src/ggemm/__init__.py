@@ -14,6 +14,7 @@ from typing import Any
 import numpy as _np
 
 from . import native as _raw
+from ._arguments import text as _text
 from ._arrays import Matrix
 from ._arrays import dtype_number as _dtype_number
 from ._arrays import numpy_dtype as _numpy_dtype
@@ -37,7 +38,7 @@ for _error in (Error, *Error.__subclasses__()):
 
 def has_feature(name: str) -> bool:
     """Whether this build of the library has a feature: "cuda", "grouped", "tune" ..., as the header lists them."""
-    return bool(_raw.has_feature(name))
+    return bool(_raw.has_feature(_text("name", name)))
 
 
 def convert(array: Any, dtype: Any) -> _np.ndarray[Any, Any]:

@@ -14,12 +14,14 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _native
+from ._arguments import SIZE, UINT64, integer, integer_tuple
 from ._errors import ArgumentError, DeviceError, UnsupportedError, from_status
 
 # numpy has no bf16 or fp8 of its own.
 ml_dtypes = importlib.import_module("ml_dtypes") if importlib.util.find_spec("ml_dtypes") else None
 
 HOST = -1
+_MAX_NDIM = 3
 READ_ONLY, NEEDS_GRAD, NO_DATA, PART_STRIDE = (_native.FLAG_READ_ONLY, _native.FLAG_NEEDS_GRAD, _native.FLAG_NO_DATA, _native.FLAG_PART_STRIDE)
 I64 = _native.DTYPE_I64
 
@@ -81,6 +83,12 @@ class Matrix:
     strides: tuple[int, ...] | None = None
     device: str = "cpu"
 
+    def __post_init__(self) -> None:
+        shape = integer_tuple("shape", self.shape, range(_MAX_NDIM + 1), f"{_MAX_NDIM} sizes at most are wanted", SIZE)
+        strides = packed_strides(shape) if self.strides is None else self.strides
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "strides", integer_tuple("strides", strides, (len(shape),), f"one for each size of shape={shape} is wanted"))
+
 
 # --------------------------------------------------------------------------------------------------------------- dtypes and devices
 def dtype_number(dtype: Any, name: str = "dtype") -> int:
@@ -139,7 +147,7 @@ def read(name: str, array: Any) -> Array:
 
 
 # What arrays' own libraries raise where they cannot show their memory: on other devices, sparse, without storage.
-UNREADABLE = (TypeError, BufferError, RuntimeError, NotImplementedError)
+UNREADABLE = (TypeError, BufferError, RuntimeError, NotImplementedError, OverflowError)
 
 
 def need_operands(**arrays: Any) -> None:
@@ -161,9 +169,8 @@ _Parts = tuple[Array, "int | None"]
 def read_other(array: Any) -> _Parts:
     """What the C side does not read itself, and its stream."""
     if isinstance(array, Matrix):
-        shape = tuple(array.shape)
         number = I64 if array.dtype == NAMES[I64] else dtype_number(array.dtype)
-        return Array(0, number, device_number(array.device), NO_DATA, len(shape), shape, tuple(array.strides or packed_strides(shape))), None
+        return Array(0, number, device_number(array.device), NO_DATA, len(array.shape), array.shape, array.strides or ()), None
     if isinstance(array, JaxBuffer):
         return array.parts(0)
     if isinstance(array, np.ma.MaskedArray):
@@ -326,7 +333,7 @@ def integers(like: Any, values: list[int], device: int) -> Any:
 def stream_address(stream: Any) -> int | None:
     """A stream as an address: of an int, a `__cuda_stream__` object, torch's or cupy's stream; None stays None."""
     if stream is None or isinstance(stream, int):
-        return stream
+        return None if stream is None else integer("stream", stream, UINT64)
     if hasattr(stream, "__cuda_stream__"):
         protocol = stream.__cuda_stream__
         return int((protocol() if callable(protocol) else protocol)[1])

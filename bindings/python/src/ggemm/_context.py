@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import weakref
 from typing import Any, Callable, NamedTuple
 
 from . import native
+from ._arguments import INT32, UINT64, integer, one_of, shown, text
 from ._arrays import HOST, device_number
 from ._errors import ArgumentError
 
@@ -54,12 +56,6 @@ class Finding(NamedTuple):
     advice: str  #: what to install or set; "" when nothing is missing
 
 
-def log_level(level: str) -> int:
-    if level not in LOG_LEVELS:
-        raise ArgumentError(f"level={level!r} is none of {', '.join(LOG_LEVELS)}")
-    return LOG_LEVELS[level]
-
-
 class _Log:
     """What the library calls with a line. It has the address of this one object for good, so that a line in flight finds it, whatever it calls then."""
 
@@ -97,13 +93,13 @@ class Context:
             ordinal = device_number(device)
             options.device = native.DEVICE_HOST if ordinal == HOST else native.DEVICE_CUDA
             options.ordinal = max(ordinal, 0)
-        options.threads = threads
-        options.cache_limit_bytes = cache_limit_bytes
-        options.cuda_context = cuda_context or None
-        for name, text in (("cache_dir", cache_dir), ("shared_cache_dir", shared_cache_dir), ("nvrtc_path", nvrtc_path), ("cblas_path", cblas_path)):
-            if text is not None:
-                setattr(options, name, str(text))
-        level_number = log_level(level)
+        options.threads = integer("threads", threads, INT32)
+        options.cache_limit_bytes = integer("cache_limit_bytes", cache_limit_bytes, UINT64)
+        options.cuda_context = integer("cuda_context", cuda_context, UINT64) or None
+        for name, path in (("cache_dir", cache_dir), ("shared_cache_dir", shared_cache_dir), ("nvrtc_path", nvrtc_path), ("cblas_path", cblas_path)):
+            if path is not None:
+                setattr(options, name, text(name, os.fspath(path) if isinstance(path, os.PathLike) else path))
+        level_number = one_of("level", level, LOG_LEVELS)
         self._log = _Log(log)
         if log is not None:
             options.set_log(self._log, level_number)
@@ -126,7 +122,7 @@ class Context:
 
     def set_log(self, log: LogFunction | None, level: str = "info") -> None:
         """Replaces the log function: `log(level, message)`; None for no log. A line in flight may still reach the former one."""
-        number = log_level(level)
+        number = one_of("level", level, LOG_LEVELS)
         self._log.function = log
         native.context_set_log(self._handle.pointer, None if log is None else self._log, number)
 
@@ -140,7 +136,7 @@ class Context:
         """Removes entries from the cache folder and returns how many: cubins made by one NVRTC version, such as "13.0", or (None) everything.
 
         Raises ArgumentError for "", which is no version."""
-        return native.cache_clear(self._handle.pointer, nvrtc)
+        return native.cache_clear(self._handle.pointer, None if nvrtc is None else text("nvrtc", nvrtc))
 
     def __repr__(self) -> str:
         device = self.device
@@ -189,8 +185,17 @@ def context(device: Any = "best") -> Context:
     return context_for(device_number(device))
 
 
-def context_for(device: int) -> Context:
-    """The default context by HOST or ordinal."""
+def own(context: Any) -> Context:
+    """The context that a caller gives."""
+    if not isinstance(context, Context):
+        raise ArgumentError(f"context={shown(context)} is no ggemm.Context, as ggemm.context(device) is one")
+    return context
+
+
+def context_for(device: int, given: Context | None = None) -> Context:
+    """The one that is given, else the default context by HOST or ordinal."""
+    if given is not None:
+        return own(given)
     found = _defaults.get(device)
     if found is None:
         with _lock:

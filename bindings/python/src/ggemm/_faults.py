@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import native
+from ._arguments import INT32, integer_tuple
 from ._errors import ArgumentError
 
 _WHAT = {
-    native.FAULT_SIZE: "a size or count is below 0 or above the room, or n is odd with a gate",
-    native.FAULT_END: "it ends before it begins, or above the size in all",
-    native.FAULT_NULL: "a pointer that is followed is NULL",
-    native.FAULT_ALIGN: "a pointer is not a multiple of its element's size",
-    native.FAULT_STRIDE: "a stride of D is 0, so that its rows or columns coincide",
-    native.FAULT_SPAN: "a matrix spans 2^63 bytes or more",
-    native.FAULT_INDEX: "an index is not below the number of rows",
+    "size": "a size or count is below 0 or above the room, or n is odd with a gate",
+    "end": "it ends before it begins, or above the size in all",
+    "null": "a pointer that is followed is NULL",
+    "align": "a pointer is not a multiple of its element's size",
+    "stride": "a stride of D is 0, so that its rows or columns coincide",
+    "span": "a matrix spans 2^63 bytes or more",
+    "index": "an index is not below the number of rows",
 }
 _KINDS = {native.FAULT_SIZE: "size", native.FAULT_END: "end", native.FAULT_NULL: "null", native.FAULT_ALIGN: "align", native.FAULT_STRIDE: "stride",
           native.FAULT_SPAN: "span", native.FAULT_INDEX: "index"}
@@ -31,9 +32,8 @@ class Fault(NamedTuple):
     row: int  #: of an index: the row in the groups' order
 
     def __str__(self) -> str:
-        what = next(text for number, text in _WHAT.items() if _KINDS[number] == self.kind)
         where = f"{self.field}_index[{self.row}], group {self.group}" if self.kind == "index" else f"{self.field} of group {self.group}"
-        return f"{where}: {what}"
+        return f"{where}: {_WHAT[self.kind]}"
 
     @staticmethod
     def read(status: Any) -> Fault | None:
@@ -42,11 +42,11 @@ class Fault(NamedTuple):
 
 
 def found_fault(status: Any, flipped: bool) -> Fault | None:
-    numbers = [int(number) for number in (status.tolist() if hasattr(status, "tolist") else status)]
-    if len(numbers) != 4:
-        raise ArgumentError(f"status has {len(numbers)} numbers: it must be int32 [4]")
+    numbers = integer_tuple("status", status.tolist() if hasattr(status, "tolist") else status, (4,), "it must be int32 [4]", INT32)
     fault, group, field, row = numbers
     if fault == native.FAULT_NONE:
         return None
-    name = _FIELDS[field] if 0 <= field < len(_FIELDS) else str(field)
-    return Fault(_KINDS.get(fault, str(fault)), group, _FLIPPED.get(name, name) if flipped else name, row)
+    if fault not in _KINDS or not 0 <= field < len(_FIELDS):
+        raise ArgumentError(f"status={list(numbers)} is nothing that checked mode leaves")
+    name = _FIELDS[field]
+    return Fault(_KINDS[fault], group, _FLIPPED.get(name, name) if flipped else name, row)

@@ -220,7 +220,7 @@ def _rows_by_index(call: Call, o: Operands, s: Shape, given: dict[str, Array]) -
     if o.a_index is not None:
         desc.a_index, desc.a_rows = call.source("a_index", o.a_index, s.m), given["a"].shape[0]
     if o.d_index is not None:
-        desc.d_index, desc.d_rows, desc.d_index_unique = call.source("d_index", o.d_index, s.m), s.out[0], int(o.d_index_unique)
+        desc.d_index, desc.d_rows, desc.d_index_unique = call.source("d_index", o.d_index, s.m), s.out[0], int(bool(o.d_index_unique))
     elif o.row_weights is not None:
         raise ArgumentError("row_weights is given, but no d_index, which it goes with")
     call.weights(o.row_weights, s.m)

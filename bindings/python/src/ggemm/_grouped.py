@@ -2,13 +2,14 @@
 """Grouped products: one call, and plans."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
 from . import _native, native
+from ._arguments import integer_tuple
 from ._arrays import HOST, I32, NAMES, NO_DATA, READ_ONLY, Array, Matrix, allocator, direct_allocator, finished, read, read_all, stream_address
-from ._context import Context
+from ._context import Context, own
 from ._errors import ArgumentError
 from ._faults import found_fault
 from ._forms import from_arrays
@@ -30,9 +31,8 @@ def describe(o: Operands, settings: Settings, allocate: bool = True) -> tuple[Ca
     else:
         call = from_arrays(o, settings, allocate)
     if o.expected is not None:
-        if len(o.expected) not in (3, 4):
-            raise ArgumentError(f"expected={o.expected!r} must be the mean m, n and k of a group, and perhaps the largest group's m")
-        m, n, k, *largest = o.expected
+        wanted = "it must be the mean m, n and k of a group, and perhaps the largest group's m"
+        m, n, k, *largest = integer_tuple("expected", o.expected, (3, 4), wanted)
         call.desc.expected_m, call.desc.expected_n, call.desc.expected_k = (n, m, k) if call.flipped else (m, n, k)
         if largest and not call.flipped:
             call.desc.expected_largest_m = largest[0]
@@ -42,7 +42,7 @@ def describe(o: Operands, settings: Settings, allocate: bool = True) -> tuple[Ca
 def grouped_problem(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
                     d_index_unique: bool = False, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None,
                     scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
-                    tune_key: str | None = None, expected: tuple[int, ...] | None = None, checked: bool | None = None,
+                    tune_key: str | None = None, expected: Sequence[int] | None = None, checked: bool | None = None,
                     max_ctas: int = 0, context: Context | None = None) -> Problem:
     """Describes a grouped product without computing it, for `prepare`, `configs` and `tune`. Arguments as of `grouped_matmul`. Raises ArgumentError."""
     settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
@@ -54,7 +54,7 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
                    d_index_unique: bool = False, row_weights: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                    gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, alpha: Any = None, beta: Any = None, out: Any = None,
                    dtype: Any = None, compute: Compute = None, config: Any = None, tune_key: str | None = None,
-                   expected: tuple[int, ...] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
+                   expected: Sequence[int] | None = None, checked: Any = None, max_ctas: int = 0, stream: Any = None,
                    context: Context | None = None) -> Any:
     """For every group D_g = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one call; what is not said here is as in `matmul`.
 
@@ -87,8 +87,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
     Raises ArgumentError, UnsupportedError, CompileError, LaunchError, NotPreparedError.
     """
     if sizes is None and (checked is None or type(checked) is bool):  # what arrays alone say
-        done = _call(default_calls if context is None else context._calls, a, b, c, bias, out, scale_a, scale_b, row_weights, None, ends, counts, a_index,
-                     d_index, alpha, beta, stream, True, d_index_unique, expected, checked, activation, gate, dtype, compute, config, tune_key, False,
+        done = _call(default_calls if context is None else own(context)._calls, a, b, c, bias, out, scale_a, scale_b, row_weights, None, ends, counts,
+                     a_index, d_index, alpha, beta, stream, True, d_index_unique, expected, checked, activation, gate, dtype, compute, config, tune_key, False,
                      context, max_ctas)
         if done is not NotImplemented:
             return done
@@ -125,7 +125,7 @@ _call, _ = _native.calls_table(_make, len(_RUNNER) + len(_NUMBERS_OF_GROUPS), _C
 
 def grouped_matmul_watched(o: Operands, alpha: Any, beta: Any, settings: Settings, stream: Any, watch: bool) -> Any:
     """grouped_matmul of whatever it takes; watch=False for callers that record gradients themselves."""
-    alpha, beta = number(alpha), number(beta)
+    alpha, beta = number("alpha", alpha), number("beta", beta)
     device_scalars = type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS
     if not device_scalars and o.sizes is None and (o.checked is None or type(o.checked) is bool):
         done = _call(default_calls if settings.context is None else settings.context._calls, o.a, o.b, o.c, o.bias, o.out, o.scale_a, o.scale_b, o.row_weights,
@@ -218,7 +218,7 @@ class GroupedPlan(PlanBase):
             arrays["out"] = self._new_out(given[0])
         if self._status and arrays["status"] is None:
             own = arrays["status"] = self._new_status(arrays["a"])
-        alpha, beta = number(alpha), number(beta)
+        alpha, beta = number("alpha", alpha), number("beta", beta)
         if self._scalar_arrays:
             self._run_with_scalars(arrays, alpha, beta, stream)
         elif type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS:
@@ -281,7 +281,7 @@ def _memory(value: Any) -> Any:
 def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,
                  d_index_unique: bool = False, row_weights: Any = None, out: Any = None, c: Any = None, bias: Any = None, activation: Activation = None,
                  gate: Gate = None, scale_a: Scales = None, scale_b: Scales = None, dtype: Any = None, compute: Compute = None, config: Any = None,
-                 tune_key: str | None = None, expected: tuple[int, ...] | None = None, checked: bool | None = None, device_scalars: bool = False,
+                 tune_key: str | None = None, expected: Sequence[int] | None = None, checked: bool | None = None, device_scalars: bool = False,
                  max_ctas: int = 0, context: Context | None = None) -> GroupedPlan:
     """Binds a grouped product to a configuration and its compiled kernel: `p = grouped_plan(x, w, ends=ends); p(x, w, out=d)`.
 

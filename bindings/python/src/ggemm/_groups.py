@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
 from . import _native, native
+from ._arguments import SIZE, integer, integer_tuple, one_of
 from ._arrays import F32, HOST, I32, I64, NAMES, Array, allocator, device_name, dtype_number, read
 from ._context import context_for
 from ._errors import ArgumentError
@@ -33,6 +34,10 @@ class Pointers:
     shape: tuple[int, int] | None = None
     holds_arrays = True  # so that no call takes it for one
 
+    def __post_init__(self) -> None:
+        if self.shape is not None:
+            object.__setattr__(self, "shape", integer_tuple("shape", self.shape, (2,), "rows and columns are wanted", SIZE))
+
     def strides(self) -> tuple[Any, Any]:
         return (PACKED if self.row_stride is None else self.row_stride, PACKED if self.col_stride is None else self.col_stride)
 
@@ -54,7 +59,7 @@ class Operands(NamedTuple):
     d_index: Any = None
     d_index_unique: bool = False
     row_weights: Any = None
-    expected: tuple[int, ...] | None = None
+    expected: Sequence[int] | None = None
     checked: Any = None
 
 
@@ -102,7 +107,7 @@ class Call:
     def source(self, name: str, value: Any, count: int | None = None) -> Any:
         """A number for all groups, or an array (or what was read of it) of one number a group (of `count`)."""
         if isinstance(value, (int, np.integer)):
-            return getattr(native, "const")(int(value))
+            return getattr(native, "const")(integer(name, value))
         count = self.groups if count is None else count
         array = value if isinstance(value, Array) else read(name, value)
         if array.dtype not in (I32, I64) or array.shape != (count,):
@@ -142,9 +147,7 @@ class Call:
             self.place(name, self.addresses(name, addresses))
 
     def bias_pointers(self, bias: Pointers) -> None:
-        if bias.axis not in BIAS_KINDS:
-            raise ArgumentError(f"bias's axis={bias.axis!r} is neither 'column' nor 'row'")
-        self.bias_kind = BIAS_KINDS[bias.axis]
+        self.bias_kind = one_of("bias's axis", bias.axis, BIAS_KINDS)
         self.pointers("bias", dtype_number(bias.dtype, "bias's dtype"), bias.addresses)
 
     # ------------------------------------------------------------------------------------------------------------------ checked mode
@@ -177,7 +180,7 @@ class Call:
     def problem(self, settings: Settings) -> Problem:
         kind = OTHER_BIAS[self.bias_kind] if self.flipped else self.bias_kind
         apply_settings(self.desc, settings, self.dtypes.get("bias", 0), kind)
-        return Problem(settings.context or context_for(self.device), self.desc, True, self.keep)
+        return Problem(context_for(self.device, settings.context), self.desc, True, self.keep)
 
 
 def element_size(dtype: int) -> int:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _native, native
+from ._arguments import real
 from ._arrays import (HOST, I32, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, Array, Matrix, allocator, device_name, finished,
                       packed_strides, read, read_all, stream_address)
-from ._context import Context, Handle
+from ._context import Context, Handle, own
 from ._errors import ArgumentError
 from ._problem import (Activation, Compute, Gate, PlainProblem, Problem, Settings, check_shape, check_vector, output_columns, same_device, sizes_of,
                        strides_of)
@@ -21,9 +22,10 @@ from ._scales import Scale, Scales, plain_scale, unwrapped
 _NUMBERS = (type(None), float, int)
 
 
-def number(value: Any) -> Any:
+def number(name: str, value: Any) -> Any:
     """A number of another type, numpy's for instance, as Python's; an array as it is."""
-    return value.item() if isinstance(value, np.generic) else float(value) if isinstance(value, numbers.Real) else value
+    value = value.item() if isinstance(value, np.generic) else value
+    return real(name, value) if isinstance(value, numbers.Real) else value
 
 
 def _destroy(plan: Any, context: Handle) -> None:
@@ -138,7 +140,7 @@ class Plan(PlanBase):
         return target if out is not None else finished(target)
 
     def _numbers(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
-        alpha, beta = number(alpha), number(beta)
+        alpha, beta = number("alpha", alpha), number("beta", beta)
         if not self._scalar_arrays and (type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS):
             raise ArgumentError("alpha and beta are arrays, but the plan was made for numbers: plan(..., device_scalars=True)")
         return alpha, beta
@@ -260,8 +262,8 @@ def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activ
         scale_a, kind_a = scale_a.values, scale_a.kind
     if scale_b is not None and isinstance(scale_b, Scale):
         scale_b, kind_b = scale_b.values, scale_b.kind
-    done = _call(default_plans if context is None else context._plans, a, b, c, bias, out, scale_a, scale_b, alpha, beta, stream, True, kind_a, kind_b,
-                 activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
+    done = _call(default_plans if context is None else own(context)._plans, a, b, c, bias, out, scale_a, scale_b, alpha, beta, stream, True, kind_a,
+                 kind_b, activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
     if done is not NotImplemented:
         return done
     settings = Settings(activation, gate, dtype, compute, config, tune_key, False, context, max_ctas)
@@ -270,10 +272,9 @@ def matmul(a: Any, b: Any, *, c: Any = None, bias: Any = None, activation: Activ
 
 def matmul_watched(arrays: tuple[Any, ...], kinds: tuple[Any, Any], alpha: Any, beta: Any, settings: Settings, stream: Any, watch: bool) -> Any:
     """matmul of whatever it takes; watch=False for callers that record gradients themselves."""
-    alpha, beta = number(alpha), number(beta)
+    alpha, beta = number("alpha", alpha), number("beta", beta)
     settings = settings._replace(device_scalars=type(alpha) not in _NUMBERS or type(beta) not in _NUMBERS)
     found = _find(default_plans if settings.context is None else settings.context._plans, arrays, (*kinds, *settings))
-    if found is NotImplemented:
-        read_all(**dict(zip(OPERANDS, arrays)))  # says which one it is
-        raise ArgumentError("the arrays cannot be read")
+    if found is NotImplemented:  # an array cannot be read, or a setting cannot be a key: this says which one it is, or does without the table
+        _, found = _make(arrays, (*kinds, *settings))
     return found._long_way(arrays, alpha, beta, stream, watch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, Union
 
 from . import native
+from ._arguments import INT32, integer, one_of, real, text
 from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, device_name, direct_allocator, dtype_number, packed_strides, read_all
 from ._context import Context, context_for
 from ._errors import ArgumentError
@@ -48,34 +49,26 @@ class Settings(NamedTuple):
 
 def apply_settings(desc: Any, s: Settings, bias_dtype: int, bias_kind: int) -> None:
     """The settings into a plain or grouped description."""
-    given = "none" if s.activation is None or s.activation == "" else s.activation
-    name, *parameters = given if isinstance(given, (tuple, list)) and given else (given,)
-    if not isinstance(name, str) or name not in _ACTIVATIONS:
-        raise ArgumentError(f"activation={name!r} is none of {', '.join(_ACTIVATIONS)}")
-    number, count, defaults = _ACTIVATIONS[name]
+    name, *parameters = s.activation if isinstance(s.activation, (tuple, list)) and s.activation else (s.activation,)
+    if name is None or (isinstance(name, str) and not name):
+        name = "none"
+    number, count, defaults = one_of("activation", name, _ACTIVATIONS)
     values = tuple(parameters) or defaults
     if len(values) != count:
         raise ArgumentError(f"activation {name!r} takes {count} parameters, not {len(values)}: {name!r} or ({name!r}, ...)")
     epilogue = desc.epilogue
     epilogue.activation = number
     for field, value in zip(("activation_p0", "activation_p1"), values):
-        try:
-            setattr(epilogue, field, float(value))
-        except (TypeError, ValueError):
-            raise ArgumentError(f"activation {name!r} has the parameter {value!r}, which is no number") from None
+        setattr(epilogue, field, real("activation's parameter", value))
     epilogue.bias, epilogue.bias_dtype = bias_kind, bias_dtype
-    epilogue.scalars_on_device = int(s.device_scalars)
-    if s.gate not in _GATES:
-        raise ArgumentError(f"gate={s.gate!r} is none of 'halves', 'interleaved'")
-    epilogue.gate = _GATES[s.gate]
-    if s.compute not in _COMPUTE:
-        raise ArgumentError(f"compute={s.compute!r} is none of 'default', 'tf32', 'f32x3', 'fp8_fast'")
-    desc.compute = _COMPUTE[s.compute]
-    desc.max_ctas = s.max_ctas
+    epilogue.scalars_on_device = int(bool(s.device_scalars))
+    epilogue.gate = one_of("gate", s.gate, _GATES)
+    desc.compute = one_of("compute", s.compute, _COMPUTE)
+    desc.max_ctas = integer("max_ctas", s.max_ctas, INT32)
     if s.config is not None:
-        desc.config = str(s.config)
+        desc.config = text("config", str(s.config))
     if s.tune_key is not None:
-        desc.tune_key = str(s.tune_key)
+        desc.tune_key = text("tune_key", s.tune_key)
 
 
 def output_dtype(a: int, b: int, given: Any, out: Array | None = None, in_f32: bool = False) -> int:
@@ -214,7 +207,7 @@ class PlainProblem(Problem):
             if name in given:
                 field = getattr(desc, name)
                 field.kind, field.row_stride, field.col_stride = plain_scale(name, given[name], kinds[name], size, k)
-        super().__init__(settings.context or context_for(device), desc, False, None)
+        super().__init__(context_for(device, settings.context), desc, False, None)
         self.settings = settings
         self.device = device
         self.shape = shape

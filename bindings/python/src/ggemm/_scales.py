@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Literal, Union
 
 from . import native
+from ._arguments import one_of
 from ._arrays import F32, NAMES, Array, packed_strides
 from ._errors import ArgumentError
 
@@ -31,8 +32,8 @@ class Scale:
     holds_arrays = True  # so that no call takes it for one
 
     def __post_init__(self) -> None:
-        if self.kind is not None and self.kind not in KINDS:
-            raise ArgumentError(f"kind={self.kind!r} is none of {', '.join(KINDS)}")
+        if self.kind is not None:
+            one_of("kind", self.kind, KINDS)
 
 
 Scales = Union[Scale, Any]  # what scale_a and scale_b take: an array, a list of them, or a Scale

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from . import native
+from ._arguments import integer_tuple, listed, real, text
 from ._errors import ArgumentError
 from ._plan import default_plans
 from ._problem import Problem
@@ -32,7 +33,7 @@ class Config(NamedTuple):
     def parse(name: str) -> Config:
         """Reads a name. Raises ArgumentError with the part that is wrong; says nothing about whether it is legal for a problem."""
         config = native.config()
-        native.config_parse(name, config)
+        native.config_parse(text("name", name), config)
         return _config(config)
 
 
@@ -40,8 +41,14 @@ def _config(c: Any) -> Config:
     return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices, c.teams, c.large_above)
 
 
+def _check(function: Callable[..., Any], problem: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise ArgumentError(f"{function.__name__} takes problems, as ggemm.problem makes them, not {type(problem).__name__}")
+
+
 def configs(problem: Problem) -> list[Config]:
     """The configurations that are legal for a problem, best estimate first."""
+    _check(configs, problem)
     found = []
     for index in range(native.config_count(problem.context._handle.pointer, problem._native)):
         config = native.config()
@@ -57,9 +64,8 @@ def prepare(problems: Iterable[Problem], progress: Callable[[int, int, str], obj
     Raises the error of the problem that failed first; one that fails does not stop the others.
     """
     by_context: dict[int, list[Problem]] = {}
-    for problem in problems:
-        if not isinstance(problem, Problem):
-            raise ArgumentError(f"prepare takes problems, as ggemm.problem makes them, not {type(problem).__name__}")
+    for problem in listed("problems", problems):
+        _check(prepare, problem)
         by_context.setdefault(id(problem.context), []).append(problem)
     for group in by_context.values():
         native.prepare(group[0].context._handle.pointer, [problem._native for problem in group], progress)
@@ -101,16 +107,16 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
         rows.append(TuneRow(*row))
         return progress is not None and progress(rows[-1]) is True
 
-    # Below they are one row of numbers, of which other groups could be made.
-    try:
-        samples = None if sample_sizes is None else [tuple(sizes) for sizes in sample_sizes]
-    except TypeError:
-        samples = []
-    if samples is not None and (not samples or any(len(sizes) != 3 for sizes in samples)):
-        raise ArgumentError(f"sample_sizes={sample_sizes}: m, n and k of each group are wanted")
-    flat = [size for sizes in samples or () for size in sizes]
-    names = [str(config) for config in configs or ()]
-    best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, float(budget), names, flat, function)
+    _check(tune, problem)
+    flat: list[int] = []  # of which other groups could be made, were they not three each
+    if sample_sizes is not None:
+        wanted = "m, n and k of each group are wanted"
+        for g, sizes in enumerate(listed("sample_sizes", sample_sizes, wanted)):
+            flat += integer_tuple(f"sample_sizes[{g}]", sizes, (3,), wanted)
+        if not flat:
+            raise ArgumentError(f"sample_sizes={sample_sizes}: {wanted}")
+    names = [text("config", str(config)) for config in listed("configs", () if configs is None else configs)]
+    best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, real("budget", budget), names, flat, function)
     for plans in (default_plans, problem.context._plans):  # which matmul made before
         plans.clear()
     return TuneResult(Config.parse(best), microseconds, tflops, seconds, rows)

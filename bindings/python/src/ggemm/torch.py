@@ -13,6 +13,7 @@ from typing import Any, Optional
 import torch
 from torch import Tensor, library
 
+from ._arguments import real
 from ._grouped import grouped_matmul_watched
 from ._groups import Operands
 from ._plan import matmul_watched
@@ -102,8 +103,8 @@ def matmul(a: Tensor, b: Tensor, bias: Tensor | None = None, *, activation: Acti
     name, *parameters = (activation or "none",) if activation is None or isinstance(activation, str) else activation
     if name == "leaky_relu" and not parameters:
         parameters = [0.01]
-    p0, p1 = (*map(float, parameters), 0.0, 0.0)[:2]
-    return _matmul(a, b, bias, name, p0, p1, float(alpha), compute, dtype)
+    p0, p1 = (*(real("activation's parameter", parameter) for parameter in parameters), 0.0, 0.0)[:2]
+    return _matmul(a, b, bias, name, p0, p1, real("alpha", alpha), compute, dtype)
 
 
 # ------------------------------------------------------------------------------------------------------------------------- grouped_mm
