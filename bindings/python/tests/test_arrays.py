@@ -63,6 +63,13 @@ def test_memory_is_kept_until_the_product_is_done(rng):
     assert np.array_equal(plan(a, np.stack([w, a])), np.concatenate([a[:10] @ w, a[10:] @ a])) and others
 
 
+def test_arrays_of_many_dimensions_are_refused():
+    """Of which three are read, from any library."""
+    for wrap in (lambda array: array, OnlyDlpack, memoryview):
+        with pytest.raises(ggemm.ArgumentError, match="a has 4 dimensions: 3 at most"):
+            ggemm.grouped_matmul(wrap(np.ones((2, 3, 4, 5), np.float32)), np.ones((2, 4, 5), np.float32))
+
+
 def test_plans_keep_no_memory():
     class Owned(np.ndarray):
         pass

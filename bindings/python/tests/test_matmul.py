@@ -70,8 +70,14 @@ def test_scalars_in_memory(rng):
     alpha, beta = np.array([2.0], np.float32), np.array(-1.0, np.float32)
     assert np.array_equal(ggemm.matmul(a, b, alpha=alpha), 2 * (a @ b))
     assert np.array_equal(ggemm.matmul(a, b, c=c, alpha=alpha, beta=beta), 2 * (a @ b) - c)
-    with pytest.raises(ggemm.ArgumentError, match="beta is a number, but the other of alpha and beta is an array"):
+    with pytest.raises(ggemm.ArgumentError, match="beta is a number, but alpha and beta are read from memory, as one of them is an array"):
         ggemm.matmul(a, b, c=c, alpha=alpha)
+    grouped = ggemm.grouped_plan(a, b[None], ends=np.array([5]), device_scalars=True)
+    for call in (lambda: ggemm.plan(a, b, device_scalars=True)(a, b, alpha=2), lambda: grouped(a, b[None], alpha=2)):
+        with pytest.raises(ggemm.ArgumentError, match="alpha is a number, but .* or the plan was made with device_scalars: give both as arrays on the CPU"):
+            call()
+    with pytest.raises(ggemm.ArgumentError, match="alpha has 4 dimensions: 3 at most are taken"):  # the last would not have been looked at
+        ggemm.matmul(a, b, alpha=np.zeros((1, 1, 1, 5), np.float32))
     with pytest.raises(ggemm.ArgumentError, match="alpha is an array of 1 on the CPU: it must have one element of float32"):
         ggemm.matmul(a, b, alpha=np.array([2.0]))
     with pytest.raises(ggemm.ArgumentError, match="made for numbers"):
@@ -194,6 +200,10 @@ def test_errors(rng):
         (lambda: ggemm.matmul(a, b, out=np.zeros((6, 5), np.float32)), "out is 6x5, but D is 5x6"),
         (lambda: ggemm.matmul(a, b, c=np.zeros((5, 5), np.float32)), "c is 5x5, but D is 5x6"),
         (lambda: ggemm.matmul(a, b, bias=np.zeros(5, np.float32)), r"bias is 5: it must be \[n\] or \[1,n\] .* D is 5x6"),
+        (lambda: ggemm.matmul(a, b, bias=np.zeros((), np.float32)), r"bias is a single number: it must be \[n\]"),
+        (lambda: ggemm.matmul(a, b, c=np.zeros((), np.float32)), "c is a single number, but D is 5x6"),
+        (lambda: ggemm.matmul(np.zeros((2, 3, 4, 5, 6, 7), np.float32), b), "a has 6 dimensions: 3 at most are taken"),
+        (lambda: ggemm.matmul(a, b, bias=np.zeros((1, 1, 1, 6), np.float32)), "bias has 4 dimensions: 3 at most"),
         (lambda: ggemm.matmul(a, b, bias=np.zeros(12, np.float32)[::2]), "bias has strides .2,.: its elements must follow"),
         (lambda: ggemm.matmul(a, b, activation="swish"), "activation='swish' is none of none, relu"),
         (lambda: ggemm.matmul(a, b, activation="clamp"), "'clamp' takes 2 parameters, not 0"),
@@ -237,12 +247,15 @@ def test_convert():
     assert ggemm.convert(x, "i8").tolist() == [1, 127, -128, 0, 2]
     assert ggemm.convert(x, "e4m3").astype(np.float32)[:3].tolist() == [1, 288, -448]
     assert ggemm.convert(x.reshape(5, 1)[::2], np.float32).shape == (3, 1)
+    assert ggemm.convert(np.ones((1, 2, 3, 4, 5)), np.float32).shape == (1, 2, 3, 4, 5)
 
 
 def test_what_cannot_be_converted_is_refused(monkeypatch):
     for array in ([[1.0, 2.0], [3.0]], ["one"], np.ones(3, np.complex64)):
         with pytest.raises(ggemm.ArgumentError, match="array"):
             ggemm.convert(array, "f32")
+    with pytest.raises(ggemm.ArgumentError, match="array is int64, which is none of ggemm's dtypes"):
+        ggemm.convert(np.arange(4), "f32")
     with pytest.raises(ggemm.ArgumentError, match="dtype"):
         ggemm.convert(np.ones(3), "f33")
     monkeypatch.delitem(ggemm._arrays.NUMPY_DTYPES, ggemm._arrays.BF16)  # as without ml_dtypes

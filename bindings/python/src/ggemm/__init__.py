@@ -26,7 +26,9 @@ from ._faults import Fault
 from ._grouped import GroupedPlan, grouped_matmul, grouped_plan, grouped_problem
 from ._groups import Pointers
 from ._plan import Plan, matmul, plan
-from ._problem import Problem, problem
+from ._problem import Problem
+from ._problem import check_element_types as _check_element_types
+from ._problem import problem
 from ._scales import Scale
 from ._select import Config, TuneResult, TuneRow, configs, prepare, tune
 from ._tiles import Tile, Tiles, tiles
@@ -53,7 +55,9 @@ def convert(array: Any, dtype: Any) -> _np.ndarray[Any, Any]:
     except (TypeError, ValueError) as error:  # nested lists of unequal lengths, an array in a GPU's memory
         raise ArgumentError(f"array is none of ordinary memory: {error}") from error
     out = _np.empty(held.shape, out_dtype)
-    _raw.convert(number, out.ctypes.data, _read("array", held).dtype, held.ctypes.data, held.size)
+    source = _read("array", held.reshape(-1))
+    _check_element_types({"array": source})
+    _raw.convert(number, out.ctypes.data, source.dtype, source.data, held.size)
     return out
 
 

@@ -122,6 +122,11 @@ def device_name(device: int) -> str:
     return "the CPU" if device == HOST else f"cuda:{device}"
 
 
+def extents(shape: tuple[int, ...]) -> str:
+    """A shape for a sentence."""
+    return "x".join(map(str, shape)) or "a single number"
+
+
 def packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for size in reversed(shape):
@@ -143,6 +148,8 @@ def read(name: str, array: Any) -> Array:
         raise ArgumentError(f"{name} has dtype {getattr(array, 'dtype', 'unknown')}, which is none of ggemm's: {ALL}")
     if read.flags & PART_STRIDE:
         raise ArgumentError(f"{name} has strides that are no multiple of its elements: copy it first")
+    if read.ndim > len(read.shape):  # of which not all were read
+        raise ArgumentError(f"{name} has {read.ndim} dimensions: {_MAX_NDIM} at most are taken")
     return read
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import native
-from ._arrays import NAMES, Array, allocator, dtype_number, need_operands, packed_strides, read
+from ._arrays import NAMES, Array, allocator, dtype_number, extents, need_operands, packed_strides, read
 from ._errors import ArgumentError
 from ._groups import BIAS_KINDS, Call, Operands, Pointers
 from ._lists import pointer_scale, tensor_scale
@@ -173,7 +173,7 @@ def _bias(call: Call, bias: Any, s: Shape) -> None:
         kind, axis, own, beside = "row", array.ndim - 2, shape in by_row, s.ragged == "m"
     else:
         wanted = [f"[{', '.join(map(str, known))}]" for known in (*one_by_column, *by_column, *one_by_row, *by_row)]
-        raise ArgumentError(f"bias is {'x'.join(map(str, shape))}: it must be one of {', '.join(wanted)}, for groups={s.groups}, m={s.m}, n={s.n}")
+        raise ArgumentError(f"bias is {extents(shape)}: it must be one of {', '.join(wanted)}, for groups={s.groups}, m={s.m}, n={s.n}")
     check_vector("bias", array, axis)
     call.bias_kind = BIAS_KINDS[kind]
     call.dtypes["bias"] = array.dtype
@@ -192,7 +192,7 @@ def _scale(call: Call, name: str, scale: Any, s: Shape) -> None:
     if kind in (None, "tensor") and tensor_scale(call, name, array):
         return
     if array.ndim not in (2, 3) or kind == "tensor":
-        raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}: of arrays it is one number, [{s.groups}] (one a group), or a matrix")
+        raise ArgumentError(f"{name} is {extents(array.shape)}: of arrays it is one number, [{s.groups}] (one a group), or a matrix")
     call.on_device(name, array)
     along_size, ragged_along = (s.m, s.ragged == "m") if name == "scale_a" else (s.n, s.ragged == "n")
     along, deep = oriented(name, *zip(array.shape[-2:], array.strides[-2:]))

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple, Sequence
 
 from . import native
-from ._arrays import F32, I64, NAMES, Array, allocator, dtype_number, integers, read
+from ._arrays import F32, I64, NAMES, Array, allocator, dtype_number, extents, integers, read
 from ._errors import ArgumentError
 from ._groups import Call, Operands, Pointers, element_size
 from ._problem import PACKED, Settings, bias_kind, check_element_types, check_shape, output_columns, output_dtype, same_device, sizes_of, strides_of
@@ -97,7 +97,7 @@ def _check_outputs(parts: dict[str, list[Array]]) -> None:
     for name, arrays in parts.items():
         for g, (array, out) in enumerate(zip(arrays, parts["out"])):
             if name == "out" and _meets_itself(array):
-                raise ArgumentError(f"out[{g}] has strides {array.strides} at {'x'.join(map(str, array.shape))}: elements of D must not coincide")
+                raise ArgumentError(f"out[{g}] has strides {array.strides} at {extents(array.shape)}: elements of D must not coincide")
             own = name == "c" and (array.data, array.dtype, array.strides) == (out.data, out.dtype, out.strides)
             if array.data and 0 not in array.shape and not own:
                 spans.append((array.data, array.data + _solid_bytes(array), name == "out", f"{name}[{g}]"))
@@ -232,7 +232,7 @@ def pointer_scale(call: Call, name: str, scale: Any) -> None:
         return
     array = read(name, values)
     if kind not in (None, "tensor") or not tensor_scale(call, name, array):
-        raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}: one number, [{call.groups}] (one a group), or Scale(Pointers(...), kind)")
+        raise ArgumentError(f"{name} is {extents(array.shape)}: one number, [{call.groups}] (one a group), or Scale(Pointers(...), kind)")
 
 
 def tensor_scale(call: Call, name: str, array: Array) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _native, native
 from ._arguments import real
-from ._arrays import (HOST, I32, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, Array, Matrix, allocator, device_name, finished,
+from ._arrays import (HOST, I32, NAMES, NEEDS_GRAD, NO_DATA, NUMPY_DTYPES, READ_ONLY, Array, Matrix, allocator, device_name, extents, finished,
                       packed_strides, read, read_all, stream_address)
 from ._context import Context, Handle, own
 from ._errors import ArgumentError
@@ -74,7 +74,8 @@ def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: i
     if value is None:
         return None, 0, None
     if on_device and type(value) in _NUMBERS:
-        raise ArgumentError(f"{name} is a number, but the other of alpha and beta is an array: give both as arrays on {device_name(device)}")
+        raise ArgumentError(f"{name} is a number, but alpha and beta are read from memory, as one of them is an array or the plan was made with "
+                            f"device_scalars: give both as arrays on {device_name(device)}")
     if not on_device:
         if dtype == I32 and not (-1 << 31 <= value < 1 << 31 and value == int(value)):
             raise ArgumentError(f"{name}={value}, but i8 products stored as i32 take 32-bit integers for alpha and beta")
@@ -84,7 +85,7 @@ def scalar_address(name: str, value: Any, dtype: int, on_device: bool, device: i
     one, each = all(size == 1 for size in array.shape), array.shape == (groups,)
     if array.device != device or array.dtype != dtype or not (one or each):
         wanted = "one element" if groups == 1 else f"one element, or {groups} (one a group),"
-        raise ArgumentError(f"{name} is an array of {'x'.join(map(str, array.shape)) or 'one element'} on {device_name(array.device)}: it must have "
+        raise ArgumentError(f"{name} is an array of {extents(array.shape)} on {device_name(array.device)}: it must have "
                             f"{wanted} of {NUMPY_DTYPES[dtype]} on {device_name(device)}")
     return array.data or None, 0 if one else array.strides[0] * NUMPY_DTYPES[dtype].itemsize, array
 
@@ -193,20 +194,20 @@ class Plan(PlanBase):
             if name == "bias":
                 length = n if p._desc.epilogue.bias == native.BIAS_PER_COLUMN else m
                 if array.shape not in ((length,), (1, length), (length, 1)):
-                    raise ArgumentError(f"bias is {'x'.join(map(str, array.shape))}, the plan needs {length} elements")
+                    raise ArgumentError(f"bias is {extents(array.shape)}, the plan needs {length} elements")
                 check_vector("bias", array)
                 continue
             if name in ("scale_a", "scale_b"):
                 planned = getattr(p._desc, name)
                 found = plain_scale(name, array, p.scale_kinds[name], m if name == "scale_a" else n, k)
                 if found != (planned.kind, planned.row_stride, planned.col_stride):
-                    raise ArgumentError(f"{name} has strides {array.strides} at {'x'.join(map(str, array.shape))}, or is of another kind than the plan's")
+                    raise ArgumentError(f"{name} has strides {array.strides} at {extents(array.shape)}, or is of another kind than the plan's")
                 continue
             matrix = getattr(p._desc, {"out": "d"}.get(name, name))
             strides = strides_of(array.shape, array.strides)
             if strides != (matrix.row_stride, matrix.col_stride) and 0 not in array.shape:
-                raise ArgumentError(f"{name} has strides {array.strides} at {'x'.join(map(str, array.shape))}; the plan was made for "
-                                    f"{plans.strides if plans else 'packed rows'} at {'x'.join(map(str, plans.shape if plans else p.shape))}")
+                raise ArgumentError(f"{name} has strides {array.strides} at {extents(array.shape)}; the plan was made for "
+                                    f"{plans.strides if plans else 'packed rows'} at {extents(plans.shape if plans else p.shape)}")
 
 
 def plan(a: Any, b: Any, *, c: Any = None, bias: Any = None, out: Any = None, activation: Activation = None, gate: Gate = None, scale_a: Scales = None,

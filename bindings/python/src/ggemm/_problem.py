@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple, Union
 
 from . import native
 from ._arguments import INT32, integer, one_of, real, text
-from ._arrays import ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, device_name, direct_allocator, dtype_number, packed_strides, read_all
+from ._arrays import (ALL, BF16, E4M3, E5M2, F32, F64, I8, I32, I64, NAMES, Array, Matrix, device_name, direct_allocator, dtype_number, extents,
+                      packed_strides, read_all)
 from ._context import Context, context_for
 from ._errors import ArgumentError
 from ._scales import Scale, Scales, plain_scale, unwrapped
@@ -112,7 +113,7 @@ def sizes_of(a: Array, b: Array) -> tuple[int, int, int]:
 
 def check_shape(name: str, array: Array, shape: tuple[int, ...], why: str) -> None:
     if array.ndim != len(shape) or array.shape != shape:
-        raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}, but {why} is {'x'.join(map(str, shape))}")
+        raise ArgumentError(f"{name} is {extents(array.shape)}, but {why} is {extents(shape)}")
 
 
 def same_device(arrays: dict[str, Array]) -> int:
@@ -160,7 +161,7 @@ def bias_kind(members: list[tuple[Array, int, int]]) -> int:
     for bias, m, n in members:
         possible = {kind for kind, shapes in ((native.BIAS_PER_COLUMN, ((n,), (1, n))), (native.BIAS_PER_ROW, ((m, 1),))) if bias.shape in shapes}
         if bias.ndim > 2 or not possible:
-            raise ArgumentError(f"bias is {'x'.join(map(str, bias.shape))}: it must be [n] or [1,n] (one a column) or [m,1] (one a row), and D is {m}x{n}")
+            raise ArgumentError(f"bias is {extents(bias.shape)}: it must be [n] or [1,n] (one a column) or [m,1] (one a row), and D is {m}x{n}")
         check_vector("bias", bias)
         kinds &= possible
     if not kinds:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Union
 
 from . import native
 from ._arguments import one_of
-from ._arrays import F32, NAMES, Array, packed_strides
+from ._arrays import F32, NAMES, Array, extents, packed_strides
 from ._errors import ArgumentError
 
 BLOCK = 128
@@ -59,8 +59,8 @@ def find_kind(name: str, shape: tuple[int, int], kind: str | None, along: tuple[
     shapes = {"vector": (along[0], 1), "1x128": (along[0], deep), "128x128": (along[1], deep)}
     found = next((known for known, expected in shapes.items() if kind in (None, known) and shape == expected), None)
     if found is None:
-        wanted = ", ".join(f"{known}: {'x'.join(map(str, oriented(name, *expected)))}" for known, expected in shapes.items() if kind in (None, known))
-        raise ArgumentError(f"{name} is {'x'.join(map(str, oriented(name, *shape)))}, which is no scale of this problem ({wanted})")
+        wanted = ", ".join(f"{known}: {extents(oriented(name, *expected))}" for known, expected in shapes.items() if kind in (None, known))
+        raise ArgumentError(f"{name} is {extents(oriented(name, *shape))}, which is no scale of this problem ({wanted})")
     return found
 
 
@@ -88,7 +88,7 @@ def plain_scale(name: str, array: Array, kind: str | None, size: int, k: int) ->
         raise ArgumentError(f"{name} has {array.ndim} dimensions: 2 at most")
     if kind == "tensor" or (kind is None and all(n == 1 for n in array.shape)):
         if any(n != 1 for n in array.shape):
-            raise ArgumentError(f"{name} is {'x'.join(map(str, array.shape))}: of a tensor it is one number")
+            raise ArgumentError(f"{name} is {extents(array.shape)}: of a tensor it is one number")
         return native.SCALE_TENSOR, PACKED, PACKED
     if array.ndim == 1:  # one a row, or a column
         along, deep = (array.shape[0], array.strides[0]), (1, 1)
