@@ -88,6 +88,22 @@ def test_scales_refused(rng):
         plan(a, b)
 
 
+def test_plans_refuse_scales_of_another_kind(rng):
+    """Whose shapes are alike: k has one block, and one row is a tensor."""
+    a, b = operands(rng, m=4, n=4, k=4)
+    vector, one = powers(rng, 4, 1), powers(rng, 1, 1)
+    plan, w, ends = ggemm.plan(a, b, scale_a=vector), np.stack([b, b]), np.array([1, 4])
+    by_rows, by_columns = ggemm.grouped_plan(a, w, ends=ends, scale_a=vector), ggemm.grouped_plan(w, b, ends=ends, scale_b=vector.T)
+    calls = [(lambda scale: plan(a, b, scale_a=scale), "scale_a", vector), (lambda scale: plan(a[:2], b, scale_a=scale), "scale_a", vector[:2]),
+             (lambda scale: by_rows(a, w, scale_a=scale), "scale_a", vector), (lambda scale: by_columns(w, b, scale_b=scale), "scale_b", vector.T)]
+    for call, name, scale in calls:
+        assert np.array_equal(call(ggemm.Scale(scale, "vector")), call(scale)) and np.array_equal(call(ggemm.Scale(scale)), call(scale))
+        with pytest.raises(ggemm.ArgumentError, match=f"{name} is of kind '1x128', but the plan was made for scales of kind 'vector'"):
+            call(ggemm.Scale(scale, "1x128"))
+    with pytest.raises(ggemm.ArgumentError, match="scale_b is of kind 'tensor', but the plan was made for no scales"):
+        plan(a, b, scale_a=vector, scale_b=ggemm.Scale(one, "tensor"))
+
+
 @pytest.mark.parametrize("gate", ["halves", "interleaved"])
 def test_gated_pairs(rng, gate):
     a, b = operands(rng, m=7, n=6, k=5)

@@ -17,7 +17,7 @@ from ._groups import Call, Operands, Pointers
 from ._lists import from_lists, from_pointers
 from ._plan import _NUMBERS, OPERANDS, PlanBase, like, number, scalar_address, watched
 from ._problem import Activation, Compute, Gate, Problem, Settings, scalar_dtype
-from ._scales import Scale, Scales, unwrapped
+from ._scales import Scales, of_kind
 
 _RUNNER = (*OPERANDS, "row_weights", "status")  # in the order of a plan's runner
 _NUMBERS_OF_GROUPS = ("ends", "counts", "a_index", "d_index")  # and by the one-call form
@@ -212,7 +212,7 @@ class GroupedPlan(PlanBase):
 
     def _long_way(self, given: tuple[Any, ...], alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
         """A call that is not as the runner expects it."""
-        arrays = dict(zip(_RUNNER, map(_memory, given)))
+        arrays = {name: self._memory(name, value) for name, value in zip(_RUNNER, given)}
         out, own = given[_RUNNER.index("out")], None
         if out is None:
             arrays["out"] = self._new_out(given[0])
@@ -230,6 +230,12 @@ class GroupedPlan(PlanBase):
         if own is not None:
             _raise_fault(own, self._call)
         return finished(arrays["out"]) if out is None else out
+
+    def _memory(self, name: str, value: Any) -> Any:
+        """The array that is handed over: of Pointers their addresses."""
+        if name in ("scale_a", "scale_b"):
+            value = of_kind(name, value, getattr(self._call.desc, self._call.field(name)).kind)
+        return value.addresses if isinstance(value, Pointers) else value
 
     def _new_out(self, a: Any) -> Any:
         call, planned = self._call, self._expected["out"]
@@ -270,12 +276,6 @@ class GroupedPlan(PlanBase):
                 if has != wants:
                     raise ArgumentError(f"{name} {what} {has}, the plan was made for {wants}")
         return parts
-
-
-def _memory(value: Any) -> Any:
-    """The array that is handed over: of Pointers their addresses."""
-    value = unwrapped(value) if isinstance(value, Scale) else value
-    return value.addresses if isinstance(value, Pointers) else value
 
 
 def grouped_plan(a: Any, b: Any, *, ends: Any = None, counts: Any = None, sizes: Any = None, a_index: Any = None, d_index: Any = None,

@@ -17,7 +17,7 @@ from ._context import Context, Handle, own
 from ._errors import ArgumentError
 from ._problem import (Activation, Compute, Gate, PlainProblem, Problem, Settings, check_shape, check_vector, output_columns, same_device, sizes_of,
                        strides_of)
-from ._scales import Scale, Scales, plain_scale, unwrapped
+from ._scales import Scale, Scales, of_kind, plain_scale
 
 _NUMBERS = (type(None), float, int)
 
@@ -128,7 +128,8 @@ class Plan(PlanBase):
 
     def _long_way(self, arrays: tuple[Any, ...], alpha: Any, beta: Any, stream: Any, watch: bool) -> Any:
         """A call that is not as the runner expects it."""
-        a, b, c, bias, out, scale_a, scale_b = map(unwrapped, arrays)
+        a, b, c, bias, out, *scales = arrays
+        scale_a, scale_b = (of_kind(name, scale, getattr(self._plain._desc, name).kind) for name, scale in zip(("scale_a", "scale_b"), scales))
         alpha, beta = self._numbers(alpha, beta)
         stream = stream_address(stream)
         target = out

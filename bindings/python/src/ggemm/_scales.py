@@ -44,6 +44,14 @@ def unwrapped(scale: Scales) -> Any:
     return scale.values if isinstance(scale, Scale) else scale
 
 
+def of_kind(name: str, scale: Scales, planned: int) -> Any:
+    """The array of what a plan is called with; raises if it says another kind than the plan's. Shapes alone may fit several."""
+    if isinstance(scale, Scale) and scale.kind is not None and KINDS[scale.kind] != planned:
+        made_for = next((f"scales of kind {kind!r}" for kind, number in KINDS.items() if number == planned), "no scales")
+        raise ArgumentError(f"{name} is of kind {scale.kind!r}, but the plan was made for {made_for}")
+    return unwrapped(scale)
+
+
 def blocks(size: int) -> int:
     return -(-size // BLOCK)
 
