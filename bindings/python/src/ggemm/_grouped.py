@@ -65,7 +65,7 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
     - Columns by group: a [groups, m, k], b [k, columns], `ends` along the columns. Returns [m, columns].
     - Parts of k by group: a [m, k], b [k, n], `ends` along k. Returns [groups, m, n]; D of an empty group is act(beta C + bias).
     - A batch: a [groups, m, k], b [groups, k, n]. Returns [groups, m, n]. With `counts`, of group g the first counts[g] rows only: masked.
-    - Lists: a[g] [m_g, k_g], b[g] [k_g, n_g], and lists of c, bias, scales and out. Returns a list.
+    - Lists: a[g] [m_g, k_g], b[g] [k_g, n_g], and lists of c, bias, scales and out; an out overlaps nothing but its own c. Returns a list.
     - Pointers: a, b, c, bias and out are `Pointers`; `sizes` is an array [groups, 3] of m, n, k, or (m, n, k), each a number or an array [groups].
       Returns out. Among arrays, operands with a dimension of groups may be Pointers with a shape.
 
