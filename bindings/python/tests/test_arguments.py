@@ -101,6 +101,9 @@ STATUS = "it must be int32 .4."
     (lambda: ggemm.tune(CALLS["problem"](), budget="1"), "budget='1' is no number"), (lambda: ggemm.tune(None), "tune takes problems"),
     (lambda: ggemm.tune(CALLS["problem"](), configs=5), "configs=5: a list"), (lambda: ggemm.tune(CALLS["problem"](), configs=["a\0"]), NO_TEXT),
     (lambda: ggemm.tune(CALLS["grouped_problem"](), sample_sizes=[("a", 1, 1)]), r"sample_sizes\[0\]\[0\]='a' is no integer"),
+    (lambda: ggemm.Context("cpu", log=3), "log=3 cannot be called"), (lambda: ggemm.Context("cpu").set_log("x"), "log='x' cannot be called"),
+    (lambda: ggemm.Context("cpu", allocate=len, deallocate=4), "deallocate=4 cannot"), (lambda: ggemm.prepare([CALLS["problem"]()], 3), "progress=3 cannot"),
+    (lambda: ggemm.tune(CALLS["problem"](), progress=3), "progress=3 cannot be called"),
     (lambda: ggemm.configs(None), "configs takes problems"), (lambda: ggemm.prepare(5), "problems=5: a list is wanted"),
 ])
 def test_other_arguments(call, message):

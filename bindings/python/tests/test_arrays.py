@@ -70,6 +70,26 @@ def test_arrays_of_many_dimensions_are_refused():
             ggemm.grouped_matmul(wrap(np.ones((2, 3, 4, 5), np.float32)), np.ones((2, 4, 5), np.float32))
 
 
+def test_what_a_library_shows_instead_of_an_array():
+    class Broken:
+        def __dlpack_device__(self):
+            return 1, 0
+
+        def __dlpack__(self, **options):
+            raise KeyError("x")
+
+    class Other(Broken):
+        def __dlpack__(self, **options):
+            return 5
+
+    half = CudaObject()
+    del half.__cuda_array_interface__["data"]
+    for array in (Broken(), Other(), half, CudaObject(typestr="zz"), CudaObject((1 << 70, 4))):
+        for call in (lambda: ggemm.matmul(array, np.ones((4, 4), np.float32)), lambda: ggemm.grouped_matmul([array], [array])):
+            with pytest.raises(ggemm.ArgumentError, match="^a"):
+                call()
+
+
 def test_plans_keep_no_memory():
     class Owned(np.ndarray):
         pass

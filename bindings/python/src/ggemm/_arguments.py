@@ -57,6 +57,13 @@ def one_of(name: str, value: Any, table: Mapping[Any, _Value]) -> _Value:
     return table[value]
 
 
+def function(name: str, value: Any) -> Any:
+    """What can be called, or None."""
+    if value is not None and not callable(value):
+        raise ArgumentError(f"{name}={shown(value)} cannot be called")
+    return value
+
+
 def listed(name: str, values: Any, wanted: str = "a list is wanted") -> list[Any]:
     """What can be iterated over; errors of iterating are its own."""
     try:

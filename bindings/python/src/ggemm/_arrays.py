@@ -153,8 +153,9 @@ def read(name: str, array: Any) -> Array:
     return read
 
 
-# What arrays' own libraries raise where they cannot show their memory: on other devices, sparse, without storage.
-UNREADABLE = (TypeError, BufferError, RuntimeError, NotImplementedError, OverflowError)
+# What arrays' own libraries raise where they cannot show their memory (on other devices, sparse, without storage), and what comes of those that show
+# something else.
+UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, BufferError, RuntimeError, OverflowError)
 
 
 def need_operands(**arrays: Any) -> None:

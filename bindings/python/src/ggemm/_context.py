@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, NamedTuple
 
 from . import native
-from ._arguments import INT32, UINT64, integer, one_of, shown, text
+from ._arguments import INT32, UINT64, function, integer, one_of, shown, text
 from ._arrays import HOST, device_number
 from ._errors import ArgumentError
 
@@ -63,9 +63,9 @@ class _Log:
         self.function = function
 
     def __call__(self, level: int, message: str) -> None:
-        function = self.function
-        if function is not None:
-            function(_LEVEL_NAMES.get(level, "info"), message)
+        log = self.function
+        if log is not None:
+            log(_LEVEL_NAMES.get(level, "info"), message)
 
 
 class Context:
@@ -100,12 +100,12 @@ class Context:
             if path is not None:
                 setattr(options, name, text(name, os.fspath(path) if isinstance(path, os.PathLike) else path))
         level_number = one_of("level", level, LOG_LEVELS)
-        self._log = _Log(log)
+        self._log = _Log(function("log", log))
         if log is not None:
             options.set_log(self._log, level_number)
         if (allocate is None) != (deallocate is None):
             raise ArgumentError("one of allocate and deallocate is missing")
-        allocator = (allocate, deallocate)
+        allocator = (function("allocate", allocate), function("deallocate", deallocate))
         if allocate is not None:
             options.set_allocator(allocator)
         self._handle = Handle(native.context_create(options), [self._log, allocator])
@@ -123,7 +123,7 @@ class Context:
     def set_log(self, log: LogFunction | None, level: str = "info") -> None:
         """Replaces the log function: `log(level, message)`; None for no log. A line in flight may still reach the former one."""
         number = one_of("level", level, LOG_LEVELS)
-        self._log.function = log
+        self._log.function = function("log", log)
         native.context_set_log(self._handle.pointer, None if log is None else self._log, number)
 
     def cache_entries(self) -> list[CacheEntry]:

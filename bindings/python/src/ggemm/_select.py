@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from . import native
-from ._arguments import integer_tuple, listed, real, text
+from ._arguments import function, integer_tuple, listed, real, text
 from ._errors import ArgumentError
 from ._plan import default_plans
 from ._problem import Problem
@@ -41,9 +41,9 @@ def _config(c: Any) -> Config:
     return Config(c.name, c.family, (c.tile_m, c.tile_n, c.tile_k), (c.warps_m, c.warps_n), c.stages, c.raster, (c.cluster_m, c.cluster_n, c.cluster_k), bool(c.swapped), c.slices, c.teams, c.large_above)
 
 
-def _check(function: Callable[..., Any], problem: Any) -> None:
+def _check(caller: Callable[..., Any], problem: Any) -> None:
     if not isinstance(problem, Problem):
-        raise ArgumentError(f"{function.__name__} takes problems, as ggemm.problem makes them, not {type(problem).__name__}")
+        raise ArgumentError(f"{caller.__name__} takes problems, as ggemm.problem makes them, not {type(problem).__name__}")
 
 
 def configs(problem: Problem) -> list[Config]:
@@ -68,7 +68,7 @@ def prepare(problems: Iterable[Problem], progress: Callable[[int, int, str], obj
         _check(prepare, problem)
         by_context.setdefault(id(problem.context), []).append(problem)
     for group in by_context.values():
-        native.prepare(group[0].context._handle.pointer, [problem._native for problem in group], progress)
+        native.prepare(group[0].context._handle.pointer, [problem._native for problem in group], function("progress", progress))
 
 
 class TuneRow(NamedTuple):
@@ -103,7 +103,9 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
     """
     rows: list[TuneRow] = []
 
-    def function(*row: Any) -> bool:
+    function("progress", progress)
+
+    def each(*row: Any) -> bool:
         rows.append(TuneRow(*row))
         return progress is not None and progress(rows[-1]) is True
 
@@ -116,7 +118,7 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
         if not flat:
             raise ArgumentError(f"sample_sizes={sample_sizes}: {wanted}")
     names = [text("config", str(config)) for config in listed("configs", () if configs is None else configs)]
-    best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, real("budget", budget), names, flat, function)
+    best, microseconds, tflops, seconds = native.tune(problem.context._handle.pointer, problem._native, real("budget", budget), names, flat, each)
     for plans in (default_plans, problem.context._plans):  # which matmul made before
         plans.clear()
     return TuneResult(Config.parse(best), microseconds, tflops, seconds, rows)
