@@ -133,6 +133,8 @@ endforeach()
 ggemm_add_emulated_test("rows of D that meet, in order" $<TARGET_FILE:ggemm_gpu_capture> --only "rows of D that meet are added up in their order")
 ggemm_add_emulated_test("large operands in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "large operands are forgotten: f32x3")
 ggemm_add_emulated_test("plans in CUDA graphs" $<TARGET_FILE:ggemm_gpu_capture> --only "a plan is captured: bf16")
+ggemm_add_emulated_test("a soak" $<TARGET_FILE:ggemm_gpu_capture> --only soak --threads 2 --soak-seconds 2)
+set_tests_properties("emulated: a soak" PROPERTIES LABELS "emulated;slow" FAIL_REGULAR_EXPRESSION "device [+]([1-9]|0[.][1-9])")
 
 ggemm_add_emulated_test("examples: cuda" $<TARGET_FILE:ggemm_example_cuda>)
 set_tests_properties("emulated: examples: cuda" PROPERTIES PASS_REGULAR_EXPRESSION "on the GPU: .*plain: right\ngroup 0: right\ngroup 1: right")

@@ -3,43 +3,10 @@
 #include <algorithm>
 
 #include "checks.hpp"
+#include "graph.hpp"
 
 namespace ggemm::tests {
 namespace {
-
-using cuda::check;
-using cuda::driver;
-
-// A graph of what `work` puts on the stream.
-class Graph {
- public:
-  Graph(void* stream, int mode, const std::function<void()>& work) : stream_(stream) {
-    check(driver().cuStreamBeginCapture_v2(stream, mode), "cuStreamBeginCapture");
-    try {
-      work();
-    } catch (...) {
-      driver().cuStreamEndCapture(stream, &graph_);
-      if (graph_) driver().cuGraphDestroy(graph_);
-      throw;
-    }
-    check(driver().cuStreamEndCapture(stream, &graph_), "cuStreamEndCapture");
-    check(driver().cuGraphGetNodes(graph_, nullptr, &nodes_), "cuGraphGetNodes");
-  }
-  ~Graph() {
-    if (executable_) driver().cuGraphExecDestroy(executable_);
-    driver().cuGraphDestroy(graph_);
-  }
-  Graph(const Graph&) = delete;
-  std::size_t nodes() const { return nodes_; }
-  void replay() {
-    if (!executable_) check(driver().cuGraphInstantiateWithFlags(&executable_, graph_, 0), "cuGraphInstantiate");
-    check(driver().cuGraphLaunch(executable_, stream_), "cuGraphLaunch");
-  }
-
- private:
-  void *stream_, *graph_ = nullptr, *executable_ = nullptr;
-  std::size_t nodes_ = 0;
-};
 
 Drawing drawing_of(bool grouped) {
   Drawing d;

@@ -109,6 +109,18 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
   return out;
 }
 
+Case repeatable_case(const CaseType& type, const std::vector<Size>& sizes) {
+  Drawing drawing;
+  drawing.seed = 5;
+  drawing.mode = Mode::real;
+  drawing.grouped = type.grouped;
+  Case c = draw_sized_case(drawing, type, sizes, 3);
+  if (c.values == Values::special) c.values = Values::normal;
+  if (c.use_of_c == UseOfC::same_as_d) c.use_of_c = UseOfC::apart;
+  c.through_plan = false;
+  return c;
+}
+
 Case uniform_case(const CaseType& type, const std::vector<Size>& sizes, std::optional<ggemm_grouped_form> form) {
   Drawing drawing;
   drawing.mode = Mode::real;

@@ -19,6 +19,8 @@ namespace ggemm::tests {
 [[noreturn]] inline void wrong(const std::string& text) { throw std::runtime_error(text); }
 // True: nothing is held against what it should be (main.cpp, --fill).
 inline bool only_filling = false;
+// What the check under way has to tell, right or wrong, for the report.
+inline std::string figures;
 inline void expect(bool holds, const std::string& text) {
   if (!holds && !only_filling) wrong(text);
 }
@@ -73,6 +75,8 @@ std::vector<Kind> kinds(bool grouped);
 // `besides`: and the first whose name contains this.
 std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides = "");
 
+// Of real numbers, to be run again and again from the same C: no D is one, and no NaN is in it.
+Case repeatable_case(const CaseType& type, const std::vector<Size>& sizes);
 // Of groups that differ in m alone, in that form if one is given.
 Case uniform_case(const CaseType& type, const std::vector<Size>& sizes, std::optional<ggemm_grouped_form> form = {});
 
@@ -84,5 +88,6 @@ struct Check {
 std::vector<Check> capture_checks(int ordinal);
 std::vector<Check> group_checks(int ordinal);
 std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats);
+std::vector<Check> soak_checks(int ordinal, int threads, int seconds);
 
 }  // namespace ggemm::tests

@@ -18,18 +18,7 @@ std::uint64_t hash_of(const Bytes& bytes) {  // FNV-1a
 }
 
 Case stressed(const CaseType& type, std::int64_t k = 517) {
-  Drawing drawing;
-  drawing.seed = 5;
-  drawing.mode = Mode::real;
-  drawing.grouped = type.grouped;
-  Case c = draw_sized_case(drawing, type,
-                           type.grouped ? std::vector<Size>{{200, 120, 300}, {0, 90, 40}, {33, 257, 129}, {64, 64, 512}, {1, 300, 77}}
-                                        : std::vector<Size>{{257, 300, k}},
-                           3);
-  if (c.values == Values::special) c.values = Values::normal;
-  if (c.use_of_c == UseOfC::same_as_d) c.use_of_c = UseOfC::apart;  // each repeat must start from the same
-  c.through_plan = false;
-  return c;
+  return repeatable_case(type, type.grouped ? std::vector<Size>{{200, 120, 300}, {0, 90, 40}, {33, 257, 129}, {64, 64, 512}, {1, 300, 77}} : std::vector<Size>{{257, 300, k}});
 }
 
 // Every thread has streams of its own and the same operands; results must be the same bits every time, and right.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggemm_gpu_capture: stream capture, checked groups, concurrency and the caller's context, on a real GPU.
+// ggemm_gpu_capture: stream capture, checked groups, concurrency, the caller's context and a soak, on a real GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, checked groups, threads and streams, and the caller's context, on a GPU.
+constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, checked groups, threads and streams, the caller's context, and all of it for a while, on a GPU.
 
   --ordinal N       CUDA device ordinal (0)
   --only TEXT       only checks whose name holds TEXT
@@ -18,13 +18,14 @@ constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, checked groups, 
   --threads N       for the concurrency checks (8)
   --streams N       streams of each thread (8)
   --repeats N       runs on each stream (20)
+  --soak-seconds N  of the soak, besides what it does once (5)
   --fill            check nothing: where there is no GPU, but the tests' driver, all kernels are compiled to the disk cache so
   --json FILE       results as JSON
 Exit code: 0 if all is right, 1 if a check failed, 2 if the command line is wrong or there is no GPU.
 )";
 
 struct Arguments {
-  int ordinal = 0, threads = 8, streams = 8, repeats = 20;
+  int ordinal = 0, threads = 8, streams = 8, repeats = 20, soak_seconds = 5;
   int shard = 0, shards = 1;
   bool alone = false;
   std::string only, json;
@@ -48,11 +49,12 @@ Arguments parse(int argc, char** argv) {
       only_filling = true;
       continue;
     }
-    int* const number = key == "--ordinal"   ? &a.ordinal
-                        : key == "--threads" ? &a.threads
-                        : key == "--streams" ? &a.streams
-                        : key == "--repeats" ? &a.repeats
-                                             : nullptr;
+    int* const number = key == "--ordinal"        ? &a.ordinal
+                        : key == "--threads"      ? &a.threads
+                        : key == "--streams"      ? &a.streams
+                        : key == "--repeats"      ? &a.repeats
+                        : key == "--soak-seconds" ? &a.soak_seconds
+                                                  : nullptr;
     std::string shard, *const text = key == "--only" ? &a.only : key == "--json" ? &a.json : key == "--shard" ? &shard : nullptr;
     if ((!number && !text) || i + 1 >= argc) {
       std::fprintf(stderr, "ggemm_gpu_capture: %s is not an option or lacks its value (see --help)\n", key.c_str());
@@ -99,6 +101,7 @@ int main(int argc, char** argv) {
   for (Check& check : group_checks(arguments.ordinal)) checks.push_back(std::move(check));
   for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats))
     checks.push_back(std::move(check));
+  for (Check& check : soak_checks(arguments.ordinal, arguments.threads, arguments.soak_seconds)) checks.push_back(std::move(check));
   std::string json = "{\n  \"checks\": [";
   int run = 0, failed = 0;
   int place = 0;
@@ -107,6 +110,7 @@ int main(int argc, char** argv) {
     if (arguments.alone ? !check.alone : arguments.shards > 1 && (check.alone || place++ % arguments.shards != arguments.shard)) continue;
     const auto begin = std::chrono::steady_clock::now();
     std::string what;
+    figures.clear();
     try {
       check.run();
     } catch (const std::exception& e) {
@@ -114,12 +118,13 @@ int main(int argc, char** argv) {
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf("%-6s %6.2f s  %s\n", !what.empty() ? "FAILED" : only_filling ? "filled" : "ok", seconds, check.name.c_str());
+    if (what.empty() && !figures.empty()) std::printf("  %s\n", figures.c_str());
     if (!what.empty()) std::printf("  %s\n  repeat: ggemm_gpu_capture --only '%s'\n", what.c_str(), check.name.c_str());
     std::fflush(stdout);
     char time[32];
     std::snprintf(time, sizeof time, "%.2f", seconds);
     json += std::string(run ? "," : "") + "\n    {\"name\": " + json_string(check.name) + ", \"ok\": " + (what.empty() ? "true" : "false") +
-            ", \"seconds\": " + time + ", \"what\": " + json_string(what) + "}";
+            ", \"seconds\": " + time + ", \"figures\": " + json_string(figures) + ", \"what\": " + json_string(what) + "}";
     ++run;
     failed += !what.empty();
   }

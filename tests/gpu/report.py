@@ -173,7 +173,7 @@ def markdown(report, parts):
     checks = [check for result in results(parts, "capture") for check in result["checks"]]
     if checks:
         lines += ["## Graphs, threads and streams", ""]
-        lines += table(("check", "result", "time"), [(c["name"], "ok" if c["ok"] else "**FAILED**: " + c["what"], f"{c['seconds']:.1f} s") for c in sorted(checks, key=lambda c: c["name"])]) + [""]
+        lines += table(("check", "result", "time"), [(c["name"], ": ".join(filter(None, ("ok", c["figures"]))) if c["ok"] else "**FAILED**: " + c["what"], f"{c['seconds']:.1f} s") for c in sorted(checks, key=lambda c: c["name"])]) + [""]
     if "bench" in parts:
         lines += ["## Benchmark", ""] + benchmark_table(parts["bench"]["log"]) + [""]
     bad = {name: part for name, part in parts.items() if part["exit_code"] != 0}

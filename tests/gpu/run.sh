@@ -8,7 +8,7 @@ Usage: tests/gpu/run.sh [options] BUILD
 Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conformance, bin/ggemm_gpu_capture, lib/libggemm.so
 and, for the benchmark, bin/ggemm (cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled
 here but kernels, by NVRTC. What runs, in this order: corner cases (degenerate), products by kernels that a random choice
-seldom meets and the cost model often takes (chosen), CUDA graphs, threads and streams (capture),
+seldom meets and the cost model often takes (chosen), CUDA graphs, threads and streams, and a soak (capture),
 compute-sanitizer over each kernel family (sanitizer), for what is left of the budget kernels drawn from all that the library
 has, each with many random products against the reference, plain and grouped (random), and then, alone on the GPU, the quick
 benchmark (bench). Another seed, or the next kernels of the same, add to it.
@@ -18,6 +18,7 @@ benchmark (bench). Another seed, or the next kernels of the same, add to it.
   --seed N          of the random kernels (1)
   --first-kernel N  begin with kernel N of the seed, where an earlier run of the same kind ended (0)
   --kind KIND       plain or grouped, of the random kernels (both)
+  --soak S          seconds of the soak, with the capture checks (5)
   --processes N     that share the random kernels and the capture checks (4)
   --skip LIST       of degenerate, chosen, capture, sanitizer, random, bench, separated by commas
   --out FILE        the report, as FILE.md and FILE.json (gpu-report); the benchmark's rows as FILE-bench.jsonl
@@ -31,11 +32,11 @@ Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_H
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 bench_limit=120 seed=1 first=0 random_kind=both processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
+budget=240 bench_limit=120 seed=1 first=0 random_kind=both soak=5 processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --budget | --bench-limit | --seed | --first-kernel | --kind | --processes | --skip | --out | --add | --commit | --cache)
+    --budget | --bench-limit | --seed | --first-kernel | --kind | --soak | --processes | --skip | --out | --add | --commit | --cache)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; }
       case $1 in
         --budget) budget=$2 ;;
@@ -45,6 +46,7 @@ while [ $# -gt 0 ]; do
         --kind)
           case $2 in plain | grouped | both) ;; *) echo "run.sh: --kind $2 is not plain, grouped or both (see --help)" >&2; exit 2 ;; esac
           random_kind=$2 ;;
+        --soak) soak=$2 ;;
         --processes) processes=$2 ;;
         --skip) skip=,$2, ;;
         --out) out=$2 ;;
@@ -110,7 +112,7 @@ if wanted capture; then
     step "capture.$i" "$budget" "$capture" --shard "$i/$processes" --json "$work/capture.$i.json" &
   done
   wait
-  step capture.alone "$budget" "$capture" --alone --json "$work/capture.alone.json"
+  step capture.alone $((budget + soak)) "$capture" --alone --soak-seconds "$soak" --json "$work/capture.alone.json"
 fi
 if wanted sanitizer; then
   sanitizer=
