@@ -87,7 +87,7 @@ struct Check {
 };
 std::vector<Check> capture_checks(int ordinal);
 std::vector<Check> group_checks(int ordinal);
-std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats);
+std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats, int small_repeats);
 std::vector<Check> soak_checks(int ordinal, int threads, int seconds);
 
 }  // namespace ggemm::tests

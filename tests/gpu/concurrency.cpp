@@ -20,13 +20,18 @@ std::uint64_t hash_of(const Bytes& bytes) {  // FNV-1a
 Case stressed(const CaseType& type, std::int64_t k = 517) {
   return repeatable_case(type, type.grouped ? std::vector<Size>{{200, 120, 300}, {0, 90, 40}, {33, 257, 129}, {64, 64, 512}, {1, 300, 77}} : std::vector<Size>{{257, 300, k}});
 }
+// Of which D is read back, and compared, in no more time than a launch takes.
+Case small_case(const CaseType& type, std::int64_t k = 517) {
+  return repeatable_case(type, type.grouped ? std::vector<Size>{{70, 40, 300}, {0, 90, 40}, {33, 57, 129}, {1, 70, 77}} : std::vector<Size>{{70, 90, k}});
+}
 
 // Every thread has streams of its own and the same operands; results must be the same bits every time, and right.
-void one_hash(int ordinal, const Kind& kind, int threads, int streams, int repeats) {
+void one_hash(int ordinal, const Kind& kind, int threads, int streams, int repeats, bool small) {
   GpuContext context(ordinal);
   for (const auto& [family, config] : families(context.get(), stressed(kind.type))) {
     const bool cuts = config.find("_kt") != std::string::npos;  // nothing of a small product
-    const Case c = !cuts ? stressed(kind.type) : kind.type.grouped ? uniform_case(kind.type, {{40, 384, 2816}, {0, 384, 2816}, {20, 384, 2816}}) : stressed(kind.type, 9000);
+    const auto sized = small ? small_case : stressed;
+    const Case c = !cuts ? sized(kind.type, 517) : kind.type.grouped ? uniform_case(kind.type, {{40, 384, 2816}, {0, 384, 2816}, {20, 384, 2816}}) : sized(kind.type, 9000);
     const int compiled = context.compiled();
     std::mutex mutex;
     std::vector<std::string> faults;
@@ -146,13 +151,18 @@ void memory_is_given_back(int ordinal) {
 
 }  // namespace
 
-std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats) {
+std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats, int small_repeats) {
   std::vector<Check> out;
+  const auto add = [&](const Kind& kind, bool small) {
+    const int times = small ? small_repeats : repeats;
+    out.push_back({std::to_string(threads) + " threads x " + std::to_string(streams) + " streams x " + std::to_string(times) + " repeats, one hash: " + kind.name + (small ? ", small" : ""),
+                   [=] { one_hash(ordinal, kind, threads, streams, times, small); }});
+  };
   for (const bool grouped : {false, true})
-    for (const Kind& kind : kinds(grouped))
-      out.push_back({std::to_string(threads) + " threads x " + std::to_string(streams) + " streams x " + std::to_string(repeats) +
-                         " repeats, one hash: " + kind.name,
-                     [=] { one_hash(ordinal, kind, threads, streams, repeats); }});
+    for (const Kind& kind : kinds(grouped)) {
+      add(kind, false);
+      if (kind.type.a == GGEMM_BF16) add(kind, true);
+    }
   out.push_back({"the caller's current context is left alone", [=] { context_is_left_alone(ordinal); }});
   out.push_back({"contexts give their memory back", [=] { memory_is_given_back(ordinal); }, true});
   return out;

@@ -41,4 +41,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/chosen.sh"
 part $conformance --mode kernels --seed "$seed" --kernels "$kernels" --per-kernel 1 --work 2000
 part $conformance --mode degenerate --seed "$seed"
 part xargs --arg-file <(printf '%s\n' "${chosen[@]}") -I ARGUMENTS sh -c "$conformance --mode kernels --kernels 3 --seed $seed ARGUMENTS --per-kernel 1 --work 2000 --sizes 100x100x100"
-part "$build/tests/ggemm_gpu_capture" --fill --repeats 1 --streams 1 --soak-seconds 0
+part "$build/tests/ggemm_gpu_capture" --fill --repeats 1 --small-repeats 1 --streams 1 --soak-seconds 0

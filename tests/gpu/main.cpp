@@ -18,6 +18,7 @@ constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, checked groups, 
   --threads N       for the concurrency checks (8)
   --streams N       streams of each thread (8)
   --repeats N       runs on each stream (20)
+  --small-repeats N the same of the small products that have a check of their own (1000)
   --soak-seconds N  of the soak, besides what it does once (5)
   --fill            check nothing: where there is no GPU, but the tests' driver, all kernels are compiled to the disk cache so
   --json FILE       results as JSON
@@ -25,7 +26,7 @@ Exit code: 0 if all is right, 1 if a check failed, 2 if the command line is wron
 )";
 
 struct Arguments {
-  int ordinal = 0, threads = 8, streams = 8, repeats = 20, soak_seconds = 5;
+  int ordinal = 0, threads = 8, streams = 8, repeats = 20, small_repeats = 1000, soak_seconds = 5;
   int shard = 0, shards = 1;
   bool alone = false;
   std::string only, json;
@@ -49,12 +50,13 @@ Arguments parse(int argc, char** argv) {
       only_filling = true;
       continue;
     }
-    int* const number = key == "--ordinal"        ? &a.ordinal
-                        : key == "--threads"      ? &a.threads
-                        : key == "--streams"      ? &a.streams
-                        : key == "--repeats"      ? &a.repeats
-                        : key == "--soak-seconds" ? &a.soak_seconds
-                                                  : nullptr;
+    int* const number = key == "--ordinal"         ? &a.ordinal
+                        : key == "--threads"       ? &a.threads
+                        : key == "--streams"       ? &a.streams
+                        : key == "--repeats"       ? &a.repeats
+                        : key == "--small-repeats" ? &a.small_repeats
+                        : key == "--soak-seconds"  ? &a.soak_seconds
+                                                   : nullptr;
     std::string shard, *const text = key == "--only" ? &a.only : key == "--json" ? &a.json : key == "--shard" ? &shard : nullptr;
     if ((!number && !text) || i + 1 >= argc) {
       std::fprintf(stderr, "ggemm_gpu_capture: %s is not an option or lacks its value (see --help)\n", key.c_str());
@@ -99,7 +101,7 @@ int main(int argc, char** argv) {
   }
   std::vector<Check> checks = capture_checks(arguments.ordinal);
   for (Check& check : group_checks(arguments.ordinal)) checks.push_back(std::move(check));
-  for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats))
+  for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats, arguments.small_repeats))
     checks.push_back(std::move(check));
   for (Check& check : soak_checks(arguments.ordinal, arguments.threads, arguments.soak_seconds)) checks.push_back(std::move(check));
   std::string json = "{\n  \"checks\": [";

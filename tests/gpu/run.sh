@@ -18,6 +18,7 @@ benchmark (bench). Another seed, or the next kernels of the same, add to it.
   --seed N          of the random kernels (1)
   --first-kernel N  begin with kernel N of the seed, where an earlier run of the same kind ended (0)
   --kind KIND       plain or grouped, of the random kernels (both)
+  --repeats N       runs of each small product on each of 8 streams of 8 threads, with the capture checks (1000)
   --soak S          seconds of the soak, with the capture checks (5)
   --processes N     that share the random kernels and the capture checks (4)
   --skip LIST       of degenerate, chosen, capture, sanitizer, random, bench, separated by commas
@@ -32,11 +33,11 @@ Needs bash, python3, a driver, NVRTC, and compute-sanitizer (on PATH, in $CUDA_H
 Exit code: 0 if nothing failed, 1 if something did, 2 if the suite cannot run.
 TXT
 }
-budget=240 bench_limit=120 seed=1 first=0 random_kind=both soak=5 processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
+budget=240 bench_limit=120 seed=1 first=0 random_kind=both repeats=1000 soak=5 processes=4 skip=, out=gpu-report add=() commit=unknown cache= big=() build=
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --budget | --bench-limit | --seed | --first-kernel | --kind | --soak | --processes | --skip | --out | --add | --commit | --cache)
+    --budget | --bench-limit | --seed | --first-kernel | --kind | --repeats | --soak | --processes | --skip | --out | --add | --commit | --cache)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value (see --help)" >&2; exit 2; }
       case $1 in
         --budget) budget=$2 ;;
@@ -46,6 +47,7 @@ while [ $# -gt 0 ]; do
         --kind)
           case $2 in plain | grouped | both) ;; *) echo "run.sh: --kind $2 is not plain, grouped or both (see --help)" >&2; exit 2 ;; esac
           random_kind=$2 ;;
+        --repeats) repeats=$2 ;;
         --soak) soak=$2 ;;
         --processes) processes=$2 ;;
         --skip) skip=,$2, ;;
@@ -109,7 +111,7 @@ if wanted chosen && [[ " $(echo $families) " == *" sm90 "* ]]; then
 fi
 if wanted capture; then
   for ((i = 0; i < processes; ++i)); do
-    step "capture.$i" "$budget" "$capture" --shard "$i/$processes" --json "$work/capture.$i.json" &
+    step "capture.$i" "$budget" "$capture" --shard "$i/$processes" --small-repeats "$repeats" --json "$work/capture.$i.json" &
   done
   wait
   step capture.alone $((budget + soak)) "$capture" --alone --soak-seconds "$soak" --json "$work/capture.alone.json"
