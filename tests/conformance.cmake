@@ -42,6 +42,6 @@ add_custom_target(ggemm_gpu_suite
   ${suite_commands}
   COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:ggemm> ${suite}/lib/$<TARGET_SONAME_FILE_NAME:ggemm>
   COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:ggemm> ${suite}/lib/libggemm.so
-  COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/gpu/run.sh ${CMAKE_CURRENT_SOURCE_DIR}/gpu/chosen.sh ${CMAKE_CURRENT_SOURCE_DIR}/gpu/report.py ${suite}/
+  COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/gpu/run.sh ${CMAKE_CURRENT_SOURCE_DIR}/gpu/chosen.sh ${CMAKE_CURRENT_SOURCE_DIR}/gpu/sanitized.txt ${CMAKE_CURRENT_SOURCE_DIR}/gpu/report.py ${suite}/
   DEPENDS ${suite_programs} ggemm
   VERBATIM)

@@ -30,8 +30,8 @@ constexpr const char* help =
   --shard I/N             only kernels whose number is I modulo N: the part of one of N processes
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I), which is described
   --kind plain|grouped|both
-  --rows any|by-index     by-index: only kernels that find rows of A, or of D, where an index says (any)
-  --epilogue any|bare     bare: alpha, beta and C alone, D of A's type or the sums', rows in order (any)
+  --rows any|by-index|gathered|scattered  by-index: only kernels that find rows of A, or of D, where an index says; gathered: of A; scattered: of D (any)
+  --epilogue any|bare|gated  bare: alpha, beta and C alone, D of A's type or the sums', rows in order; gated: pairs of columns are one (any)
   --scales any|whole|A,B  whole: none by blocks; A, B: none, tensor, vector, 1x128 or 128x128, of A and of B (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
@@ -130,9 +130,9 @@ Options parse_options(int argc, char** argv) {
       {"--shard", [&](auto&, auto& v) { read_shard(v, o); }},
       {"--kernel", [&](auto& k, auto& v) { o.only_kernel = whole(k, v); }},
       {"--case", [&](auto& k, auto& v) { o.only_case = whole(k, v); }},
-      {"--rows", [&](auto& k, auto& v) { one_of(k, v, {"any", "by-index"}), o.by_index = v == "by-index"; }},
+      {"--rows", [&](auto& k, auto& v) { one_of(k, v, {"any", "by-index", "gathered", "scattered"}), o.by_index = v == "by-index", o.gathered = v == "gathered", o.scattered = v == "scattered"; }},
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
-      {"--epilogue", [&](auto& k, auto& v) { o.bare = one_of(k, v, {"any", "bare"}) == "bare"; }},
+      {"--epilogue", [&](auto& k, auto& v) { one_of(k, v, {"any", "bare", "gated"}), o.bare = v == "bare", o.gated = v == "gated"; }},
       {"--scales", [&](auto& k, auto& v) { read_scales(k, v, o); }},
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
@@ -187,8 +187,8 @@ std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64
   std::snprintf(text, sizeof text, " --kernel %lld --case %lld --work %.0f", static_cast<long long>(kernel), static_cast<long long>(number), o.work);
   std::string out = repeat_start(o, "kernels", o.family) + text;
   if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
-  if (o.by_index) out += " --rows by-index";
-  if (o.bare) out += " --epilogue bare";
+  if (o.by_index || o.gathered || o.scattered) out += o.by_index ? " --rows by-index" : o.gathered ? " --rows gathered" : " --rows scattered";
+  if (o.bare || o.gated) out += o.bare ? " --epilogue bare" : " --epilogue gated";
   if (o.no_blocks) out += " --scales whole";
   if (!o.scales.empty()) out += " --scales " + scale_names[o.scales[0]] + "," + scale_names[o.scales[1]];
   if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";

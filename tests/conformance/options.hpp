@@ -16,7 +16,9 @@ struct Options {
   bool exact = true, real = true;          // values of random products
   bool plain = true, grouped = true;
   bool by_index = false;  // only grouped kernels with an index of rows
+  bool gathered = false, scattered = false;  // only those with one of A's rows, of D's
   bool bare = false;      // no epilogue but alpha, beta and C
+  bool gated = false;     // only gated pairs of columns
   std::vector<ggemm_scale_kind> scales;  // of A and of B; empty: any
   bool no_blocks = false;  // no scales by blocks
   std::uint64_t seed = 1;

@@ -12,7 +12,7 @@ GGEMM_NVRTC, or the one that the library finds; it should be the GPU machine's.
 
   --seed N      of the random kernels, as run.sh's (1)
   --kernels N   so many of them (150)
-  --limit S     seconds for each of the four parts (1800)
+  --limit S     seconds for each of the five parts (1800)
   --help
 TXT
 }
@@ -37,8 +37,10 @@ part() {
   echo "$(find "$GGEMM_CACHE_DIR" -name 'cubin-*' | wc -l) kernels after $(basename "$1") ${*:2}"
 }
 conformance="$build/tests/ggemm_conformance --device cuda"
-source "$(dirname "${BASH_SOURCE[0]}")/chosen.sh"
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/chosen.sh"
 part $conformance --mode kernels --seed "$seed" --kernels "$kernels" --per-kernel 1 --work 2000
 part $conformance --mode degenerate --seed "$seed"
 part xargs --arg-file <(printf '%s\n' "${chosen[@]}") -I ARGUMENTS sh -c "$conformance --mode kernels --kernels 3 --seed $seed ARGUMENTS --per-kernel 1 --work 2000 --sizes 100x100x100"
+part xargs --arg-file <(sed -n '/^#/!s/^[^:]*: //p' "$here/sanitized.txt") -I ARGUMENTS sh -c "$conformance --mode kernels --memory exact --kernels 1 --per-kernel 3 --scales whole --workers 1 ARGUMENTS"
 part "$build/tests/ggemm_gpu_capture" --fill --repeats 1 --small-repeats 1 --streams 1 --soak-seconds 0

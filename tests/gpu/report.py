@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 COUNTS = ("kernels", "exact", "real", "degenerate", "refused", "unfit", "failed")
 
 
@@ -94,6 +95,29 @@ def sanitizer_words(log):
     return found[-1] if found else "no summary"
 
 
+def sanitizer_rows(parts, listed):
+    """What was run under each tool: of what is listed the products, of kernels that were drawn that they were run."""
+    rows = []
+    for number, line in enumerate(listed):
+        what = line.split(": ")[0]
+        ran = {tool: parts[name] for tool in TOOLS if (name := f"sanitizer-{tool}-listed.{number}") in parts}
+        names = sorted({name for part in ran.values() for name in (part["result"] or {}).get("configurations", [])})
+        counts = {tool: sum(map(products, (part["result"] or {}).get("rows", []))) for tool, part in ran.items()}
+        if ran:
+            rows.append((what, ", ".join(names), *(cell_of(ran.get(tool), counts.get(tool)) for tool in TOOLS)))
+    drawn = {}
+    for name, part in parts.items():
+        words = name.split("-")
+        if words[0] == "sanitizer" and len(words) == 3 and "." not in name:
+            for config in (part["result"] or {}).get("configurations", []):
+                drawn.setdefault(config, {})[words[1]] = part
+    return rows + [("drawn", config, *(cell_of(ran.get(tool), "run") for tool in TOOLS)) for config, ran in sorted(drawn.items())]
+
+
+def cell_of(part, passed):
+    return "" if part is None else passed if part["exit_code"] == 0 else "**FAILED**"
+
+
 def failure_of(name, part):
     """Why a part failed: its own words, cut."""
     if part["exit_code"] == 124:
@@ -126,7 +150,7 @@ def note_of(step, parts, names):
         compiled, by_engine, spent = (sum(r[key] for r in results(parts, step)) for key in ("compiled", "by_engine", "compile_seconds"))
         note += f"; {sum(row['kernels'] for row in counted)} kernels, {compiled} compiled, {by_engine} of them for calls by the copy engine alone, in {spent:.0f} s of all threads"
     if step.startswith("sanitizer-"):
-        note += "; " + sanitizer_words(parts[names[0]]["log"])
+        note += "; " + "; ".join(sorted({sanitizer_words(parts[name]["log"]) for name in names}))
     return note
 
 
@@ -163,7 +187,7 @@ def product_tables(counted):
     return lines + [""]
 
 
-def markdown(report, parts):
+def markdown(report, parts, listed):
     lines = ["# GPU suite", ""]
     lines += [f"- date: {report['date']}", f"- machine: {report['machine']}", f"- commit: {report['commit']}", f"- time: {report['seconds']} s of a budget of {report['budget']} s"]
     lines += [f"- verdict: {'0 failures' if report['ok'] else 'FAILED'}", "", "## Steps", ""]
@@ -174,6 +198,10 @@ def markdown(report, parts):
     if checks:
         lines += ["## Graphs, threads and streams", ""]
         lines += table(("check", "result", "time"), [(c["name"], ": ".join(filter(None, ("ok", c["figures"]))) if c["ok"] else "**FAILED**: " + c["what"], f"{c['seconds']:.1f} s") for c in sorted(checks, key=lambda c: c["name"])]) + [""]
+    sanitized = sanitizer_rows(parts, listed)
+    if sanitized:
+        lines += ["## compute-sanitizer", "", "Products under each tool, of what tests/gpu/sanitized.txt lists; and the configurations of kernels that were drawn.", ""]
+        lines += table(("what", "configuration", *TOOLS), sanitized) + [""]
     if "bench" in parts:
         lines += ["## Benchmark", ""] + benchmark_table(parts["bench"]["log"]) + [""]
     bad = {name: part for name, part in parts.items() if part["exit_code"] != 0}
@@ -207,9 +235,10 @@ def main():
     report["products"] = products_of(parts, report["date"], a.commit, report["machine"], a.kind)
     if a.add:
         report["products"] = joined(json.loads(a.add.read_text())["products"], report["products"])
-    text = markdown(report, parts)
-    kept = lambda result: {key: value for key, value in (result or {}).items() if key != "configurations"}
-    report["steps"] = {name: {"exit_code": part["exit_code"], "seconds": part["seconds"], "result": kept(part["result"])} | ({"summary": sanitizer_words(part["log"])} if name.startswith("sanitizer-") else {}) for name, part in parts.items()}
+    listed = a.work / "sanitized.txt"
+    text = markdown(report, parts, listed.read_text().splitlines() if listed.exists() else [])
+    kept = lambda name, result: {key: value for key, value in (result or {}).items() if key != "configurations" or name.startswith("sanitizer-")}
+    report["steps"] = {name: {"exit_code": part["exit_code"], "seconds": part["seconds"], "result": kept(name, part["result"])} | ({"summary": sanitizer_words(part["log"])} if name.startswith("sanitizer-") else {}) for name, part in parts.items()}
     out = pathlib.Path(a.out)
     pathlib.Path(str(out) + ".md").write_text(text)
     pathlib.Path(str(out) + ".json").write_text(json.dumps(report, indent=1) + "\n")

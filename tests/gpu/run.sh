@@ -9,7 +9,7 @@ Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conforman
 and, for the benchmark, bin/ggemm (cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled
 here but kernels, by NVRTC. What runs, in this order: corner cases (degenerate), products by kernels that a random choice
 seldom meets and the cost model often takes (chosen), CUDA graphs, threads and streams, and a soak (capture),
-compute-sanitizer over each kernel family (sanitizer), for what is left of the budget kernels drawn from all that the library
+compute-sanitizer over each kernel family, and what sanitized.txt lists (sanitizer), for what is left of the budget kernels drawn from all that the library
 has, each with many random products against the reference, plain and grouped (random), and then, alone on the GPU, the quick
 benchmark (bench). Another seed, or the next kernels of the same, add to it.
 
@@ -125,7 +125,10 @@ if wanted sanitizer; then
     echo "== sanitizer: compute-sanitizer is not here (install the CUDA toolkit's)"
     echo "127 0" >"$work/sanitizer-missing.rc"
   else
-    # One tool of all families at a time; the kernels are compiled by the first and found in the cache by the others.
+    mapfile -t sanitized < <(grep -v '^#' "$here/sanitized.txt")
+    [[ " $(echo $families) " == *" sm90 "* ]] || sanitized=()
+    printf '%s\n' "${sanitized[@]}" >"$work/sanitized.txt"
+    # One tool of all families at a time, and then of what is listed; the kernels are compiled by the first and found in the cache by the others.
     for tool in memcheck racecheck synccheck initcheck; do
       kernels=6 products=6 size=60000 scales=any
       # racecheck does not see that __syncwarp orders what a warp's lanes have copied or read before the arrival of one of them, as scales by blocks go: where each lane arrives for itself it reports nothing of them (docs/performance.md, section 54).
@@ -134,6 +137,15 @@ if wanted sanitizer; then
         step "sanitizer-$tool-$family" $((budget / 3)) "$sanitizer" --tool $tool --error-exitcode 9 --print-limit 20 \
           $conformance --mode kernels --memory exact --family "$family" --kernels $kernels --per-kernel $products --work $size --scales $scales --workers 2 --seed "$seed" \
           --json "$work/sanitizer-$tool-$family.json" &
+      done
+      wait
+      for ((i = 0; i < ${#sanitized[@]}; ++i)); do
+        options=${sanitized[i]#*: }
+        [[ $tool = racecheck && $options = *"--scales 1x128"* ]] && continue
+        step "sanitizer-$tool-listed.$i" $((budget / 3)) "$sanitizer" --tool $tool --error-exitcode 9 --print-limit 20 \
+          $conformance --mode kernels --memory exact --kernels 1 --per-kernel 3 --scales whole --workers 1 $options --json "$work/sanitizer-$tool-listed.$i.json" &
+        # A process is mostly its start, by one thread: twice as many at a time.
+        ((i % (2 * processes) < 2 * processes - 1)) || wait
       done
       wait
     done
