@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "bench/report.hpp"
 #include "bench/results.hpp"
@@ -184,19 +185,58 @@ TEST_CASE("a last line without an end is still a row, and nothing is glued to it
   CHECK(ResultFile(file.path()).rows().size() == 2);
 }
 
-TEST_CASE("compacting keeps the latest row of each case, in the order of the first") {
+TEST_CASE("a row lacks nothing that is asked for, or it does not count") {
+  Row row = sample_row("one", 10);
+  const Provenance library{.commit = "abc", .device = "GPU X"};
+  Provenance peers = library, tuned = library, forced = library;
+  peers.peers = true, tuned.tune = true, forced.config = row.config;
+  CHECK((counts(row, library) && counts(row, peers) && counts(row, forced) && !counts(row, tuned)));
+  row.alone = true;
+  CHECK((counts(row, library) && !counts(row, peers)));
+  row.choice = "tuned";
+  CHECK((counts(row, tuned) && counts(row, forced) && !counts(row, library)));
+  row.choice = "forced";
+  CHECK((counts(row, forced) && !counts(row, tuned) && !counts(row, library)));
+  for (const std::string choice : {"tuned", "forced"}) {
+    row.choice = choice;
+    const Row back = from_json(nlohmann::json::parse(to_json(row).dump()));
+    CHECK((back.choice == choice && back.alone));
+  }
+}
+
+TEST_CASE("of several rows of a case the latest that counts is told") {
+  ResultFile rows("");
+  for (const auto& [us, commit, device] : {std::tuple(1.0, "abc", "GPU X"), std::tuple(2.0, "abc", "GPU X"), std::tuple(3.0, "def", "GPU X"), std::tuple(4.0, "abc", "GPU Y")})
+    rows.append(sample_row("one", us, commit, device));
+  const Row wanted = sample_row("one", 0);
+  REQUIRE(rows.latest(wanted, {"abc", "GPU X"}));
+  CHECK(rows.latest(wanted, {"abc", "GPU X"})->ours_us == 2);
+  CHECK(rows.latest(wanted, {"def", "GPU X"})->ours_us == 3);
+  CHECK_FALSE(rows.latest(wanted, {"def", "GPU Y"}));
+}
+
+TEST_CASE("compacting keeps the latest row of each case, device, commit and choice, in the order of the first") {
   const TemporaryFile file;
   ResultFile rows(file.path());
-  rows.append(sample_row("one", 10, "old"));
-  rows.append(sample_row("two", 20));
-  rows.append(sample_row("one", 11, "new"));
+  const auto add = [&](double us, const char* commit, const char* device, const char* choice = "", const char* config = "sm80_some", bool alone = false) {
+    Row row = sample_row("one", us, commit, device);
+    row.choice = choice, row.config = config, row.alone = alone;
+    rows.append(row);
+  };
+  add(1, "old", "GPU X", "", "sm80_some", true);
+  add(2, "new", "GPU X");
+  add(3, "new", "GPU Y");
+  add(4, "new", "GPU X", "tuned");
+  add(5, "new", "GPU X", "forced", "sm80_one");
+  add(6, "new", "GPU X", "forced", "sm80_other");
+  add(7, "old", "GPU X");  // takes the place of the one without peers
+  add(8, "new", "GPU X", "tuned", "sm80_other");
+  rows.append(sample_row("two", 9));
   rows.compact();
   const ResultFile again(file.path());
-  REQUIRE(again.rows().size() == 2);
-  CHECK(again.rows()[0].name == "one");
-  CHECK(again.rows()[0].ours_us == 11);
-  CHECK(again.rows()[0].commit == "new");
-  CHECK(again.rows()[1].name == "two");
+  std::vector<double> left;
+  for (const Row& row : again.rows()) left.push_back(row.ours_us);
+  CHECK(left == std::vector<double>{7, 2, 3, 8, 5, 6, 9});
 }
 
 TEST_CASE("compacting leaves lines as they are, and a file that has nothing to drop") {

@@ -568,6 +568,38 @@ class TestBench(Cli):
         self.assertEqual(again.stderr.count("there already"), 4)
         self.assertEqual(again.stdout, first.stdout)
 
+    def rows_in(self, name):
+        return [json.loads(line) for line in self.read(name).splitlines()]
+
+    def test_rows_of_other_commits_and_devices_stay(self):
+        one = (*self.CASES, "--jsonl", "rows.jsonl", "--commit")
+        self.run_tool(*one, "before", host=True)
+        self.run_tool(*one, "after", "--shard", "1/2", host=True)
+        rows = self.rows_in("rows.jsonl")
+        self.assertEqual([row["commit"] for row in rows], ["before"] * 4 + ["after"] * 2)
+        elsewhere = [{**row, "device": "another"} for row in rows]
+        self.write("rows.jsonl", self.read("rows.jsonl") + "".join(json.dumps(row) + "\n" for row in elsewhere))
+        # What is told is of this commit and device.
+        done = self.run_tool(*one, "after", "--limit", "1e-9", "--format", "json", host=True)
+        self.assertIn("2 cases are left", done.stderr)
+        self.assertEqual(sorted(json.loads(done.stdout), key=str), sorted(rows[4:], key=str))
+        self.run_tool(*one, "after", host=True)
+        self.assertEqual(self.rows_in("rows.jsonl")[:12], rows + elsewhere)
+        self.assertEqual(len(self.rows_in("rows.jsonl")), 14)
+
+    def test_a_row_that_lacks_what_is_asked_for_is_measured_again(self):
+        self.CASES = ("bench", "--shape", "16x16x16", "--dtype", "f32", "--samples", 4, "--rest", 0, "--jsonl", "rows.jsonl")
+
+        def there(*words):
+            return self.run_tool(*self.CASES, *words, host=True).stderr.count("there already")
+
+        self.assertEqual([there("--no-peers"), there("--no-peers"), there(), there("--no-peers"), there()], [0, 1, 0, 1, 1])
+        self.assertEqual(len(self.rows_in("rows.jsonl")), 1)  # with peers, which took the place of the other
+        self.assertEqual([there("--tune", "--tune-budget", "0.01"), there("--tune"), there()], [0, 1, 1])
+        config = self.rows_in("rows.jsonl")[0]["config"]
+        self.assertEqual(there("--config", config), 1)  # whoever chose it
+        self.assertEqual([(row.get("choice"), "alone" in row) for row in self.rows_in("rows.jsonl")], [(None, False), ("tuned", False)])
+
     def test_scales_and_forms_of_groups(self):
         shape = ("bench", "--shape", "40x24x300", "--dtype", "e4m3", "--scaling", "none,tensor,row,block", "--samples", 4, "--rest", 0, "--format", "json")
         found = json.loads(self.run_tool(*shape, host=True).stdout)

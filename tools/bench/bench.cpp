@@ -84,7 +84,8 @@ void print_list(const std::vector<Case>& cases, Format format) {
 
 class Run {
  public:
-  Run(const Options& options, ggemm_context* context, const ggemm_device_info& info) : options_(options), session_(options.session, info.name, options.run.config) {
+  Run(const Options& options, ggemm_context* context, const ggemm_device_info& info)
+      : options_(options), session_(options.session, {.device = info.name, .config = options.run.config, .tune = options.run.tune, .peers = !options.no_peers}) {
     RunOptions run = options.run;
     const bool cuda = info.kind == GGEMM_DEVICE_CUDA;
     if (run.model && (run.tune || !run.config.empty())) tools::fail_usage("--choice model goes with neither --tune nor --config: it forces the model's first configuration");
@@ -98,7 +99,7 @@ class Run {
 
   void cases(const std::vector<Case>& cases) {
     session_.run(cases, [this](const Case& one) { return row_for(one, options_.run); }, [this](const Case& one) {
-      const Row row = runner_->run(one);
+      const Row row = marked(runner_->run(one));
       tell(row);
       return row;
     });
@@ -109,7 +110,8 @@ class Run {
   void compile_suite(const std::vector<Case>& cases) { keep(compile_times(options_.device, cases, say)); }
 
   void keep(const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
+    for (const Row& measured : rows) {
+      const Row row = marked(measured);
       session_.keep(row);
       tell(row);
       add_entry(row, 0);
@@ -130,13 +132,19 @@ class Run {
   }
 
  private:
+  Row marked(Row row) const {
+    row.choice = !options_.run.config.empty() ? "forced" : options_.run.tune ? "tuned" : "";
+    row.alone = options_.no_peers;
+    return row;
+  }
+
   static void tell(const Row& row) {
     const std::string ratio = row.ratio ? tools::format(", ratio %.3f", *row.ratio) : "";
     say(tools::format("  %s: %.2f us%s", row.name.c_str(), row.ours_us, ratio.c_str()));
   }
 
   void add_entry(const Row& row, double flops) {
-    if (const Row* found = session_.file().latest(row)) entries_.push_back({*found, flops});
+    if (const Row* found = session_.file().latest(row, session_.provenance())) entries_.push_back({*found, flops});
   }
 
   const Options& options_;

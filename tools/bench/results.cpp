@@ -96,6 +96,8 @@ void read_case(const json& in, CaseRow& row) {
 ordered_json to_json(const Row& row) {
   ordered_json out = case_json(row);
   out["config"] = row.config;
+  if (!row.choice.empty()) out["choice"] = row.choice;
+  if (row.alone) out["alone"] = true;
   out["ours_us"] = rounded(row.ours_us);
   out["limit_us"] = row.limit_us ? ordered_json(rounded(*row.limit_us)) : ordered_json(nullptr);
   out["peers"] = ordered_json::object();
@@ -109,6 +111,8 @@ ordered_json to_json(const Row& row) {
 void read_row(const json& in, Row& row) {
   read_case(in, row);
   row.config = in.at("config");
+  row.choice = in.value("choice", "");
+  row.alone = in.value("alone", false);
   row.ours_us = in.at("ours_us");
   row.limit_us = number_or_null(in.at("limit_us"));
   for (const auto& [name, us] : in.at("peers").items()) row.peers[name] = us;
@@ -121,8 +125,16 @@ std::string row_key(const CaseRow& row) {
   return row.suite + "|" + row.name + "|" + row.dtype + "|" + row.layout + "|" + size;
 }
 
+std::string measurement(const CaseRow& row) { return row_key(row) + "|" + row.device + "|" + row.commit; }
+std::string measurement(const Row& row) { return measurement(static_cast<const CaseRow&>(row)) + "|" + row.choice + (row.choice == "forced" ? " " + row.config : ""); }
+
 bool made_by(const CaseRow& row, const Provenance& provenance) { return provenance.keep_any || (row.commit == provenance.commit && row.device == provenance.device); }
-bool counts(const Row& row, const Provenance& provenance) { return (provenance.config.empty() || row.config == provenance.config) && made_by(row, provenance); }
+
+// A row lacks nothing that is asked for. A forced configuration takes the same time whoever chose it; one that was forced or tuned is not what the library chooses.
+bool counts(const Row& row, const Provenance& provenance) {
+  const bool chosen = provenance.config.empty() ? row.choice == (provenance.tune ? "tuned" : "") : row.config == provenance.config;
+  return chosen && (!row.alone || !provenance.peers) && made_by(row, provenance);
+}
 
 LineFile::LineFile(std::string path, const std::function<bool(const std::string&)>& read) : path_(std::move(path)) {
   if (path_.empty()) return;

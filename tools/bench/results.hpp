@@ -29,8 +29,10 @@ R row_of(const Case& one) {
   row.size = one.size, row.groups = one.generator;
   return row;
 }
-// What makes two rows measurements of the same thing.
+// The case of a row, whatever measured it.
 std::string row_key(const CaseRow& row);
+// What makes two rows measurements of the same thing, so that the later one takes the place of the other: the case, the device and the commit.
+std::string measurement(const CaseRow& row);
 
 // The fields of a case go before those of a measurement, what measured it behind them. read_case throws nlohmann's exceptions.
 nlohmann::ordered_json case_json(const CaseRow& row);
@@ -41,6 +43,8 @@ double rounded(double value);  // four digits after the point
 // A product's time, beside its peers'.
 struct Row : CaseRow {
   std::string config;
+  std::string choice;  // what chose it, other than the library: "tuned" for this run, or "forced" by its name; else ""
+  bool alone = false;  // no peer was asked for
   double ours_us = 0;
   std::optional<double> limit_us;
   std::map<std::string, double> peers;  // name -> us
@@ -48,6 +52,8 @@ struct Row : CaseRow {
   std::optional<int> sm_mhz;
 };
 inline Row row_for(const Case& one) { return row_of<Row>(one); }
+// And what chose the configuration (that one itself, if it was forced). A row with peers takes the place of one without, as it says all that that one does.
+std::string measurement(const Row& row);
 
 nlohmann::ordered_json to_json(const Row& row);
 // Throws nlohmann's exceptions for anything that is not a row.
@@ -55,9 +61,10 @@ void read_row(const nlohmann::json& json, Row& row);
 
 // What a run measures with: a row counts as done only if it was measured with the same.
 struct Provenance {
-  std::string commit, device;
-  std::string config;     // forced by the user; "": chosen
+  std::string commit{}, device{};
+  std::string config{};   // forced by the user; "": chosen
   bool keep_any = false;  // rows of any commit and device count
+  bool tune = false, peers = false;  // asked for
 };
 bool made_by(const CaseRow& row, const Provenance& provenance);
 bool counts(const Row& row, const Provenance& provenance);
@@ -81,7 +88,7 @@ class LineFile {
   std::uintmax_t whole_ = 0;  // bytes before it
 };
 
-// R: a CaseRow with to_json, read_row and counts.
+// R: a CaseRow with to_json, read_row, measurement and counts.
 template <class R>
 class RowFile {
  public:
@@ -89,28 +96,25 @@ class RowFile {
   const std::vector<R>& rows() const { return rows_; }
   bool cut_off() const { return file_.cut_off(); }
 
-  bool has(const R& wanted, const Provenance& provenance) const {
+  // The latest row of what is wanted that counts; nullptr if there is none.
+  const R* latest(const CaseRow& wanted, const Provenance& provenance) const {
     const std::string key = row_key(wanted);
-    return std::any_of(rows_.begin(), rows_.end(), [&](const R& row) { return row_key(row) == key && counts(row, provenance); });
-  }
-  // The latest row of what is wanted; nullptr if there is none.
-  const R* latest(const CaseRow& wanted) const {
-    const std::string key = row_key(wanted);
-    const auto found = std::find_if(rows_.rbegin(), rows_.rend(), [&](const R& row) { return row_key(row) == key; });
+    const auto found = std::find_if(rows_.rbegin(), rows_.rend(), [&](const R& row) { return row_key(row) == key && counts(row, provenance); });
     return found == rows_.rend() ? nullptr : &*found;
   }
+  bool has(const CaseRow& wanted, const Provenance& provenance) const { return latest(wanted, provenance) != nullptr; }
   // Adds the row here, as a later run reads it, and at the end of the file. Throws tools::Failure.
   void append(const R& row) {
     const std::string line = to_json(row).dump();
     read(line);
     file_.append(line);
   }
-  // Leaves the latest row of each key, in the order of the first, and its line as it was. Throws tools::Failure.
+  // Leaves the latest row of each measurement, in the order of the first, and its line as it was. Throws tools::Failure.
   void compact() {
     std::vector<size_t> latest;
     std::map<std::string, size_t> place;
     for (size_t i = 0; i < rows_.size(); i++) {
-      const auto [found, is_new] = place.try_emplace(row_key(rows_[i]), latest.size());
+      const auto [found, is_new] = place.try_emplace(measurement(rows_[i]), latest.size());
       if (is_new) latest.push_back(i);
       else latest[found->second] = i;
     }

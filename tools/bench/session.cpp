@@ -21,7 +21,7 @@ void add_limit(CLI::App& command, SessionOptions& o, const std::string& group) {
 }
 
 void add_results(CLI::App& command, SessionOptions& o, const std::string& group) {
-  command.add_option("--jsonl", o.jsonl, "file of results, a row a line: each is added as it is measured, and what is there is not measured again")
+  command.add_option("--jsonl", o.jsonl, "file of results, a row a line: each is added as it is measured, in place of one of the same case, device, commit and choice of configuration; what is there is not measured again")
       ->type_name("FILE")
       ->group(group);
   command.add_flag("--keep-any", o.keep_any, "rows of other commits and devices count as there")->group(group);
@@ -39,8 +39,10 @@ std::string utc_date() {
 
 void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
-SessionBase::SessionBase(const SessionOptions& options, const std::string& device, const std::string& config)
-    : options_(options), provenance_{options.commit.empty() ? built_commit() : options.commit, device, config, options.keep_any} {}
+SessionBase::SessionBase(const SessionOptions& options, Provenance made_by) : options_(options), provenance_(std::move(made_by)) {
+  provenance_.commit = options.commit.empty() ? built_commit() : options.commit;
+  provenance_.keep_any = options.keep_any;
+}
 
 void SessionBase::each(const std::vector<Case>& cases, const std::function<bool(const Case&)>& there, const std::function<void(const Case&)>& measure) {
   Deadline deadline(options_.limit_s);

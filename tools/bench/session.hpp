@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/protocol.hpp"
@@ -33,7 +34,7 @@ class SessionBase {
   const SessionOptions& options() const { return options_; }
 
  protected:
-  SessionBase(const SessionOptions& options, const std::string& device, const std::string& config);
+  SessionBase(const SessionOptions& options, Provenance made_by);
   // Does each case that is not there, while the limit lets another begin.
   void each(const std::vector<Case>& cases, const std::function<bool(const Case&)>& there, const std::function<void(const Case&)>& measure);
   void stamp(CaseRow& row) const;
@@ -53,8 +54,8 @@ class SessionBase {
 template <class R>
 class Session : public SessionBase {
  public:
-  // config: forced by the user; "": chosen. `options` must outlive this.
-  Session(const SessionOptions& options, const std::string& device, const std::string& config) : SessionBase(options, device, config), file_(options.jsonl) {
+  // made_by: the device, and how it measures; the rest is of the options, which must outlive this.
+  Session(const SessionOptions& options, Provenance made_by) : SessionBase(options, std::move(made_by)), file_(options.jsonl) {
     if (file_.cut_off()) tell_cut_off();
   }
 

@@ -27,7 +27,7 @@ std::string key_of(const Description& description, ggemm_context* context) {
 
 class Tuner {
  public:
-  Tuner(const TuneSuite& suite, ggemm_context* context, const ggemm_device_info& info) : suite_(suite), context_(context), cuda_(info.kind == GGEMM_DEVICE_CUDA), session_(suite.session, info.name, "") {
+  Tuner(const TuneSuite& suite, ggemm_context* context, const ggemm_device_info& info) : suite_(suite), context_(context), cuda_(info.kind == GGEMM_DEVICE_CUDA), session_(suite.session, {.device = info.name}) {
     for (const TunedRow& row : session_.file().rows())
       if (counts(row, session_.provenance())) known_[row.key] = row;
     for (const Case& one : suite.cases)
@@ -39,7 +39,7 @@ class Tuner {
     session_.compact();
     std::vector<TunedRow> out;
     for (const Case& one : suite_.cases)
-      if (const TunedRow* row = session_.file().latest(row_of<TunedRow>(one)); row && counts(*row, session_.provenance())) out.push_back(*row);
+      if (const TunedRow* row = session_.file().latest(row_of<TunedRow>(one), session_.provenance())) out.push_back(*row);
     return out;
   }
   int failed() const { return session_.failed(); }
