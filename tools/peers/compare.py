@@ -197,13 +197,13 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[], Any] = load_
     tools = load()
     device, name = tools.where(options.device)
     protocol = Protocol(samples=options.samples, rest=options.rest if options.rest is not None else 0.1 if device == "cuda" else 0.01)
-    limits = results.limits(options.limits) if options.limits else {}
+    limits = results.limits(options.limits, name) if options.limits else {}
     comparison = Comparison(protocol, available(list(filter(None, options.providers.split(",")))), device, tools, options.config, limits, name)
     file = results.ResultFile(options.jsonl, options.commit or commit(), name, options.config, options.keep_any)
     failed = measure(comparison, chosen, file, deadline)
     file.compact()
     keys = {case.key: case.flops for case in chosen}
-    print(results.report([row for row in file.rows if results.key(row) in keys], keys))
+    print(results.report(file.of(chosen), keys))
     return 1 if failed else 0
 
 

@@ -14,8 +14,8 @@ from typing import Any, Iterable, Sequence
 from cases import Case
 from protocol import tally
 
-FIELDS = ("suite", "category", "case", "dtype", "layout", "m", "n", "k", "groups", "config", "ours_us", "limit_us", "peers", "ratio", "sm_mhz", "device",
-          "date", "commit")
+FIELDS = ("suite", "category", "case", "dtype", "layout", "m", "n", "k", "groups", "config", "choice", "alone", "ours_us", "limit_us", "peers", "ratio", "sm_mhz", "device",
+          "date", "commit")  # choice and alone only where they say something
 Row = dict[str, Any]
 
 
@@ -23,6 +23,12 @@ def key(row: Row) -> str:
     """As Case.key."""
     size = row["groups"] if "groups" in row else f"{row['m']}x{row['n']}x{row['k']}"
     return "|".join((row["suite"], row["case"], row["dtype"], row["layout"], size))
+
+
+def measurement(row: Row) -> tuple[str, ...]:
+    """What makes two rows measurements of the same thing: the case, the device, the commit, and what chose the configuration."""
+    choice = row.get("choice", "")
+    return key(row), row["device"], row["commit"], choice, row["config"] if choice == "forced" else ""
 
 
 def line(row: Row) -> str:
@@ -72,12 +78,19 @@ class ResultFile:
         self._path, self._commit, self._device, self._config, self._keep_any = path, commit, device, config, keep_any
         self.rows = read(path) if path else []
 
+    def of(self, chosen: Sequence[Case]) -> list[Row]:
+        """The latest row that counts of each case that has one."""
+        return [next(row for row in reversed(self.rows) if self._counts(row, case)) for case in chosen if self.has(case)]
+
     def has(self, case: Case) -> bool:
-        return any(key(row) == case.key and (not self._config or row["config"] == self._config) and
-                   (self._keep_any or (row["commit"], row["device"]) == (self._commit, self._device)) for row in self.rows)
+        return any(self._counts(row, case) for row in self.rows)
+
+    def _counts(self, row: Row, case: Case) -> bool:
+        chosen = row["config"] == self._config if self._config else not row.get("choice")
+        return key(row) == case.key and chosen and (self._keep_any or (row["commit"], row["device"]) == (self._commit, self._device))
 
     def append(self, row: Row) -> None:
-        row.update(device=self._device, commit=self._commit)
+        row.update(device=self._device, commit=self._commit, **({"choice": "forced"} if self._config else {}))
         self.rows.append(row)
         if not self._path:
             return
@@ -91,14 +104,14 @@ class ResultFile:
             os.fsync(file.fileno())
 
     def compact(self) -> None:
-        """Keeps the latest row of each case, in the order of the first."""
-        latest = list({key(row): row for row in self.rows}.values())
+        """Keeps the latest row of each measurement, in the order of the first."""
+        latest = list({measurement(row): row for row in self.rows}.values())
         superseded, self.rows = len(latest) < len(self.rows), latest
         if not self._path or not superseded:
             return
         target = self._path.resolve()  # a link stays one
         # Lines as they are, since other programs' say more.
-        lines = {key(row): text for text in target.read_text(errors="replace").split("\n") if (row := _row(text)) is not None}
+        lines = {measurement(row): text for text in target.read_text(errors="replace").split("\n") if (row := _row(text)) is not None}
         with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name + ".", delete=False) as file:
             try:
                 file.write("".join(text + "\n" for text in lines.values()))
@@ -110,9 +123,10 @@ class ResultFile:
                 raise
 
 
-def limits(path: pathlib.Path) -> dict[str, tuple[str, float]]:
-    """(device, limit_us) of each case that `ggemm bench` measured, by the key without the suite."""
-    return {key(row).partition("|")[2]: (row["device"], row["limit_us"]) for row in read(path) if row.get("limit_us")}
+def limits(path: pathlib.Path, device: str = "") -> dict[str, tuple[str, float]]:
+    """(device, limit_us) of each case that `ggemm bench` measured, by the key without the suite; of this device where there are several."""
+    rows = sorted(read(path), key=lambda row: row["device"] == device)
+    return {key(row).partition("|")[2]: (row["device"], row["limit_us"]) for row in rows if row.get("limit_us")}
 
 
 # ----------------------------------------------------------------------------------------------------------------------------- tables
