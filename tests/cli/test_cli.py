@@ -224,6 +224,16 @@ class TestGemm(Cli):
             for value, sum_ in zip(got, wanted):
                 self.assertAlmostEqual(value, sum_ / 16 * (1 + math.erf(sum_ / 8 / math.sqrt(2))), places=6)
 
+    def test_activations_have_their_parameters_and_no_others(self):
+        npy.save(self.path("a.npy"), self.matrix(4, 4))
+        for command in ("gemm", "a.npy", "a.npy"), ("grouped", "--a", "a.npy", "--b", "a.npy"):
+            command = (*command, "-o", "never.npy", "--activation")
+            for words, says in ((("clamp",), "--activation clamp needs --p0, its low end"), (("clamp", "--p0", "1"), "--activation clamp needs --p1"),
+                                (("leaky-relu",), "--activation leaky-relu needs --p0, its slope"), (("leaky-relu", "--p0", "1", "--p1", "1"), "--p1: --activation leaky-relu has no"),
+                                (("relu", "--p0", "2"), "--p0: --activation relu has no such parameter"), (("none", "--p1", "0"), "--p1: --activation none has no")):
+                self.fails(2, *command, *words, says=says, host=True)
+        self.assertFalse(os.path.exists(self.path("never.npy")))
+
     def test_int8_takes_whole_scalars(self):
         a, b = self.matrix(3, 6, -128, 127), self.matrix(6, 4, -128, 127)
         npy.save(self.path("a.npy"), a, "|i1")
@@ -240,7 +250,7 @@ class TestGemm(Cli):
         for dtype in ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8"):
             for activation in ("none", "relu", "leaky-relu", "gelu", "gelu-tanh", "silu", "sigmoid", "tanh"):
                 out = ["--out-dtype", "f32"] if dtype == "i8" else []
-                done = self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", dtype, "--activation", activation, "--p0", "0.1", "--check", *out, host=True)
+                done = self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", dtype, "--activation", activation, *(["--p0", "0.1"] if activation == "leaky-relu" else []), "--check", *out, host=True)
                 self.assertIn("pass", done.stdout)
         done = self.run_tool("gemm", "a.npy", "b.npy", "-o", "d.npy", "--dtype", "f32", "--compute", "tf32", "--check", host=True)
         self.assertIn("pass", done.stdout)

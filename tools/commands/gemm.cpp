@@ -129,6 +129,7 @@ ErrorReport check_product(const Options& options, const Operands& x) {
 }
 
 void run(const Options& options) {
+  options.product.activation.check();
   check_output(options.output, npy_begin);
   Operands x = read_operands(options);
   const Context context = options.device.create();

@@ -332,6 +332,7 @@ std::string numbered(const std::string& pattern, std::size_t number) {
 }
 
 void run(const Options& options) {
+  options.product.activation.check();
   Job job = read_job(options);
   for (std::size_t i = 0; i < job.d.size(); ++i) check_output(numbered(options.output, i), npy_begin);
   const Context context = options.device.create();

@@ -50,13 +50,32 @@ CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute) {
       ->type_name("MODE");
 }
 
+namespace {
+
+const Words& activations() {
+  static const Words words{{"none", GGEMM_ACTIVATION_NONE}, {"relu", GGEMM_ACTIVATION_RELU},       {"leaky-relu", GGEMM_ACTIVATION_LEAKY_RELU},
+                           {"gelu", GGEMM_ACTIVATION_GELU}, {"gelu-tanh", GGEMM_ACTIVATION_GELU_TANH}, {"silu", GGEMM_ACTIVATION_SILU},
+                           {"sigmoid", GGEMM_ACTIVATION_SIGMOID}, {"tanh", GGEMM_ACTIVATION_TANH}, {"clamp", GGEMM_ACTIVATION_CLAMP}};
+  return words;
+}
+
+}  // namespace
+
 void ActivationOptions::add_to(CLI::App& command) {
-  const Words words{{"none", GGEMM_ACTIVATION_NONE}, {"relu", GGEMM_ACTIVATION_RELU},       {"leaky-relu", GGEMM_ACTIVATION_LEAKY_RELU},
-                    {"gelu", GGEMM_ACTIVATION_GELU}, {"gelu-tanh", GGEMM_ACTIVATION_GELU_TANH}, {"silu", GGEMM_ACTIVATION_SILU},
-                    {"sigmoid", GGEMM_ACTIVATION_SIGMOID}, {"tanh", GGEMM_ACTIVATION_TANH}, {"clamp", GGEMM_ACTIVATION_CLAMP}};
-  command.add_option("--activation", activation, "none, relu, leaky-relu, gelu, gelu-tanh, silu, sigmoid, tanh or clamp")->transform(one_of(words))->type_name("NAME");
-  command.add_option("--p0", p0, "slope of leaky-relu, low end of clamp")->type_name("X");
-  command.add_option("--p1", p1, "high end of clamp")->type_name("X");
+  command.add_option("--activation", activation, "none, relu, leaky-relu, gelu, gelu-tanh, silu, sigmoid, tanh or clamp")->transform(one_of(activations()))->type_name("NAME");
+  command.add_option("--p0", p0, "slope of leaky-relu, low end of clamp; for these, and no others, it must be given")->type_name("X");
+  command.add_option("--p1", p1, "high end of clamp; likewise")->type_name("X");
+}
+
+void ActivationOptions::check() const {
+  const auto expect = [this](const char* option, bool given, bool wanted, const char* what) {
+    const auto name = std::find_if(activations().begin(), activations().end(), [this](const auto& word) { return word.second == activation; })->first;
+    if (wanted && !given) fail_usage("--activation %s needs %s, %s", name.c_str(), option, what);
+    if (given && !wanted) fail_usage("%s: --activation %s has no such parameter", option, name.c_str());
+  };
+  const bool leaky = activation == GGEMM_ACTIVATION_LEAKY_RELU, clamp = activation == GGEMM_ACTIVATION_CLAMP;
+  expect("--p0", p0.has_value(), leaky || clamp, leaky ? "its slope below 0" : "its low end");
+  expect("--p1", p1.has_value(), clamp, "its high end");
 }
 
 CLI::Option* add_seconds_option(CLI::App& command, const std::string& name, double& seconds, const std::string& help) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,10 @@ CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute);
 
 struct ActivationOptions {
   ggemm_activation activation = GGEMM_ACTIVATION_NONE;
-  double p0 = 0, p1 = 0;
+  std::optional<double> p0, p1;
   void add_to(CLI::App& command);
+  // The parameters that the activation has must be given, and no others: 0 would be a number like any other. Throws Failure.
+  void check() const;
 };
 
 // A duration such as 60s, 500ms or 2m, in seconds.

@@ -26,16 +26,16 @@ void ProductOptions::add_to(CLI::App& command) {
 
 void ProductOptions::apply(ggemm_epilogue_desc& epilogue) const {
   epilogue.activation = activation.activation;
-  epilogue.activation_p0 = activation.p0;
-  epilogue.activation_p1 = activation.p1;
+  epilogue.activation_p0 = activation.p0.value_or(0);
+  epilogue.activation_p1 = activation.p1.value_or(0);
 }
 
 void ProductOptions::apply(ReferenceProduct& reference) const {
   reference.compute = compute;
   reference.alpha = alpha;
   reference.activation = activation.activation;
-  reference.p0 = activation.p0;
-  reference.p1 = activation.p1;
+  reference.p0 = activation.p0.value_or(0);
+  reference.p1 = activation.p1.value_or(0);
 }
 
 Scalar make_scalar(double value, ggemm_dtype a, ggemm_dtype b, ggemm_dtype d, const char* option) {
