@@ -3,7 +3,7 @@
 import ast
 import struct
 
-CODES = {"<f8": "d", "<f4": "f", "<f2": "e", "|i1": "b", "<i4": "i", "<i8": "q", "|u1": "B", "<u2": "H", "<V2": "H", "|V1": "B"}
+CODES = {"<f8": "d", "<f4": "f", "<f2": "e", "|i1": "b", "<i4": "i", "<i2": "h", "<i8": "q", "|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "|b1": "?", "<V2": "H", "|V1": "B"}
 
 
 def save(path, rows, descr="<f4", fortran=False, version=1, shape=None):

@@ -48,13 +48,13 @@ Operands read_operands(const Options& options) {
   out.d = make_array(dtype, {m, n});
   out.vd = view(out.d);
   if (!options.c.empty()) {
-    out.c = read_npy(options.c, GGEMM_DTYPE_NONE, dtype);
+    out.c = read_npy(options.c, dtype);
     require_dimensions(out.c, 2);
     out.vc = view(out.c);
     if (out.vc.rows != m || out.vc.cols != n) fail_usage("%s, but the product is %lldx%lld", described(out.c, false).c_str(), ll(m), ll(n));
   }
   if (!options.bias.empty()) {
-    out.bias = read_npy(options.bias, GGEMM_DTYPE_NONE, dtype);
+    out.bias = read_npy(options.bias, dtype);
     const std::int64_t wanted = options.bias_axis == GGEMM_BIAS_PER_COLUMN ? n : m;
     require_dimensions(out.bias, 1);
     if (out.bias.shape[0] != wanted) {

@@ -143,7 +143,7 @@ void make_outputs(const Options& options, Job& job, ggemm_dtype dtype) {
 
 void read_bias(const Options& options, Job& job, ggemm_dtype dtype) {
   if (options.bias.empty()) return;
-  job.bias = read_npy(options.bias, GGEMM_DTYPE_NONE, dtype);
+  job.bias = read_npy(options.bias, dtype);
   const std::vector<std::int64_t>& shape = job.bias.shape;
   const bool each = shape.size() == 2;
   if ((shape.size() != 1 && !each) || (each && shape[0] != std::int64_t(job.groups.size()))) {

@@ -38,9 +38,9 @@ CLI::Validator at_least(double low) {
       "");
 }
 
-CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help) {
+CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help, ggemm_dtype last) {
   Words dtypes;
-  for (int number = GGEMM_F64; number <= GGEMM_I32; ++number) dtypes.emplace_back(ggemm_dtype_name(static_cast<ggemm_dtype>(number)), number);
+  for (int number = GGEMM_F64; number <= last; ++number) dtypes.emplace_back(ggemm_dtype_name(static_cast<ggemm_dtype>(number)), number);
   return command.add_option(name, dtype, help)->transform(one_of(dtypes))->type_name("DTYPE");
 }
 

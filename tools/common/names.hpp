@@ -17,8 +17,8 @@ using Words = std::vector<std::pair<std::string, int>>;
 CLI::Validator one_of(const Words& words);
 CLI::Validator at_least(double low);
 
-// "f64" ... "i32".
-CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help);
+// "f64" ... "i32", which is of D alone.
+CLI::Option* add_dtype_option(CLI::App& command, const std::string& name, ggemm_dtype& dtype, const std::string& help, ggemm_dtype last = GGEMM_I32);
 CLI::Option* add_compute_option(CLI::App& command, ggemm_compute& compute);
 
 struct ActivationOptions {

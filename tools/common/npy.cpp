@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/npy.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string_view>
 
@@ -140,7 +143,7 @@ struct Raw {
   Header header;
   std::int64_t count = 0;
   int element = 0;  // bytes
-  char kind = 0;    // 'f', 'i', 'u', 'V' ...
+  char kind = 0;    // 'f', 'i', 'u', 'b' or 'V', which are raw
   std::vector<char> bytes;
 };
 
@@ -150,14 +153,15 @@ Raw read_raw(const std::string& path) {
   Raw raw;
   raw.header = read_header(file.get(), path);
   const std::string& descr = raw.header.descr;
-  if (descr.size() < 3 || descr.size() > 5) fail_file("%s: elements of type '%s' are not supported", path.c_str(), descr.c_str());
+  const auto refuse = [&] {
+    fail_file("%s: elements of type '%s' are not supported: floating point of 2, 4 and 8 bytes, integers, bool, and raw elements of 1 and 2 bytes (V1, V2) are", path.c_str(), descr.c_str());
+  };
+  if (descr.size() != 3) refuse();
   raw.kind = descr[1];
-  for (const char digit : descr.substr(2)) {
-    if (!std::isdigit(static_cast<unsigned char>(digit))) fail_file("%s: elements of type '%s' are not supported", path.c_str(), descr.c_str());
-    raw.element = raw.element * 10 + (digit - '0');
-  }
+  raw.element = descr[2] - '0';
+  constexpr std::string_view sizes[] = {"f1248", "i1248", "u1248", "b1", "V12"};  // f1: ml_dtypes writes float8_e5m2 so
+  if (std::none_of(std::begin(sizes), std::end(sizes), [&](std::string_view each) { return each[0] == raw.kind && each.find(descr[2], 1) != each.npos; })) refuse();
   if (descr[0] == '>' && raw.element > 1) fail_file("%s: big-endian elements ('%s') are not supported", path.c_str(), descr.c_str());
-  if (raw.element < 1 || raw.element > 8) fail_file("%s: elements of type '%s' are not supported", path.c_str(), descr.c_str());
   raw.count = checked_count(raw.header, raw.element, path);
   const std::size_t wanted = std::size_t(raw.count) * std::size_t(raw.element);
   // The header alone must not make this allocate: the file's size is looked at first.
@@ -174,14 +178,14 @@ Raw read_raw(const std::string& path) {
   return raw;
 }
 
-// What the file itself says; NONE for raw elements.
+// What the file itself says; NONE for raw elements and for integers that no operand has.
 ggemm_dtype stored_dtype(const Raw& raw) {
   if (raw.kind == 'f') {
     switch (raw.element) {
       case 8: return GGEMM_F64;
       case 4: return GGEMM_F32;
       case 2: return GGEMM_F16;
-      case 1: return GGEMM_E5M2;  // ml_dtypes writes float8_e5m2 so
+      case 1: return GGEMM_E5M2;
     }
   }
   if (raw.kind == 'i' && raw.element == 1) return GGEMM_I8;
@@ -214,6 +218,47 @@ std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& shape,
   return strides;
 }
 
+// Of integers and booleans. Unsigned ones of 8 bytes wrap past INT64_MAX.
+std::int64_t integer_at(const Raw& raw, std::size_t i) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, raw.bytes.data() + i * std::size_t(raw.element), std::size_t(raw.element));
+  const int unused = 64 - 8 * raw.element;
+  return raw.kind == 'i' ? static_cast<std::int64_t>(value << unused) >> unused : static_cast<std::int64_t>(value);
+}
+
+// What a dtype of integers does not hold is an error, where a floating one rounds.
+void convert_integers(const Raw& raw, ggemm_dtype dtype, char* out, const std::string& path) {
+  std::vector<double> values(static_cast<std::size_t>(raw.count));
+  const double most = dtype == GGEMM_I8 ? INT8_MAX : dtype == GGEMM_I32 ? INT32_MAX : INFINITY;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t value = integer_at(raw, i);
+    values[i] = raw.kind == 'i' ? double(value) : double(static_cast<std::uint64_t>(value));
+    if (values[i] > most || values[i] < -most - 1) fail_usage("%s: element %zu is %.0f, which %s does not hold", path.c_str(), i, values[i], ggemm_dtype_name(dtype));
+  }
+  check(ggemm_convert(dtype, out, GGEMM_F64, values.data(), values.size()));
+}
+
+// The elements taken as the dtype if they are raw, else converted to it. Unsigned integers are raw where NumPy has no elements of that dtype.
+Array array_of(Raw raw, ggemm_dtype dtype, const std::string& path) {
+  Array array;
+  array.name = path;
+  array.dtype = dtype;
+  array.shape = raw.header.shape;
+  array.strides = packed_strides(array.shape, raw.header.fortran);
+  const ggemm_dtype stored = stored_dtype(raw);
+  const bool fits = ggemm_dtype_size(dtype) == std::size_t(raw.element), foreign = dtype == GGEMM_BF16 || dtype == GGEMM_E4M3 || dtype == GGEMM_E5M2;
+  if (raw.kind == 'V' && !fits)
+    fail_usage("%s: the elements are raw and of %d bytes ('%s'): they cannot be %s", path.c_str(), raw.element, raw.header.descr.c_str(), ggemm_dtype_name(dtype));
+  if (raw.kind == 'V' || dtype == stored || (raw.kind == 'u' && foreign && fits)) {
+    array.bytes = std::move(raw.bytes);
+    return array;
+  }
+  array.bytes.resize(std::size_t(raw.count) * ggemm_dtype_size(dtype));
+  if (raw.kind == 'f') check(ggemm_convert(dtype, array.bytes.data(), stored, raw.bytes.data(), std::size_t(raw.count)));
+  else convert_integers(raw, dtype, array.bytes.data(), path);
+  return array;
+}
+
 }  // namespace
 
 std::int64_t Array::count() const {
@@ -237,35 +282,24 @@ Array make_array(ggemm_dtype dtype, std::vector<std::int64_t> shape) {
   return array;
 }
 
-Array read_npy(const std::string& path, ggemm_dtype dtype, ggemm_dtype raw_dtype) {
+Array read_operand(const std::string& path, ggemm_dtype dtype, const char* option) {
   Raw raw = read_raw(path);
-  Array array;
-  array.name = path;
-  array.shape = raw.header.shape;
-  array.strides = packed_strides(array.shape, raw.header.fortran);
+  const char* descr = raw.header.descr.c_str();
   const ggemm_dtype stored = stored_dtype(raw);
-  if (stored == GGEMM_DTYPE_NONE) {
-    const bool bare = raw.kind == 'V' || raw.kind == 'u';
-    const char* descr = raw.header.descr.c_str();
-    if (!bare || raw.element > 2) fail_file("%s: elements of type '%s' are not supported", path.c_str(), descr);
-    if (dtype == GGEMM_DTYPE_NONE) dtype = raw_dtype;
-    if (dtype == GGEMM_DTYPE_NONE) {
-      fail_usage("%s: the elements are raw ('%s'): say what they are with --dtype %s", path.c_str(), descr, raw.element == 2 ? "bf16" : "e4m3 or e5m2");
-    }
-    if (ggemm_dtype_size(dtype) != std::size_t(raw.element)) {
-      fail_usage("%s: the elements are raw and of %d bytes ('%s'): they cannot be %s", path.c_str(), raw.element, descr, ggemm_dtype_name(dtype));
-    }
-    array.dtype = dtype;
-    array.bytes = std::move(raw.bytes);
-  } else if (dtype == GGEMM_DTYPE_NONE || dtype == stored) {
-    array.dtype = stored;
-    array.bytes = std::move(raw.bytes);
-  } else {
-    array.dtype = dtype;
-    array.bytes.resize(std::size_t(raw.count) * ggemm_dtype_size(dtype));
-    check(ggemm_convert(dtype, array.bytes.data(), stored, raw.bytes.data(), std::size_t(raw.count)));
+  if (dtype == GGEMM_DTYPE_NONE) {
+    const bool opaque = raw.kind == 'V' || (raw.kind == 'u' && raw.element <= 2);
+    if (opaque) fail_usage("%s: the elements are raw ('%s'): say what they are with %s, such as %s", path.c_str(), descr, option, raw.element == 2 ? "bf16" : "e4m3 or e5m2");
+    if (stored == GGEMM_DTYPE_NONE || stored == GGEMM_I32)
+      fail_usage("%s: the elements are of type '%s', which A and B cannot be: say what to convert them to with %s, such as f32", path.c_str(), descr, option);
+    dtype = stored;
   }
-  return array;
+  return array_of(std::move(raw), dtype, path);
+}
+
+Array read_npy(const std::string& path, ggemm_dtype otherwise) {
+  Raw raw = read_raw(path);
+  const ggemm_dtype stored = stored_dtype(raw);
+  return array_of(std::move(raw), stored == GGEMM_DTYPE_NONE ? otherwise : stored, path);
 }
 
 std::vector<std::int64_t> read_npy_integers(const std::string& path) {
@@ -274,16 +308,8 @@ std::vector<std::int64_t> read_npy_integers(const std::string& path) {
   if (raw.header.shape.size() != 1) fail_usage("%s: one dimension is wanted, the file has %zu", path.c_str(), raw.header.shape.size());
   std::vector<std::int64_t> out(static_cast<std::size_t>(raw.count));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, raw.bytes.data() + i * std::size_t(raw.element), std::size_t(raw.element));
-    const int unused = 64 - 8 * raw.element;
-    if (raw.kind == 'i') {
-      out[i] = static_cast<std::int64_t>(value << unused) >> unused;
-    } else if (value > std::uint64_t(INT64_MAX)) {
-      fail_usage("%s: element %zu is too large", path.c_str(), i);
-    } else {
-      out[i] = static_cast<std::int64_t>(value);
-    }
+    out[i] = integer_at(raw, i);
+    if (raw.kind == 'u' && out[i] < 0) fail_usage("%s: element %zu is too large", path.c_str(), i);
   }
   return out;
 }

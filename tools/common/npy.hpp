@@ -24,9 +24,11 @@ struct Array {
 // A packed row-major array of zeros.
 Array make_array(ggemm_dtype dtype, std::vector<std::int64_t> shape);
 
-// Reads a file. `dtype` says what the elements are (NONE: as the file says): raw elements (V2, u2, V1, u1), which is how NumPy keeps bfloat16 and
-// float8, are taken as it; others are converted to it. `raw_dtype` is for raw elements alone, where `dtype` is NONE.
-Array read_npy(const std::string& path, ggemm_dtype dtype = GGEMM_DTYPE_NONE, ggemm_dtype raw_dtype = GGEMM_DTYPE_NONE);
+// Reads A or B. `dtype` says what the elements are (NONE: as the file says): raw ones (V2, V1), which is how NumPy keeps bfloat16 and float8, are taken
+// as it, and so are unsigned integers of its width if it is one of those; others are converted to it. `option`: what sentences name to say it by.
+Array read_operand(const std::string& path, ggemm_dtype dtype, const char* option);
+// Reads what D's own type serves: as the file says, or where its elements are raw or of a type that the library has not, as read_operand to `otherwise`.
+Array read_npy(const std::string& path, ggemm_dtype otherwise);
 // Integers of any width.
 std::vector<std::int64_t> read_npy_integers(const std::string& path);
 // bf16 and the fp8 types are written as raw elements, as NumPy does.

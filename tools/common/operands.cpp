@@ -10,9 +10,9 @@
 namespace ggemm::tools {
 
 void ProductOptions::add_to(CLI::App& command) {
-  add_dtype_option(command, "--dtype", dtype, "what the elements of A and B are: raw ones are taken as it, others converted");
-  add_dtype_option(command, "--a-dtype", a_dtype, "likewise, of A alone");
-  add_dtype_option(command, "--b-dtype", b_dtype, "likewise, of B alone");
+  add_dtype_option(command, "--dtype", dtype, "what A and B are: raw elements (NumPy's bfloat16 and float8) are of this type, all others are converted to it", GGEMM_I8);
+  add_dtype_option(command, "--a-dtype", a_dtype, "likewise, of A alone", GGEMM_I8);
+  add_dtype_option(command, "--b-dtype", b_dtype, "likewise, of B alone", GGEMM_I8);
   add_dtype_option(command, "--out-dtype", out_dtype, "of D; as A and B, but f32 for fp8 and i32 for i8");
   add_compute_option(command, compute);
   command.add_option("--alpha", alpha, "factor of the product")->type_name("X");

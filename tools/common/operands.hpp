@@ -24,8 +24,8 @@ struct ProductOptions {
   bool trans_a = false, trans_b = false, check = false, explain = false;
 
   void add_to(CLI::App& command);
-  Array read_a(const std::string& path) const { return read_npy(path, a_dtype == GGEMM_DTYPE_NONE ? dtype : a_dtype); }
-  Array read_b(const std::string& path) const { return read_npy(path, b_dtype == GGEMM_DTYPE_NONE ? dtype : b_dtype); }
+  Array read_a(const std::string& path) const { return read_operand(path, a_dtype == GGEMM_DTYPE_NONE ? dtype : a_dtype, "--dtype or --a-dtype"); }
+  Array read_b(const std::string& path) const { return read_operand(path, b_dtype == GGEMM_DTYPE_NONE ? dtype : b_dtype, "--dtype or --b-dtype"); }
   // D's dtype for these inputs.
   ggemm_dtype out(ggemm_dtype a, ggemm_dtype b) const { return out_dtype == GGEMM_DTYPE_NONE ? default_out_dtype(a, b) : out_dtype; }
   // Sets the activation in a description and in a reference.

@@ -130,7 +130,7 @@ void ProblemOptions::add_to(CLI::App& command) {
       ->type_name("MxNxK,MxNxK")
       ->expected(1, -1);
   command.add_option("--suite", suite, "file of problems, one a line; tune: or plain, grouped, quick")->type_name("FILE");
-  add_dtype_option(command, "--dtype", dtype, "of A and B")->default_str("bf16");
+  add_dtype_option(command, "--dtype", dtype, "of A and B", GGEMM_I8)->default_str("bf16");
   add_dtype_option(command, "--out-dtype", out_dtype, "of D; as A and B, but f32 for fp8 and i32 for i8");
   command.add_option("--layout", layout, "how A and B are stored: nn, nt, tn or tt")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}).description(""))
