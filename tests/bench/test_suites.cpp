@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
 #include <numeric>
 #include <set>
@@ -234,5 +236,9 @@ TEST_CASE("a size is three numbers, or one for a cube") {
   for (const char* wrong : {"", "3x4", "3x4x", "x4x5", "3x4x5x6", "0x1x1", "-1x2x3", "ax2x3", "1e3"}) {
     INFO(wrong);
     CHECK_THROWS_AS(parse_size(wrong), ggemm::tools::Failure);
+  }
+  for (const char* large : {"9999999999999x1x1", "99999999999999999999", "999999999999x999999999999x1"}) {
+    INFO(large);
+    CHECK_THROWS_WITH(parse_size(large), Catch::Matchers::ContainsSubstring("too large"));
   }
 }

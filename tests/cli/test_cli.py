@@ -639,11 +639,22 @@ class TestBench(Cli):
         self.assertEqual(there("--config", config), 1)  # whoever chose it
         self.assertEqual([(row.get("choice"), "alone" in row) for row in self.rows_in("rows.jsonl")], [(None, False), ("tuned", False)])
 
+    def test_the_list_in_every_format(self):
+        names = ["64x64x64", "256x256x256"] * 4 + ["333x77x155", "experts8_t64"]
+        cases = ("bench", "--list", "--format")
+        found = {"json": [case["case"] for case in json.loads(self.run_tool(*cases, "json", host=True).stdout)],
+                 "csv": [case["case"] for case in csv.DictReader(self.run_tool(*cases, "csv", host=True).stdout.splitlines())],
+                 "table": [line.split()[1] for line in self.run_tool(*cases, "table", host=True).stdout.splitlines()[1:]],
+                 "markdown": [line.split("|")[2].strip() for line in self.run_tool(*cases, "markdown", host=True).stdout.splitlines()[2:]]}
+        self.assertEqual(found, dict.fromkeys(found, names))
+
     def test_scales_and_forms_of_groups(self):
         shape = ("bench", "--shape", "40x24x300", "--dtype", "e4m3", "--scaling", "none,tensor,row,block", "--samples", 4, "--rest", 0, "--format", "json")
         found = json.loads(self.run_tool(*shape, host=True).stdout)
         self.assertEqual([(row["case"], row["category"]) for row in found],
                          [("40x24x300", "fp8"), ("40x24x300_tensor", "fp8"), ("40x24x300_row", "fp8"), ("40x24x300_block", "fp8-block")])
+        listed = json.loads(self.run_tool("bench", "--shape", "40x24x300", "--dtype", "f32,bf16", "--scaling", "none,block", "--list", "--format", "json", host=True).stdout)
+        self.assertEqual([case["category"] for case in listed], ["fp32", "fp32", "decode", "decode"])  # the mark of fp8-block is of e4m3
         listed = json.loads(self.run_tool("bench", "--suite", "grouped", "--scaling", "row,block", "--list", "--format", "json", host=True).stdout)
         self.assertEqual({case["scaling"] for case in listed}, {"row", "block"})
         listed = json.loads(self.run_tool("bench", "--suite", "grouped", "--list", "--format", "json", host=True).stdout)
@@ -654,7 +665,18 @@ class TestBench(Cli):
     def test_wrong_usage(self):
         self.fails(2, "bench", "--suite", "nonsense", says="nonsense", host=True)
         self.fails(2, "bench", "--shape", "64x", says="64x", host=True)
-        self.fails(2, "bench", "--filter", "no such case", says="is selected", host=True)
+        self.fails(2, "bench", "--shape", "9999999999999x9999999999999x9999999999", says="is too large", host=True)
+        self.fails(2, "bench", "--filter", "no such case", says="no case of suite quick is selected", host=True)
+        self.fails(2, "bench", "--shape", "8", "--filter", "no such case", says="no case of --shape is selected", host=True)
+        self.fails(2, "bench", "--shape", "8", "--suite", "quick", says="--suite excludes --shape", host=True)
+        for words in ("--dtype", "f32"), ("--layout", "nn"), ("--scaling", "row"), ("--filter", "x"), ("--shard", "1/2"), ("--list",):
+            self.fails(2, "bench", "--suite", "host", *words, says="--suite host has no cases", host=True)
+        for suite in "host", "compile":
+            for words in ("--tune",), ("--choice", "model"), ("--graph",):
+                self.fails(2, "bench", "--suite", suite, *words, says=f"--suite {suite} does not time products", host=True)
+        done = self.run_tool("bench", "--suite", "compile", "--filter", "square_256x", "--jsonl", "never.jsonl", code=2, host=True)
+        self.assertIn("\nggemm: --suite compile needs a GPU", done.stderr)
+        self.assertEqual(done.stdout, "")
         self.assertIn("\nggemm: cannot write missing/rows.jsonl", self.run_tool(*self.CASES, "--jsonl", "missing/rows.jsonl", code=3, host=True).stderr)
         for text in "name,us\nfirst,1\n", "a note without an end":
             self.write("other.csv", text)

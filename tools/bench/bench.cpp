@@ -36,6 +36,21 @@ struct Options {
   Format format = Format::table;
 };
 
+// "": own sizes
+std::string suite_of(const Options& options) { return options.shapes.empty() ? options.suite : ""; }
+std::string named(const Options& options) { return options.shapes.empty() ? "suite " + options.suite : "--shape"; }
+
+// What would not be heeded is refused, so that nobody takes a row for what it is not.
+void check_suite(const Options& o) {
+  const Selection& s = o.selection;
+  const std::string suite = suite_of(o);
+  if (suite == "host" && (o.list || !s.dtypes.empty() || !s.layouts.empty() || !s.scalings.empty() || !s.filter.empty() || !o.shard.empty()))
+    tools::fail_usage("--suite host has no cases: --dtype, --layout, --scaling, --filter, --shard and --list do not go with it");
+  if ((suite == "host" || suite == "compile") && (o.run.tune || o.run.model || o.run.graph))
+    tools::fail_usage("--suite %s does not time products: --tune, --choice model and --graph do not go with it", suite.c_str());
+  if (suite == "compile" && !o.run.config.empty()) tools::fail_usage("--suite compile takes what is chosen: --config does not go with it");
+}
+
 constexpr double host_rest_s = 0.01;  // a CPU's clock has no such memory as a GPU's power limit
 
 std::vector<Case> chosen_cases(const Options& options, bool cuda) {
@@ -77,9 +92,9 @@ void print_list(const std::vector<Case>& cases, Format format) {
     std::fputs(json_list(cases).c_str(), stdout);
     return;
   }
-  tools::Table table({"category", "case", "dtype", "layout", "size"});
-  for (const Case& one : cases) table.add({one.category, one.name, one.dtype, one.layout, one.grouped() ? one.generator : size_name(one.size)});
-  std::fputs(table.text().c_str(), stdout);
+  std::vector<std::vector<std::string>> rows;
+  for (const Case& one : cases) rows.push_back({one.category, one.name, one.dtype, one.layout, one.grouped() ? one.generator : size_name(one.size)});
+  std::fputs(table_text({"category", "case", "dtype", "layout", "size"}, rows, format).c_str(), stdout);
 }
 
 class Run {
@@ -90,6 +105,7 @@ class Run {
     const bool cuda = info.kind == GGEMM_DEVICE_CUDA;
     if (run.model && (run.tune || !run.config.empty())) tools::fail_usage("--choice model goes with neither --tune nor --config: it forces the model's first configuration");
     if (run.graph && !cuda) tools::fail_usage("--graph needs a GPU");
+    if (suite_of(options) == "compile" && !cuda) tools::fail_usage("--suite compile needs a GPU: nothing is compiled for the CPU");
     run.protocol.rest_s = options.rest_s >= 0 ? options.rest_s : cuda ? run.protocol.rest_s : host_rest_s;
     run.peers = !options.no_peers;
     run.nvrtc = options.device.nvrtc.empty() ? core::environment("GGEMM_NVRTC") : options.device.nvrtc;
@@ -124,7 +140,7 @@ class Run {
     session_.compact();  // then the report is there even if the file cannot be replaced
     if (!options_.plot.empty()) {
       std::ofstream out(options_.plot);
-      out << plot_svg(entries_, session_.provenance().device + ", suite " + options_.suite + ", " + session_.provenance().commit);
+      out << plot_svg(entries_, session_.provenance().device + ", " + named(options_) + ", " + session_.provenance().commit);
       out.close();
       if (!out) tools::fail_file("%s: cannot be written", options_.plot.c_str());
     }
@@ -154,19 +170,20 @@ class Run {
 };
 
 void run_bench(const Options& options) {
+  check_suite(options);
   const tools::Context context = options.device.create();
   const ggemm_device_info info = tools::device_info(context.get());
-  const bool host_suite = options.suite == "host" && options.shapes.empty();
+  const bool host_suite = suite_of(options) == "host";
   const std::vector<Case> cases = host_suite ? std::vector<Case>() : chosen_cases(options, info.kind == GGEMM_DEVICE_CUDA);
   if (options.list) return print_list(cases, options.format);
   if (tools::same_file(options.plot, options.session.jsonl)) tools::fail_usage("--plot and --jsonl name the same file");
   tools::check_output(options.plot, tools::svg_begin);
-  if (!host_suite && cases.empty()) tools::fail_usage("no case of suite %s is selected", options.suite.c_str());
+  if (!host_suite && cases.empty()) tools::fail_usage("no case of %s is selected", named(options).c_str());
   say(tools::describe(info));
   Run run(options, context.get(), info);
   if (host_suite)
     run.host_suite();
-  else if (options.suite == "compile")
+  else if (suite_of(options) == "compile")
     run.compile_suite(cases);
   else
     run.cases(cases);
@@ -177,12 +194,16 @@ void add_selection(CLI::App& command, Options& o) {
   const std::string group = "Cases";
   std::vector<std::string> dtypes;
   for (const Type& type : types()) dtypes.push_back(type.name);
-  command.add_option("--suite", o.suite, "plain, grouped, host (what calls cost the CPU), compile (what a new kernel costs: the choices of plain) or quick (about a minute)")
+  CLI::Option* suite = command.add_option("--suite", o.suite, "plain, grouped, host (what calls cost the CPU), compile (GPU: what a new kernel costs, of plain's choices) or quick (about a minute; few and small on the CPU)")
       ->check(CLI::IsMember({"plain", "grouped", "host", "compile", "quick"}).description(""))
       ->type_name("NAME")
       ->capture_default_str()
       ->group(group);
-  command.add_option("--shape", o.shapes, "own sizes instead of a suite")->type_name("MxNxK")->delimiter(',')->group(group);
+  command.add_option("--shape", o.shapes, "own sizes instead of a suite; without --dtype of bf16 on a GPU and f32 on the CPU, without --layout nt")
+      ->excludes(suite)
+      ->type_name("MxNxK")
+      ->delimiter(',')
+      ->group(group);
   command.add_option("--dtype", o.selection.dtypes, "only these: bf16, f16, e4m3, i8, tf32, f32x3, f32, f64")
       ->check(CLI::IsMember(dtypes).description(""))
       ->type_name("TYPE")
@@ -255,5 +276,6 @@ void ggemm::tools::add_bench(CLI::App& app) {
   bench::add_measuring(*command, *options);
   bench::add_output(*command, *options);
   options->device.add_to(*command);
+  command->footer("On the CPU the machine's limit is not measured: `limit us` and `share` are -.");
   command->callback([options] { bench::run_bench(*options); });
 }

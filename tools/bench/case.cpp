@@ -76,7 +76,7 @@ Case scaled(Case one, Scaling scaling) {
   one.scaling = scaling;
   if (scaling == Scaling::none) return one;
   one.name += std::string("_") + scaling_name(scaling);
-  if (scaling == Scaling::block && !one.grouped()) one.category = "fp8-block";
+  if (scaling == Scaling::block && !one.grouped() && one.dtype == "e4m3") one.category = "fp8-block";
   return one;
 }
 

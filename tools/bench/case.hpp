@@ -59,7 +59,7 @@ struct Case {
   double bytes() const;
 };
 
-// The same case with scales: its name ends in "_" and how they are. By blocks it is of another category, if it is plain.
+// The same case with scales: its name ends in "_" and how they are. By blocks it is of another category, if it is plain and of e4m3.
 Case scaled(Case one, Scaling scaling);
 
 // Which mark of the project a plain or grouped case counts towards. `odd` and `longk` cases say so themselves.

@@ -104,6 +104,10 @@ std::string as_csv(const Cells& head, const std::vector<Cells>& rows) {
 
 }  // namespace
 
+std::string table_text(const Cells& head, const std::vector<Cells>& rows, Format format) {
+  return format == Format::csv ? as_csv(head, rows) : format == Format::markdown ? as_markdown(head, rows) : as_table(head, rows);
+}
+
 std::string report(const std::vector<Entry>& entries, Format format) {
   if (format == Format::json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -112,9 +116,8 @@ std::string report(const std::vector<Entry>& entries, Format format) {
   }
   std::vector<Cells> rows;
   for (const Entry& entry : entries) rows.push_back(row_cells(entry));
-  if (format == Format::csv) return as_csv(row_head, rows);
-  if (format == Format::markdown) return as_markdown(row_head, rows) + "\n" + as_markdown(summary_head, summary(entries));
-  return as_table(row_head, rows) + "\n" + as_table(summary_head, summary(entries));
+  const std::string text = table_text(row_head, rows, format);
+  return format == Format::csv ? text : text + "\n" + table_text(summary_head, summary(entries), format);  // a CSV file is one table
 }
 
 }  // namespace ggemm::bench

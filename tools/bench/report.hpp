@@ -16,6 +16,8 @@ struct Entry {
 };
 
 enum class Format { table, csv, json, markdown };
+// A head and its rows in each format but JSON, which has names for them.
+std::string table_text(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, Format format);
 std::string report(const std::vector<Entry>& entries, Format format);
 
 // TFLOP/s over the size of the problem, one line a provider. The size is the edge of the cube that has as many multiply-adds.

@@ -7,6 +7,7 @@
 
 #include "bench/suites.hpp"
 #include "common/failure.hpp"
+#include "common/names.hpp"
 
 namespace ggemm::bench {
 namespace {
@@ -52,13 +53,19 @@ void parse_shard(const std::string& text, Selection& selection) {
 }
 
 Size parse_size(const std::string& text) {
-  const size_t first = text.find('x'), second = first == std::string::npos ? first : text.find('x', first + 1);
-  Size size{};
-  if (first == std::string::npos)
-    size.m = size.n = size.k = number(text, 0, text.size());
-  else if (second != std::string::npos)
-    size = {number(text, 0, first), number(text, first + 1, second), number(text, second + 1, text.size())};
-  if (size.m < 1 || size.n < 1 || size.k < 1) tools::fail_usage("size %s is not MxNxK with numbers of 1 and up", text.c_str());
+  std::vector<std::int64_t> extents;
+  const auto refuse = [&] { tools::fail_usage("size %s is not MxNxK with numbers of 1 and up", text.c_str()); };
+  for (const std::string& part : tools::split(text, 'x')) {
+    if (part.empty() || part.find_first_not_of("0123456789") != std::string::npos || part.find_first_not_of('0') == std::string::npos) refuse();
+    extents.push_back(number(part, 0, part.size()));
+  }
+  if (extents.size() == 1) extents.assign(3, extents[0]);
+  if (extents.size() != 3) refuse();
+  const Size size{extents[0], extents[1], extents[2]};
+  // Bytes of an operand are counted in 64 bits.
+  constexpr double most = 1e17;
+  const double m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
+  if (std::min({size.m, size.n, size.k}) < 1 || std::max({m * n, m * k, n * k}) > most) tools::fail_usage("size %s is too large: no matrix may have more than %g elements, no number more than 12 digits", text.c_str(), most);
   return size;
 }
 
