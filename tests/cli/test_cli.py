@@ -452,6 +452,11 @@ class TestTiles(Cli):
         self.assertEqual(done.stdout, "pid 60 -> tile (4, 6): rows 512..639, columns 384..447\n")
         self.fails(2, "tiles", "--size", "8x8", "--config", "nonsense", says="nonsense")
 
+    def test_what_a_configuration_says_is_said_once(self):
+        for words in ("--tile", "8x8"), ("--raster", 1), ("--cluster", "2x1"), ("--swapped",):
+            says = "either --tile BMxBN or --config NAME" if words[0] == "--tile" else "--raster, --cluster and --swapped go with --tile"
+            self.fails(2, "tiles", "--size", "64x64", "--config", "sm80_bf16_bf16_f32_tn_128x64x32_w2x2_s3_r2", *words, says=says)
+
     def test_clusters(self):
         grid = ("tiles", "--size", "40x25", "--tile", "16x10", "--raster", 2, "--cluster", "2x1")
         lines = self.run_tool(*grid).stdout.splitlines()

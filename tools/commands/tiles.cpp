@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "commands.hpp"
 #include "common/failure.hpp"
@@ -24,7 +25,7 @@ constexpr int svg_tile = 32;                                  // pixels
 struct Options {
   std::string size, tile, config, cluster, svg;
   std::vector<std::string> groups;
-  int raster = 1;
+  std::optional<int> raster;
   bool swapped = false;
   std::int64_t pid = -1;
 };
@@ -91,7 +92,9 @@ class Grid {
   }
   void read_tile(const Options& options) {
     if (options.config.empty() == options.tile.empty()) fail_usage("say either --tile BMxBN or --config NAME");
-    grid_.raster = options.raster;
+    if (!options.config.empty() && (options.raster || !options.cluster.empty() || options.swapped))
+      fail_usage("--config %s says these things itself: --raster, --cluster and --swapped go with --tile", options.config.c_str());
+    grid_.raster = options.raster.value_or(1);
     grid_.swapped = options.swapped;
     if (!options.cluster.empty()) {
       const std::vector<std::int64_t> ctas = parse_extents(options.cluster, 2, "--cluster");
@@ -231,7 +234,7 @@ void add_tiles(CLI::App& app) {
       ->check(at_least(1))
       ->type_name("N")
       ->default_str("1");
-  command->add_option("--config", options->config, "take tile, raster group and cluster of this configuration")->type_name("NAME");
+  command->add_option("--config", options->config, "take tile, raster group, cluster and order of this configuration")->type_name("NAME");
   command->add_option("--cluster", options->cluster, "CTAs of a cluster, down and across")->type_name("CMxCN");
   command->add_flag("--swapped", options->swapped, "the kernel computes the product transposed: columns go first");
   command->add_option("--pid", options->pid, "say this program's tile only")->check(at_least(0))->type_name("N");
