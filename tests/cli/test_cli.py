@@ -701,10 +701,39 @@ class TestCache(Cli):
         self.assertEqual([entry["kind"] for entry in entries], ["tuning"])
         self.assertTrue(os.path.isfile(entries[0]["path"]))
         self.assertIn("1 entries", self.run_tool("cache", "list").stdout)
-        self.assertIn("0 entries removed", self.run_tool("cache", "clear", "--nvrtc", "1.0").stdout)
+        self.assertEqual(self.run_tool("cache", "clear", "--nvrtc", "1.0").stdout, f"nothing removed: no kernel of NVRTC 1.0 in {self.cache}\n")
         self.fails(2, "cache", "clear", "--nvrtc", "", says="nvrtc")
         self.assertEqual(json.loads(self.run_tool("cache", "clear", "--json").stdout)["removed"], 1)
         self.assertEqual(json.loads(self.run_tool("cache", "list", "--json").stdout)["entries"], [])
+
+    def test_a_folder_is_not_made_by_being_asked_for(self):
+        for words in ("list",), ("clear",), ("clear", "--nvrtc", "1.0"), ("path",):
+            done = self.run_tool("cache", *words, "--cache-dir", "new/folder")
+            self.assertIn("new/folder, which is not there yet" if words != ("path",) else "new/folder", done.stdout)
+            json.loads(self.run_tool("cache", *words, "--json").stdout)
+        report = json.loads(self.run_tool("doctor", "--json", "--cache-dir", "new/folder").stdout)
+        finding = next(finding for finding in report["findings"] if finding["component"] == "cache")
+        self.assertEqual((finding["found"], finding["detail"], finding["advice"]), (True, "new/folder, which is not there yet: the first entry will make it", ""))
+        self.run_tool("doctor")
+        self.assertEqual(os.listdir(self.folder), [])
+        self.fails(2, "cache", "clear", "--nvrtc", "", says="--nvrtc: a version")
+
+    def test_a_folder_that_is_not_used_is_an_error(self):
+        self.write("file", "mine\n")
+        os.mkdir(self.path("open"))
+        os.chmod(self.path("open"), 0o777)
+        os.mkdir(self.path("own"))
+        os.symlink("own", self.path("link"))
+        for name, says in (("file", "file: cannot be opened: Not a directory"), ("file/below", "Not a directory"), ("open", "open: can be written by others (mode 777)"),
+                           ("link", "link: is a symbolic link")):
+            for command in "list", "clear":
+                self.assertEqual(self.fails(3, "cache", command, "--cache-dir", name, says=says).stdout, "")
+            done = self.run_tool("doctor", "--cache-dir", name, code=1)
+            self.assertIn("MISSING  cache", done.stdout)
+            self.assertIn(says, done.stdout)
+            self.assertIn("works    host", done.stdout)
+            self.assertLessEqual(done.stderr.count("disk cache: "), 1)
+            self.assertIn("none     cache", self.run_tool("doctor", environment={"GGEMM_CACHE_DIR": name}).stdout)
 
     def test_no_folder_at_all(self):
         nowhere = {"HOME": "", "XDG_CACHE_HOME": "", "GGEMM_CACHE_DIR": ""}
@@ -725,6 +754,13 @@ class TestDoctor(Cli):
         for finding in report["findings"]:
             self.assertTrue(finding["detail"], finding)
             self.assertTrue(finding["found"] or finding["advice"], finding)
+
+    def test_what_is_wrong_is_said_once(self):
+        done = self.run_tool("doctor", "--cblas", "/bad")
+        self.assertEqual(done.stderr.count("the CBLAS that was named is not used"), 1)
+        done = self.run_tool("doctor", "--cblas", "none")
+        self.assertIn("none     cblas        not used, as --cblas none says", done.stdout)
+        self.assertIn("-> leave out --cblas", done.stdout)
 
     def test_a_device_that_is_demanded_and_missing_is_1(self):
         report = json.loads(self.run_tool("doctor", "--json").stdout)

@@ -6,14 +6,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "commands.hpp"
+#include "common/cache_folder.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
 #include "common/table.hpp"
-#include "core/disk.hpp"
 
 namespace ggemm::tools {
 namespace {
@@ -34,13 +35,24 @@ void collect(void* user, const ggemm_cache_entry* entry) {
   static_cast<std::vector<Entry>*>(user)->push_back({entry->kind, entry->name, entry->path, entry->nvrtc, entry->bytes, entry->last_used});
 }
 
-// The folder is the same for every device, so none is asked for.
-Context host_context(DeviceOptions device) {
-  device.device = GGEMM_DEVICE_HOST;
-  return device.create();
+// Of the folder, which is not made by being asked for; NULL where there is none yet. It is the same for every device, so none is asked for. Throws Failure if it is there and not used.
+Context context_of(const CacheFolder& folder) {
+  if (!folder.is_there) return nullptr;
+  if (!folder.problem.empty()) fail_file("%s", folder.problem.c_str());
+  DeviceOptions options;
+  options.device = GGEMM_DEVICE_HOST;
+  options.cache_dir = folder.path;
+  return options.create();
 }
 
-std::string folder(const DeviceOptions& device) { return device.cache_dir.empty() ? core::default_cache_folder() : device.cache_dir; }
+std::vector<Entry> entries_of(ggemm_context* context) {
+  std::vector<Entry> entries;
+  if (context) check(ggemm_cache_visit(context, collect, &entries));
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.last_used > b.last_used; });
+  return entries;
+}
+
+std::string place(const CacheFolder& folder) { return folder.path.empty() ? "no folder: memory only" : folder.path + (folder.is_there ? "" : ", which is not there yet"); }
 
 std::string date(std::int64_t seconds) {
   const std::time_t time = seconds;
@@ -51,12 +63,10 @@ std::string date(std::int64_t seconds) {
 }
 
 void list(const Options& options) {
-  const Context context = host_context(options.device);
-  std::vector<Entry> entries;
-  check(ggemm_cache_visit(context.get(), collect, &entries));
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.last_used > b.last_used; });
+  const CacheFolder folder = look_at_cache(options.device);
+  const std::vector<Entry> entries = entries_of(context_of(folder).get());
   if (options.json) {
-    nlohmann::ordered_json out{{"folder", folder(options.device)}, {"entries", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json out{{"folder", folder.path}, {"entries", nlohmann::ordered_json::array()}};
     for (const Entry& e : entries)
       out["entries"].push_back(
           {{"kind", e.kind}, {"name", e.name}, {"path", e.path}, {"nvrtc", e.nvrtc}, {"bytes", e.bytes}, {"last_used", e.last_used}});
@@ -70,23 +80,31 @@ void list(const Options& options) {
     total += e.bytes;
   }
   if (!table.empty()) std::fputs(table.text().c_str(), stdout);
-  const std::string where = folder(options.device);
-  std::printf("%zu entries, %s, in %s\n", entries.size(), bytes_text(double(total)).c_str(), where.empty() ? "no folder: memory only" : where.c_str());
+  std::printf("%zu entries, %s, in %s\n", entries.size(), bytes_text(double(total)).c_str(), place(folder).c_str());
 }
 
 void clear(const Options& options) {
-  const Context context = host_context(options.device);
+  if (options.nvrtc && options.nvrtc->empty()) fail_usage("--nvrtc: a version of NVRTC such as 13.0 is wanted");
+  const CacheFolder folder = look_at_cache(options.device);
+  const Context context = context_of(folder);
+  std::set<std::string> versions;  // that might have been meant
+  for (const Entry& entry : entries_of(context.get()))
+    if (!entry.nvrtc.empty()) versions.insert(entry.nvrtc);
   std::size_t removed = 0;
-  check(ggemm_cache_clear(context.get(), options.nvrtc ? options.nvrtc->c_str() : nullptr, &removed));
+  if (context) check(ggemm_cache_clear(context.get(), options.nvrtc ? options.nvrtc->c_str() : nullptr, &removed));
   if (options.json) {
-    std::printf("%s\n", nlohmann::ordered_json{{"folder", folder(options.device)}, {"removed", removed}}.dump(2).c_str());
+    std::printf("%s\n", nlohmann::ordered_json{{"folder", folder.path}, {"removed", removed}}.dump(2).c_str());
+  } else if (removed == 0 && options.nvrtc) {
+    std::string others;
+    for (const std::string& version : versions) others += (others.empty() ? "; there are kernels of " : ", ") + version;
+    std::printf("nothing removed: no kernel of NVRTC %s in %s%s\n", options.nvrtc->c_str(), place(folder).c_str(), others.c_str());
   } else {
-    std::printf("%zu entries removed from %s\n", removed, folder(options.device).c_str());
+    std::printf("%zu entries removed from %s\n", removed, place(folder).c_str());
   }
 }
 
 void path(const Options& options) {
-  const std::string where = folder(options.device);
+  const std::string where = look_at_cache(options.device).path;
   if (options.json) {
     std::printf("%s\n", nlohmann::ordered_json{{"folder", where}}.dump(2).c_str());
     return;

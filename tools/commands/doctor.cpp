@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "common/cache_folder.hpp"
 #include "common/context.hpp"
 #include "common/failure.hpp"
 #include "common/table.hpp"
@@ -114,11 +115,28 @@ void print_json(const std::vector<Finding>& findings, const Trial& host, const T
   std::printf("%s\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
+// The library's finding is of the contexts that were made for it, and it knows no --cblas.
+void put_right(Finding& finding, const DeviceOptions& device, const CacheFolder& folder) {
+  if (finding.component == "cache" && !folder.path.empty()) {
+    finding.found = folder.problem.empty();
+    finding.needed = !device.cache_dir.empty();  // as it was asked for
+    finding.detail = !finding.found ? folder.problem : folder.is_there ? folder.path : folder.path + ", which is not there yet: the first entry will make it";
+    if (finding.found) finding.advice.clear();
+  } else if (finding.component == "cblas" && device.cblas == "none") {
+    finding.detail = "not used, as --cblas none says: ggemm's own kernels compute all";
+    finding.advice = "leave out --cblas to have one searched for";
+  }
+}
+
 void run(const Options& options) {
-  const ggemm_context_options given = options.device.options();
+  const CacheFolder folder = look_at_cache(options.device);
+  DeviceOptions device = options.device;
+  device.memory_only = !folder.is_there;  // nothing is made by being looked at
+  const ggemm_context_options given = device.options();
   std::vector<Finding> findings;
   check(ggemm_diagnose(&given, collect, &findings));
-  const Trial host = try_device(options.device, GGEMM_DEVICE_HOST), best = try_device(options.device, options.device.device);
+  for (Finding& finding : findings) put_right(finding, device, folder);
+  const Trial host = try_device(device, GGEMM_DEVICE_HOST), best = try_device(device, device.device);
   bool works = host.error.empty() && best.error.empty();
   for (const Finding& finding : findings) works &= finding.found || !finding.needed;
   if (options.json) {
@@ -136,7 +154,7 @@ void add_doctor(CLI::App& app) {
   CLI::App* command = app.add_subcommand("doctor", "What was found and where, what is missing and what to install");
   command->add_flag("--json", options->json, "print JSON");
   options->device.add_to(*command);
-  command->footer("Exit code 1 if something that is needed is missing. A GPU is not needed: the host device works without one.");
+  command->footer("Exit code 1 if something that is needed is missing. A GPU is not needed: the host device works without one; nor is a disk cache, unless --cache-dir names one.");
   command->callback([options] { run(*options); });
 }
 

@@ -2,6 +2,8 @@
 #include "common/context.hpp"
 
 #include <cstdio>
+#include <mutex>
+#include <set>
 
 #include "common/failure.hpp"
 #include "common/names.hpp"
@@ -9,8 +11,13 @@
 namespace ggemm::tools {
 namespace {
 
+// Called by any thread. A command may make several contexts, each of which finds the same wrong with the machine.
 void log_line(void*, ggemm_log_level level, const char* message) {
   static const char* const names[] = {"", "error", "warning", "info", "debug"};
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (level <= GGEMM_LOG_WARNING && !said.insert(message).second) return;
   const bool known = level >= GGEMM_LOG_ERROR && level <= GGEMM_LOG_DEBUG;
   std::fprintf(stderr, "ggemm: %s: %s\n", known ? names[level] : "log", message);
 }
@@ -42,7 +49,8 @@ ggemm_context_options DeviceOptions::options() const {
   out.threads = threads;
   out.log = log_line;
   out.log_level = verbose ? GGEMM_LOG_DEBUG : GGEMM_LOG_WARNING;
-  if (!cache_dir.empty()) out.cache_dir = cache_dir.c_str();
+  if (memory_only) out.cache_dir = "";
+  else if (!cache_dir.empty()) out.cache_dir = cache_dir.c_str();
   if (!nvrtc.empty()) out.nvrtc_path = nvrtc.c_str();
   if (!cblas.empty()) out.cblas_path = cblas == "none" ? "" : cblas.c_str();
   return out;

@@ -25,6 +25,7 @@ struct DeviceOptions {
   int threads = 0;
   bool verbose = false;
   std::string cache_dir, nvrtc, cblas;  // "": not given
+  bool memory_only = false;             // nothing is kept on disk
 
   void add_to(CLI::App& command);
   // The texts stay owned by this object.
