@@ -24,7 +24,8 @@ int complain(int code, const std::string& text) {
 // Help and version are no errors; everything else that the parser refuses is wrong usage.
 int parse_outcome(CLI::App& app, const CLI::ParseError& error, const char* first) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-  if (app.get_subcommands().empty() && first && *first != '-') return complain(ggemm::tools::exit_usage, "there is no command '" + std::string(first) + "' (see ggemm --help)");
+  if (app.get_subcommands().empty() && first)
+    return complain(ggemm::tools::exit_usage, std::string("there is no ") + (*first == '-' ? "option" : "command") + " '" + first + "' (see ggemm --help)");
   std::string where = "ggemm";
   for (const CLI::App* command : app.get_subcommands()) where += " " + command->get_name();
   return complain(ggemm::tools::exit_usage, std::string(error.what()) + " (see " + where + " --help)");

@@ -102,12 +102,21 @@ class TestGeneral(Cli):
             for option in options:
                 self.assertTrue(re.search(re.escape(option) + r"(?![\w-])", manual), f"docs/ggemm.1 does not name {option} of {command}")
 
+    def test_the_manual_page_says_what_names_of_configurations_are(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "ggemm.1"), encoding="utf-8") as file:
+            section = file.read().partition(".SH NAMES OF CONFIGURATIONS")[2].partition(".SH ")[0]
+        names = re.findall(r"\bsm\d+_\w+_r\d+", section)
+        self.assertEqual(len(names), 2)
+        for name in names:
+            self.run_tool("tiles", "--size", "512x512", "--config", name)
+
     def test_version(self):
         self.assertRegex(self.run_tool("--version").stdout, r"^ggemm \d+\.\d+\.\d+\n$")
 
     def test_wrong_usage_is_2(self):
         self.fails(2, says="subcommand")
         self.fails(2, "no-such-command", says="there is no command 'no-such-command' (see ggemm --help)")
+        self.fails(2, "--versionn", says="there is no option '--versionn' (see ggemm --help)")
         self.fails(2, "gemm", "a.npy", says="ggemm gemm --help")
         self.fails(2, "gemm", "a.npy", "b.npy", "-o", "d.npy", "--activation", "unknown", says="--activation: 'unknown' is none of none, relu, leaky-relu, gelu")
         self.fails(2, "tiles", "--size", "10", "--tile", "2x2", says="--size: '10'")
@@ -576,6 +585,7 @@ class TestConfigurations(Cli):
         self.fails(2, "tune", says="no problem given", host=True)
         self.fails(2, "tune", "--gemm", "64x64", says="--gemm: '64x64'", host=True)
         self.fails(3, "tune", "--suite", "missing.txt", says="missing.txt", host=True)
+        self.fails(2, "configs", "--suite", "plain", says="--suite plain: a file of problems is wanted", host=True)
         with open(self.path("shapes.txt"), "w") as file:
             file.write("64 64 64\n64 64\n")
         self.fails(2, "tune", "--suite", "shapes.txt", says="shapes.txt:2: '64 64'", host=True)

@@ -84,8 +84,6 @@ void print_table(const ProblemSpec& spec, const std::vector<Row>& rows, const gg
   std::fputs(table.text().c_str(), stdout);
 }
 
-bool is_named_suite(const std::string& suite) { return suite == "plain" || suite == "grouped" || suite == "quick"; }
-
 // --dtype, --compute and --layout choose among the cases, where they are given.
 bench::TuneSuite tune_suite(const Options& options, bool cuda) {
   const ProblemOptions& o = options.problems;

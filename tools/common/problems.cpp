@@ -124,6 +124,8 @@ void ProblemSpec::fill_grouped() {
   }
 }
 
+bool is_named_suite(const std::string& suite) { return suite == "plain" || suite == "grouped" || suite == "quick"; }
+
 void ProblemOptions::add_to(CLI::App& command) {
   command.add_option("--gemm", gemm, "a plain problem")->type_name("MxNxK")->expected(1, -1);
   command.add_option("--grouped", grouped, "a grouped problem: the sizes of its groups, separated by commas")
@@ -157,7 +159,9 @@ std::vector<ProblemSpec> ProblemOptions::specs() const {
   }
   if (!suite.empty()) {
     std::ifstream file(suite);
-    if (!file) fail_file("%s: %s", suite.c_str(), std::strerror(errno));
+    const int reason = errno;
+    if (!file && is_named_suite(suite)) fail_usage("--suite %s: a file of problems is wanted; the suites of `ggemm bench` are for it and for `ggemm tune`", suite.c_str());
+    if (!file) fail_file("%s: %s", suite.c_str(), std::strerror(reason));
     int number = 0;
     for (std::string line; std::getline(file, line);) {
       ++number;

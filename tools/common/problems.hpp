@@ -47,6 +47,9 @@ struct ProblemOptions {
   std::vector<ProblemSpec> specs() const;
 };
 
+// Those of `ggemm bench` that have problems.
+bool is_named_suite(const std::string& suite);
+
 extern const char* const suite_help;
 
 }  // namespace ggemm::tools
