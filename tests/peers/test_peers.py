@@ -203,6 +203,17 @@ class TestResults(unittest.TestCase):
         file.compact()
         self.assertEqual([(results.key(row), row["ours_us"]) for row in results.read(self.path)], [(PLAIN.key, 7.0), (GROUPED.key, 2.0)])
 
+    def test_rows_of_other_commits_devices_and_choices_stay(self):
+        for commit, device, config in (("abc", "D", ""), ("def", "D", ""), ("abc", "E", ""), ("abc", "D", "c"), ("abc", "D", "")):
+            file = results.ResultFile(self.path, commit, device, config)
+            file.append(row_of(PLAIN))
+            file.compact()
+        self.assertEqual([(row["commit"], row["device"], row.get("choice")) for row in results.read(self.path)],
+                         [("abc", "D", None), ("def", "D", None), ("abc", "E", None), ("abc", "D", "forced")])
+        self.assertEqual([(row["commit"], row["device"]) for row in results.ResultFile(self.path, "def", "D").of([PLAIN, GROUPED])], [("def", "D")])
+        self.path.write_text("".join(results.line(row_of(PLAIN, limit_us=us, device=device)) + "\n" for us, device in ((1.0, "D"), (2.0, "E"))))
+        self.assertEqual(results.limits(self.path, "D"), {PLAIN.key.partition("|")[2]: ("D", 1.0)})
+
     def test_lines_of_other_programs_are_not_touched(self):
         theirs = results.line(row_of(GROUPED))[:-1] + ',"note":"mine","exact":1.23456789}'
         self.path.write_text(theirs + "\n")
