@@ -17,6 +17,27 @@ select::TuneProgress tune_progress(const ggemm_tune_options& options, const core
   };
 }
 
+// A size that the description has for each group alike; 0, which is the default, where it has none.
+std::int64_t described(const kernels::Source& size) { return size.kind == GGEMM_SOURCE_CONST ? size.value : 0; }
+
+// A group that the caller wants tuned must be one that calls of the description can have.
+void check_sample(const core::GroupedProblem& p, std::size_t group, const int64_t* sizes) {
+  const auto ll = [](std::int64_t value) { return static_cast<long long>(value); };
+  for (int j = 0; j < 3; ++j) {
+    if (sizes[j] < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld: sizes must be 0 or more", group, j, ll(sizes[j]));
+  }
+  if (p.type.gate && sizes[1] % 2)
+    core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][1]=%lld with epilogue.gate=%s: columns in pairs must be even in number", group, ll(sizes[1]), core::gate_name(p.type.gate));
+}
+
+// Groups of the mean sizes, but of what the description knows. A mean of paired columns may well be odd.
+std::vector<select::Sizes> expected_sample(const core::GroupedProblem& p) {
+  const auto size = [](const kernels::Source& source, std::int64_t expected) { return described(source) ? described(source) : expected; };
+  const std::int64_t m = size(p.m, p.expected_m), n = size(p.n, p.expected_n), k = size(p.k, p.expected_k);
+  if (m == 0 || n == 0 || k == 0) return {};
+  return select::sample_of({p.groups, m, p.type.gate ? std::max<std::int64_t>(2, n - n % 2) : n, k}, described(p.m) ? m : p.expected_largest_m);
+}
+
 std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
   std::vector<select::Sizes> out;
   if (p.groups == 0) core::fail(GGEMM_ERROR_ARGUMENT, "groups=0: there is nothing to tune");
@@ -25,12 +46,11 @@ std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const
   if (options.sample_sizes) {
     for (std::size_t i = 0; i < options.sample_groups; ++i) {
       const int64_t* s = options.sample_sizes + 3 * i;
-      for (int j = 0; j < 3; ++j)
-        if (s[j] < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld: sizes must be 0 or more", i, j, static_cast<long long>(s[j]));
+      check_sample(p, i, s);
       out.push_back({1, s[0], s[1], s[2]});
     }
-  } else if (p.expected_m > 0 && p.expected_n > 0 && p.expected_k > 0) {
-    out = select::sample_of({p.groups, p.expected_m, p.expected_n, p.expected_k}, p.expected_largest_m);
+  } else {
+    out = expected_sample(p);
   }
   if (out.empty()) core::fail(GGEMM_ERROR_ARGUMENT, "tuning a grouped problem needs options.sample_sizes, or desc.expected_m=%lld, expected_n=%lld and expected_k=%lld above 0", static_cast<long long>(p.expected_m),
                               static_cast<long long>(p.expected_n), static_cast<long long>(p.expected_k));

@@ -46,7 +46,7 @@ Operand operand_of(const core::ProblemType& type, const kernels::GemmParams& x, 
 [[noreturn]] void fail_number(const core::ProblemType& type, const kernels::GroupedParams& p, i64 g, const kernels::GroupFault& what) {
   const kernels::Source& source = what.field == Field::m ? p.m : what.field == Field::n ? p.n : p.k;
   const char* const name = names[static_cast<int>(what.field)];
-  const i64 number = kernels::read_number(source, g);
+  const i64 number = source.kind ? kernels::read_number(source, g) : source.value;
   if (what.fault == Fault::end)
     core::fail(GGEMM_ERROR_ARGUMENT, "ends[%lld] = %lld, after %lld and with %s=%lld in all: ends must not fall or pass the last", g, number,
                g > 0 ? kernels::read_number(source, g - 1) : 0, name, source.value);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups are tuned as the call has them: in one matrix an operand where its form says so, elsewhere behind pointers. Each candidate is checked against float64 before it may win.
+#include <cmath>
+
 #include "fixture.hpp"
 
 namespace ggemm::tests {
@@ -49,6 +51,66 @@ TEST_CASE("Groups of every form are tuned, with all that an epilogue adds") {
           INFO(ggemm_last_error());
           CHECK(status == GGEMM_OK);
         }
+}
+
+namespace {
+
+// Two groups of these sizes, where the form does not have them from elsewhere.
+ggemm_grouped_desc constant_groups(ggemm_grouped_form form, std::int64_t m, std::int64_t n, std::int64_t k) {
+  static const std::int32_t ends[] = {3, 3};
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.form = form, desc.groups = 2;
+  desc.m = ggemm_const(m), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
+  if (form == GGEMM_GROUPS_RAGGED_M || form == GGEMM_GROUPS_RAGGED_K) desc.ends = ggemm_i32_at(ends, 4);
+  if (form == GGEMM_GROUPS_MASKED) desc.counts = ggemm_i32_at(ends, 4);
+  desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+  return desc;
+}
+
+ggemm_status tune_sample(const ggemm_grouped_desc& desc, const std::vector<std::int64_t>& sample, ggemm_tune_result* result = nullptr) {
+  static const ContextPointer context = host_context();
+  const ggemm_problem problem{nullptr, &desc};
+  ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+  options.budget_seconds = 0.01;
+  if (!sample.empty()) options.sample_sizes = sample.data(), options.sample_groups = sample.size() / 3;
+  const ggemm_status status = ggemm_tune(context.get(), &problem, &options, result);
+  INFO(ggemm_last_error());
+  CHECK((status == GGEMM_OK || status == GGEMM_ERROR_ARGUMENT));
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("Mean sizes are taken for the groups' where the description has none, an odd number of paired columns for an even one") {
+  static const std::int64_t own[] = {64, 64};
+  struct Row {
+    ggemm_grouped_form form;
+    bool own_n;
+    std::int64_t m, n, k;  // of each group that is tuned
+  };
+  for (const Row& row : {Row{GGEMM_GROUPS_POINTERS, false, 64, 64, 64}, Row{GGEMM_GROUPS_BATCH, false, 64, 64, 64}, Row{GGEMM_GROUPS_RAGGED_M, false, 9, 64, 64},
+                         Row{GGEMM_GROUPS_RAGGED_K, false, 64, 64, 9}, Row{GGEMM_GROUPS_MASKED, false, 9, 64, 64}, Row{GGEMM_GROUPS_POINTERS, true, 64, 60, 64}})
+    for (const ggemm_gate gate : {GGEMM_GATE_HALVES, GGEMM_GATE_INTERLEAVED}) {
+      CAPTURE(row.form, row.own_n, gate);
+      ggemm_grouped_desc desc = constant_groups(row.form, 64, 64, 64);
+      desc.epilogue.gate = gate;
+      desc.expected_m = desc.expected_k = 9, desc.expected_n = 61;
+      if (row.own_n) desc.n = ggemm_i64_at(own, 8);
+      ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+      REQUIRE(tune_sample(desc, {}, &result) == GGEMM_OK);
+      CHECK(std::llround(result.tflops * result.microseconds * 1e6) == 2 * 2 * row.m * row.n * row.k);
+    }
+}
+
+TEST_CASE("A sample of an odd number of paired columns is refused") {
+  // Columns in pairs, where each group has its own.
+  static const std::int64_t sizes[] = {10, 8, 3, 10, 8, 3};
+  ggemm_grouped_desc desc = constant_groups(GGEMM_GROUPS_POINTERS, 0, 0, 0);
+  desc.m = ggemm_i64_at(sizes, 24), desc.n = ggemm_i64_at(sizes + 1, 24), desc.k = ggemm_i64_at(sizes + 2, 24);
+  desc.epilogue.gate = GGEMM_GATE_HALVES;
+  CHECK(tune_sample(desc, {10, 8, 3, 10, 7, 3}) == GGEMM_ERROR_ARGUMENT);
+  check_sentence({"options.sample_sizes[1][1]=7", "epilogue.gate=halves", "even"});
+  CHECK(tune_sample(desc, {10, 8, 3, 10, 6, 3}) == GGEMM_OK);
 }
 
 }  // namespace ggemm::tests

@@ -238,6 +238,16 @@ TEST_CASE("host grouped: what is wrong with a group is said before anything is w
     groups.strides[8 * 1 + 7] = 0;
     expect_refusal(groups, params, "d.col_stride[1] = 0 with n[1] = 4: columns of D would share their elements");
   }
+  SECTION("an odd number of paired columns, of one group and of all") {
+    core::ProblemType type = groups.type();
+    type.gate = GGEMM_GATE_HALVES;
+    const host::HostDevice device(2, "");
+    const auto refusal = [&] { return error_of([&] { device.run(type, params); }, GGEMM_ERROR_ARGUMENT); };
+    groups.sizes[3 * 2 + 1] = 3;
+    CHECK(refusal() == "n[2] = 3 with epilogue.gate=halves: columns in pairs must be even in number");
+    params.n = constant(5);
+    CHECK(refusal() == "n[0] = 5 with epilogue.gate=halves: columns in pairs must be even in number");
+  }
   SECTION("strides beyond memory") {
     groups.strides[8 * 1 + 0] = INT64_MAX / 2;
     expect_refusal(groups, params, "a[1]: 4 x 5 elements with strides 4611686018427387903 and 1 span more than 2^63 bytes");
