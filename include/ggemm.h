@@ -822,8 +822,9 @@ typedef struct ggemm_tune_options {
                                         finished */
   const char* const* configs;      /**< `config_count` candidates by name; 0 of them: the library's own */
   size_t config_count;             /**< see `configs` */
-  const int64_t* sample_sizes;     /**< grouped: m, n, k of each of `sample_groups` groups, 0 or more, in host memory; NULL: the expected_* of the
-                                        description */
+  const int64_t* sample_sizes;     /**< grouped: m, n, k of each of `sample_groups` groups, 0 or more, in host memory. What the description says of
+                                        each group by a constant (but 0) is no other here; n of gated pairs is even. NULL: the description's
+                                        constants, else its expected_*, of which an odd n of pairs is taken for an even one */
   size_t sample_groups;            /**< 0 with sample_sizes NULL, else 1 or more */
   ggemm_tune_fn function;          /**< receives each candidate; may be NULL */
   void* user;                      /**< handed to `function` */

@@ -20,11 +20,15 @@ select::TuneProgress tune_progress(const ggemm_tune_options& options, const core
 // A size that the description has for each group alike; 0, which is the default, where it has none.
 std::int64_t described(const kernels::Source& size) { return size.kind == GGEMM_SOURCE_CONST ? size.value : 0; }
 
-// A group that the caller wants tuned must be one that calls of the description can have.
+// A group that the caller wants tuned must be one that calls of the description can have, as the record will be theirs.
 void check_sample(const core::GroupedProblem& p, std::size_t group, const int64_t* sizes) {
   const auto ll = [](std::int64_t value) { return static_cast<long long>(value); };
+  const kernels::Source* const sources[] = {&p.m, &p.n, &p.k};
+  const char* const names[] = {p.form == GGEMM_GROUPS_MASKED ? "counts" : "m", "n", "k"};
   for (int j = 0; j < 3; ++j) {
     if (sizes[j] < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld: sizes must be 0 or more", group, j, ll(sizes[j]));
+    const std::int64_t all = described(*sources[j]);
+    if (all && sizes[j] != all) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld with %s=%lld: the description's groups have no other", group, j, ll(sizes[j]), names[j], ll(all));
   }
   if (p.type.gate && sizes[1] % 2)
     core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][1]=%lld with epilogue.gate=%s: columns in pairs must be even in number", group, ll(sizes[1]), core::gate_name(p.type.gate));

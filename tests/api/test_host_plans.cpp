@@ -294,7 +294,7 @@ TEST_CASE("Wrong tuning options are refused by name") {
   }
 }
 
-TEST_CASE("A sample says what is tuned, whatever sizes the description has") {
+TEST_CASE("A sample says what is tuned where the description has no sizes") {
   const ContextPointer context = host_context();
   GroupedProblem g;
   g.desc.m = g.desc.n = g.desc.k = ggemm_const(0);

@@ -136,7 +136,7 @@ TEST_CASE("a product with rows by index is tuned like others, checked mode or no
     p.desc.checked = checked;
     const ggemm_problem problem{nullptr, &p.desc};
     ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
-    const std::int64_t sizes[] = {5, 4, 3, 0, 7, 9, 17, 2, 1};
+    const std::int64_t sizes[] = {5, n, k, 0, n, k, 17, n, k};
     options.budget_seconds = 0.01, options.sample_sizes = sizes, options.sample_groups = 3;
     ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
     CHECK(ggemm_tune(p.context.get(), &problem, &options, &result) == GGEMM_OK);

@@ -409,12 +409,12 @@ TEST_CASE("Products with scales and gated pairs are tuned") {
       plain.scale_a.kind = kind, plain.scale_b.kind = GGEMM_SCALE_BLOCK_128X128;
       plain.epilogue.gate = gate, plain.epilogue.activation = GGEMM_ACTIVATION_SILU;
       ggemm_grouped_desc grouped = GGEMM_GROUPED_DESC_INIT;
-      grouped.groups = 3;
-      grouped.m = ggemm_const(33), grouped.n = ggemm_const(130), grouped.k = ggemm_const(260);
+      const std::int64_t sample[6] = {33, 130, 260, 7, 34, 100};
+      grouped.groups = 2;
+      grouped.m = ggemm_i64_at(sample, 24), grouped.n = ggemm_i64_at(sample + 1, 24), grouped.k = ggemm_i64_at(sample + 2, 24);
       grouped.a.dtype = grouped.b.dtype = GGEMM_E4M3, grouped.d.dtype = GGEMM_F32;
       grouped.scale_a.kind = kind, grouped.scale_b.kind = GGEMM_SCALE_BLOCK_1X128;
       grouped.epilogue = plain.epilogue;
-      const std::int64_t sample[6] = {33, 130, 260, 7, 34, 100};
       ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
       options.budget_seconds = 0.01;
       ggemm_problem problem{&plain, nullptr};

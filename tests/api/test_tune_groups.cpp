@@ -10,14 +10,16 @@ namespace {
 struct Groups {
   ggemm_grouped_form form;
   bool index;  // rows of A lie where one says
-  bool alike;  // the sample's groups have one n and k, as the problem's
+  bool alike;  // all groups have one k, which is a constant of the problem
 };
 
 ggemm_status tune(ggemm_context* context, ggemm_grouped_desc desc, const Groups& groups) {
-  static const std::int32_t ends[] = {5, 5, 38}, counts[] = {5, 0, 33}, index[38] = {};
+  static const std::int32_t ends[] = {5, 5, 38}, counts[] = {5, 0, 33}, depths[] = {260, 260, 128}, index[38] = {};
   desc.form = groups.form, desc.groups = 3;
   const bool ragged = groups.form == GGEMM_GROUPS_RAGGED_M;
-  desc.m = ggemm_const(ragged ? 38 : 33), desc.n = ggemm_const(130), desc.k = ggemm_const(260);
+  desc.m = ggemm_const(ragged ? 38 : 33), desc.n = ggemm_const(130), desc.k = groups.alike ? ggemm_const(260) : ggemm_i32_at(depths, 4);
+  if (groups.form == GGEMM_GROUPS_POINTERS || groups.form == GGEMM_GROUPS_BATCH) desc.m = ggemm_i32_at(counts, 4);
+  if (groups.form == GGEMM_GROUPS_BATCH) desc.a.group_stride = 33 * 260, desc.d.group_stride = 33 * 130, desc.scale_a.group_stride = 33 * 3, desc.bias_group_stride = 130;
   if (ragged) desc.ends = ggemm_i32_at(ends, 4);
   if (groups.form == GGEMM_GROUPS_MASKED) desc.counts = ggemm_i32_at(counts, 4);
   if (groups.index) desc.a_index = ggemm_i32_at(index, 4), desc.a_rows = 38;
@@ -32,8 +34,8 @@ ggemm_status tune(ggemm_context* context, ggemm_grouped_desc desc, const Groups&
 
 TEST_CASE("Groups of every form are tuned, with all that an epilogue adds") {
   const ContextPointer context = host_context();
-  const Groups forms[] = {{GGEMM_GROUPS_POINTERS, false, true}, {GGEMM_GROUPS_RAGGED_M, false, true}, {GGEMM_GROUPS_RAGGED_M, false, false},
-                          {GGEMM_GROUPS_RAGGED_M, true, true},  {GGEMM_GROUPS_MASKED, false, true},   {GGEMM_GROUPS_BATCH, false, true}};
+  const Groups forms[] = {{GGEMM_GROUPS_POINTERS, false, true}, {GGEMM_GROUPS_POINTERS, false, false}, {GGEMM_GROUPS_RAGGED_M, false, true},
+                          {GGEMM_GROUPS_RAGGED_M, true, true},  {GGEMM_GROUPS_MASKED, false, true},    {GGEMM_GROUPS_BATCH, false, true}};
   for (const Groups& groups : forms)
     for (const bool nn : {false, true})
       for (const ggemm_scale_kind kind : {GGEMM_SCALE_NONE, GGEMM_SCALE_TENSOR, GGEMM_SCALE_VECTOR, GGEMM_SCALE_BLOCK_1X128})
@@ -102,7 +104,30 @@ TEST_CASE("Mean sizes are taken for the groups' where the description has none, 
     }
 }
 
-TEST_CASE("A sample of an odd number of paired columns is refused") {
+TEST_CASE("A sample that no call of the description could have is refused by the size that is wrong") {
+  struct Row {
+    const char* title;
+    ggemm_grouped_form form;
+    std::vector<std::int64_t> sample;
+    std::vector<std::string> sentence;  // none: it is right
+  };
+  const Row rows[] = {
+      {"another n", GGEMM_GROUPS_RAGGED_M, {10, 64, 48, 10, 6, 48}, {"options.sample_sizes[1][1]=6", "n=64"}},
+      {"another k", GGEMM_GROUPS_RAGGED_M, {10, 64, 3}, {"options.sample_sizes[0][2]=3", "k=48"}},
+      {"another m", GGEMM_GROUPS_BATCH, {32, 64, 48, 31, 64, 48}, {"options.sample_sizes[1][0]=31", "m=32"}},
+      {"another m of groups behind pointers", GGEMM_GROUPS_POINTERS, {33, 64, 48}, {"options.sample_sizes[0][0]=33", "m=32"}},
+      {"another m of a ragged k", GGEMM_GROUPS_RAGGED_K, {10, 64, 48}, {"options.sample_sizes[0][0]=10", "m=32"}},
+      {"another n of a masked m", GGEMM_GROUPS_MASKED, {10, 63, 48}, {"options.sample_sizes[0][1]=63", "n=64"}},
+      {"rows of a ragged m", GGEMM_GROUPS_RAGGED_M, {10, 64, 48, 0, 64, 48}, {}},
+      {"depths of a ragged k", GGEMM_GROUPS_RAGGED_K, {32, 64, 10, 32, 64, 0}, {}},
+      {"rows of a masked m", GGEMM_GROUPS_MASKED, {10, 64, 48, 0, 64, 48}, {}},
+      {"sizes as they are", GGEMM_GROUPS_BATCH, {32, 64, 48}, {}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.title);
+    CHECK(tune_sample(constant_groups(row.form, 32, 64, 48), row.sample) == (row.sentence.empty() ? GGEMM_OK : GGEMM_ERROR_ARGUMENT));
+    if (!row.sentence.empty()) check_sentence(row.sentence);
+  }
   // Columns in pairs, where each group has its own.
   static const std::int64_t sizes[] = {10, 8, 3, 10, 8, 3};
   ggemm_grouped_desc desc = constant_groups(GGEMM_GROUPS_POINTERS, 0, 0, 0);

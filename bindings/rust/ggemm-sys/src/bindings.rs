@@ -1443,8 +1443,9 @@ pub struct ggemm_tune_options {
     pub configs: *const *const ::core::ffi::c_char,
     /// see `configs`
     pub config_count: usize,
-    /** grouped: m, n, k of each of `sample\_groups` groups, 0 or more, in host memory; NULL: the expected\_\* of the
- description*/
+    /** grouped: m, n, k of each of `sample\_groups` groups, 0 or more, in host memory. What the description says of
+ each group by a constant (but 0) is no other here; n of gated pairs is even. NULL: the description's
+ constants, else its expected\_\*, of which an odd n of pairs is taken for an even one*/
     pub sample_sizes: *const i64,
     /// 0 with sample\_sizes NULL, else 1 or more
     pub sample_groups: usize,
