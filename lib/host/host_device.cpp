@@ -65,7 +65,9 @@ struct HostDevice::Impl {
   template <class T, class V> void run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call);
   template <class T, class V> void run_groups(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
   template <class T, class V> void run_scattered(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
+  int participants(i64 tiles, double work) const { return work < worth_threads ? 1 : static_cast<int>(std::min<i64>(facts.threads, tiles)); }
   template <class Compute> void share(i64 tiles, double work, const Compute& compute);
+  template <class Compute> void share(Pool::Taken& scratch, i64 tiles, double work, const Compute& compute);
 
   const core::DeviceFacts facts;
   const Isa& isa;
@@ -77,9 +79,13 @@ struct HostDevice::Impl {
 template <class Compute>
 void HostDevice::Impl::share(i64 tiles, double work, const Compute& compute) {
   if (tiles == 0) return;
-  const int participants = work < worth_threads ? 1 : static_cast<int>(std::min<i64>(facts.threads, tiles));
+  Pool::Taken scratch(pool.get(), participants(tiles, work));
+  share(scratch, tiles, work, compute);
+}
+template <class Compute>
+void HostDevice::Impl::share(Pool::Taken& taken, i64 tiles, double work, const Compute& compute) {
   std::atomic<i64> next{0};
-  pool.get().run(participants, [&](Scratch& scratch) {
+  taken.run(participants(tiles, work), [&](Scratch& scratch) {
     for (i64 tile; (tile = next.fetch_add(1, std::memory_order_relaxed)) < tiles;) compute(tile, scratch);
   });
 }
@@ -97,15 +103,19 @@ void HostDevice::Impl::run(const core::ProblemType& given_type, const kernels::G
 }
 
 // CBLAS writes its sums to D itself where they are of D's dtype and nothing else is added, and the epilogue follows in place; else to a panel, which the
-// epilogue takes them from.
+// epilogue takes them from. What memory the epilogue needs is taken first: a call that fails leaves D as it was.
 template <class T, class V>
 void HostDevice::Impl::run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call) {
   constexpr int own = std::is_same_v<T, double> ? GGEMM_F64 : GGEMM_F32;
   constexpr i64 panel_elements = i64(1) << 22, panel_columns = i64(1) << 14;
   const Epilogue<V> epilogue(isa, type, params);
-  const auto finish = [&](T* sums, i64 ld, const Block& block) {
-    const i64 across = kernels::ceil_div(block.columns, max_columns<T>), down = kernels::ceil_div(block.rows, max_rows<T>);
-    share(across * down, 16.0 * static_cast<double>(block.rows) * static_cast<double>(block.columns), [&](i64 tile, Scratch& scratch) {
+  const auto across_of = [](const Block& block) { return kernels::ceil_div(block.columns, max_columns<T>); };
+  const auto tiles_of = [&](const Block& block) { return across_of(block) * kernels::ceil_div(block.rows, max_rows<T>); };
+  const auto work_of = [](const Block& block) { return 16.0 * static_cast<double>(block.rows) * static_cast<double>(block.columns); };
+  const auto scratch_for = [&](const Block& block) { return Pool::Taken(pool.get(), participants(tiles_of(block), work_of(block))); };
+  const auto finish = [&](Pool::Taken& taken, T* sums, i64 ld, const Block& block) {
+    const i64 across = across_of(block);
+    share(taken, tiles_of(block), work_of(block), [&](i64 tile, Scratch& scratch) {
       const i64 r = tile / across * max_rows<T>, c = tile % across * max_columns<T>;
       const Block part{block.row + r, block.column + c, std::min(max_rows<T>, block.rows - r), std::min(max_columns<T>, block.columns - c)};
       epilogue.finish(sums + r * ld + c, ld, part, Workspace<T, V>(scratch.data()));
@@ -115,18 +125,20 @@ void HostDevice::Impl::run_blas(const core::ProblemType& type, const kernels::Ge
   if (type.d == own && !epilogue.reads_c() && params.d.col_stride == 1 && ldd >= params.n && ldd <= INT32_MAX && ldd * params.m <= INT32_MAX) {
     const Block whole{0, 0, params.m, params.n};
     T* const d = static_cast<T*>(const_cast<void*>(params.d.data));
+    if (epilogue.trivial()) return blas.multiply(type.sum, call, whole, d, ldd);
+    Pool::Taken taken = scratch_for(whole);
     blas.multiply(type.sum, call, whole, d, ldd);
-    if (!epilogue.trivial()) finish(d, ldd, whole);
-    return;
+    return finish(taken, d, ldd, whole);
   }
   const i64 columns = std::min(params.n, panel_columns), rows = std::min(params.m, panel_elements / columns);
   const std::unique_ptr<T[]> panel(new (std::nothrow) T[static_cast<std::size_t>(rows * columns)]);
   if (!panel) core::fail(GGEMM_ERROR_OUT_OF_MEMORY, "no %lld bytes of memory for a panel of sums", rows * columns * static_cast<i64>(sizeof(T)));
+  Pool::Taken taken = scratch_for({0, 0, rows, columns});
   for (i64 row = 0; row < params.m; row += rows) {
     for (i64 column = 0; column < params.n; column += columns) {
       const Block block{row, column, std::min(rows, params.m - row), std::min(columns, params.n - column)};
       blas.multiply(type.sum, call, block, panel.get(), block.columns);
-      finish(panel.get(), block.columns, block);
+      finish(taken, panel.get(), block.columns, block);
     }
   }
 }

@@ -108,44 +108,46 @@ void Pool::serve() {
   }
 }
 
-void Pool::take_scratch(ScratchStack& stack, int count) {
+Pool::Taken::Taken(Pool& pool, int participants) : pool_(pool) {
+  if (participants > pool.threads_) participants = pool.threads_;
   {
-    std::lock_guard lock(mutex_);
-    while (stack.size() < count && free_scratch_.size() > 0) stack.push(free_scratch_.pop());
+    std::lock_guard lock(pool.mutex_);
+    while (stack_.size() < participants && pool.free_scratch_.size() > 0) stack_.push(pool.free_scratch_.pop());
   }
-  while (stack.size() < count) stack.push(std::make_unique<Scratch>(scratch_bytes_));
+  while (stack_.size() < participants) stack_.push(std::make_unique<Scratch>(pool.scratch_bytes_));
 }
 
-// With the mutex held. What is more than the threads can use at once stays in `stack`.
-void Pool::keep_scratch(ScratchStack& stack) {
-  while (stack.size() > 0 && free_scratch_.size() < threads_) free_scratch_.push(stack.pop());
+// What is more than the threads can use at once is freed.
+Pool::Taken::~Taken() {
+  std::lock_guard lock(pool_.mutex_);
+  while (stack_.size() > 0 && pool_.free_scratch_.size() < pool_.threads_) pool_.free_scratch_.push(stack_.pop());
 }
 
-void Pool::run(int participants, Work work) {
-  if (participants > threads_) participants = threads_;
+void Pool::Taken::run(int participants, Work work) {
   Job job{work, {}, {}, 0, {}, {}};
-  take_scratch(job.waiting, participants);
-  std::unique_ptr<Scratch> own = job.waiting.pop();
-  if (participants > 1) {
-    std::lock_guard lock(mutex_);
-    if (!started_) start_workers();
-    jobs_.push_back(&job);
+  std::unique_ptr<Scratch> own = stack_.pop();
+  while (job.waiting.size() < participants - 1 && stack_.size() > 0) job.waiting.push(stack_.pop());
+  const int others = job.waiting.size();
+  if (others > 0) {
+    std::lock_guard lock(pool_.mutex_);
+    if (!pool_.started_) pool_.start_workers();
+    pool_.jobs_.push_back(&job);
   }
-  for (int i = 1; i < participants; ++i) wake_.notify_one();
+  for (int i = 0; i < others; ++i) pool_.wake_.notify_one();
   std::exception_ptr error;
   try {
     work(*own);
   } catch (...) {
     error = std::current_exception();
   }
-  std::unique_lock lock(mutex_);
-  std::erase(jobs_, &job);
+  std::unique_lock lock(pool_.mutex_);
+  std::erase(pool_.jobs_, &job);
   job.done.wait(lock, [&job] { return job.working == 0; });
-  if (!error) error = job.error;
-  job.used.push(std::move(own));
-  keep_scratch(job.used);
-  keep_scratch(job.waiting);
   lock.unlock();
+  if (!error) error = job.error;
+  for (ScratchStack* stack : {&job.used, &job.waiting})
+    while (stack->size() > 0) stack_.push(stack->pop());
+  stack_.push(std::move(own));
   if (error) std::rethrow_exception(error);
 }
 

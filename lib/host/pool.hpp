@@ -54,6 +54,21 @@ class Pool {
     void (*call_)(const void*, Scratch&);
   };
 
+  // Scratch memory of so many participants, held as long as this lives: what is taken ahead cannot be missing in the middle of a task.
+  class Taken {
+   public:
+    Taken(Pool& pool, int participants);  // throws GGEMM_ERROR_OUT_OF_MEMORY
+    ~Taken();
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+    // As Pool::run, by no more participants than it was taken for. Throws what `work` throws.
+    void run(int participants, Work work);
+
+   private:
+    Pool& pool_;
+    ScratchStack stack_;
+  };
+
   // threads: with the caller's. scratch_bytes: of each Scratch.
   Pool(int threads, std::size_t scratch_bytes);
   ~Pool();
@@ -63,7 +78,7 @@ class Pool {
   // Calls work(scratch) in the calling thread and in up to participants - 1 workers, at once; returns when all that began have ended. `work` must
   // share the task among those who turn up. All scratch memory is taken before work begins, so a lack of it leaves everything as it was. Once each
   // thread has its scratch memory, nothing is allocated; only callers beyond that number, at the same time, take more.
-  void run(int participants, Work work);
+  void run(int participants, Work work) { Taken(*this, participants).run(participants, work); }
 
  private:
   struct Job {
@@ -75,8 +90,6 @@ class Pool {
   };
   void start_workers();
   void serve();
-  void take_scratch(ScratchStack& stack, int count);
-  void keep_scratch(ScratchStack& stack);
 
   const int threads_;
   const std::size_t scratch_bytes_;

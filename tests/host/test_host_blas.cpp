@@ -2,10 +2,13 @@
 // CBLAS by dlopen. What needs a library is skipped where there is none.
 #include "host/blas.hpp"
 
+#include <dlfcn.h>
+
 #include <catch2/catch_test_macros.hpp>
 
 #include "host/host_device.hpp"
 #include "host_case.hpp"
+#include "support/allocations.hpp"
 #include "support/formats.hpp"
 
 using namespace ggemm;
@@ -124,4 +127,42 @@ TEST_CASE("blas: an output of another dtype goes through panels of sums") {
     }
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("blas: whichever piece of memory cannot be had, D is as it was") {
+  for (const ggemm_dtype d_dtype : {GGEMM_F32, GGEMM_BF16}) {  // sums that lie in D, and in a panel
+    const host::HostDevice device(2, nullptr);
+    if (device.blas().empty()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it");
+    // With several threads OpenBLAS takes memory of its own, for which it would end the process.
+    void* const library = ::dlopen(device.blas().c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    REQUIRE(library);
+    if (void* const set_threads = ::dlsym(library, "openblas_set_num_threads")) reinterpret_cast<void (*)(int)>(set_threads)(1);
+    HostCase x;
+    x.d_dtype = d_dtype;
+    x.m = x.n = x.k = 110, x.exact = true;
+    x.allocate();
+    for (HostMatrix* matrix : {&x.a, &x.b})
+      for (std::int64_t i = 0; i < matrix->rows; ++i)
+        for (std::int64_t j = 0; j < matrix->cols; ++j) matrix->set(i, j, static_cast<double>(i % 3));
+    REQUIRE(host::blas_call(x.type(), x.params()));
+    if (d_dtype == GGEMM_F32) device.run(x.type(), x.params());  // without an epilogue: what the library takes once is taken
+    x.activation = GGEMM_ACTIVATION_RELU;
+    x.restore();
+    bool done = false;
+    for (long nth = 1; !done; ++nth) {
+      INFO("allocation " << nth);
+      REQUIRE(nth < 100);
+      fail_allocations(nth, 1);
+      try {
+        device.run(x.type(), x.params());
+        done = true;
+      } catch (const std::exception&) {
+      }
+      const long failed = clear_failed_allocations();
+      REQUIRE((failed > 0 || done));
+      if (!done) REQUIRE(x.d.bytes == x.d_before);
+      done = done && failed == 0;
+    }
+    CHECK(x.judge() == "");
+  }
 }
