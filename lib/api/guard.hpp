@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <variant>
 
@@ -36,6 +37,8 @@ ggemm_status guard(Function&& function) noexcept {
   } catch (const core::Error& error) {
     return set_error(error.status(), error.what());
   } catch (const std::bad_alloc&) {
+    return set_error(GGEMM_ERROR_OUT_OF_MEMORY, "host memory is used up");
+  } catch (const std::length_error&) {  // more elements than any memory holds
     return set_error(GGEMM_ERROR_OUT_OF_MEMORY, "host memory is used up");
   } catch (const std::system_error& error) {  // a thread that could not be started
     return set_error(GGEMM_ERROR_OUT_OF_MEMORY, error.what());

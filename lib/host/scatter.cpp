@@ -26,44 +26,43 @@ Scatter<V>::Scatter(const Isa& isa, const core::ProblemType& type, const kernels
   sort();
 }
 
-// By counting: the rows of each row of D stay in their order.
+// Takes memory for the groups' rows alone: D may have any number of them. Those that go to one row of D stay in their order.
 template <class V>
 void Scatter<V>::sort() {
   const kernels::Source& index = given_.rows.d_index;
-  firsts_.assign(static_cast<std::size_t>(index.value) + 1, 0);
+  moves_.reserve(static_cast<std::size_t>(count_));
   for (i64 i = 0; i < count_; ++i)
-    if (const i64 row = kernels::read_row(index, i); row >= 0) ++firsts_[static_cast<std::size_t>(row) + 1];
-  for (std::size_t i = 1; i < firsts_.size(); ++i) firsts_[i] += firsts_[i - 1];
-  from_.resize(static_cast<std::size_t>(firsts_.back()));
-  std::vector<i64> next(firsts_.begin(), firsts_.end() - 1);
-  for (i64 i = 0; i < count_; ++i)
-    if (const i64 row = kernels::read_row(index, i); row >= 0) from_[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = i;
+    if (const i64 row = kernels::read_row(index, i); row >= 0) moves_.push_back({row, i});
+  std::sort(moves_.begin(), moves_.end());
+  for (std::size_t i = 0; i < moves_.size(); ++i)
+    if (i == 0 || moves_[i].to != moves_[i - 1].to) firsts_.push_back(i);
+  firsts_.push_back(moves_.size());
 }
 
 template <class V>
 double Scatter<V>::work() const {
-  return 4.0 * static_cast<double>(from_.size()) * static_cast<double>(columns());
+  return 4.0 * static_cast<double>(moves_.size()) * static_cast<double>(columns());
 }
 
 template <class V>
-void Scatter<V>::store(i64 row, V* sums, i64 most_columns) const {
-  const i64* const begin = from_.data() + firsts_[static_cast<std::size_t>(row)];
-  const i64* const end = from_.data() + firsts_[static_cast<std::size_t>(row) + 1];
-  if (begin == end) return;
+void Scatter<V>::store(i64 number, V* sums, i64 most_columns) const {
+  const Move* const begin = moves_.data() + firsts_[static_cast<std::size_t>(number)];
+  const bool add = type_.grouped & core::summed_rows;  // else, if several go to one row all the same, one of them will do
+  const Move* const end = add ? moves_.data() + firsts_[static_cast<std::size_t>(number) + 1] : begin + 1;
   const i64 n = columns(), size = static_cast<i64>(core::dtype_size(dtype_));
   const kernels::Matrix d = kernels::group_matrix(given_.d, 0, 0, n);
   const float* const weights = given_.rows.weights;
   for (i64 column = 0; column < n; column += most_columns) {
     const i64 count = std::min(most_columns, n - column);
-    for (const i64* from = begin; from != end; ++from) {
-      const V* const values = values_.get() + *from * n + column;
-      const V weight = weights ? static_cast<V>(weights[*from]) : V(1);
-      if (from == begin)
+    for (const Move* move = begin; move != end; ++move) {
+      const V* const values = values_.get() + move->from * n + column;
+      const V weight = weights ? static_cast<V>(weights[move->from]) : V(1);
+      if (move == begin)
         for (i64 j = 0; j < count; ++j) sums[j] = weights ? weight * values[j] : values[j];
       else
         for (i64 j = 0; j < count; ++j) sums[j] = kernels::multiply_add(weight, values[j], sums[j]);
     }
-    char* const to = static_cast<char*>(const_cast<void*>(d.data)) + (row * d.row_stride + column * d.col_stride) * size;
+    char* const to = static_cast<char*>(const_cast<void*>(d.data)) + (begin->to * d.row_stride + column * d.col_stride) * size;
     kernels_->store[dtype_](to, d.col_stride, sums, count);
   }
 }

@@ -3,6 +3,7 @@
 // there.
 #pragma once
 #include <algorithm>
+#include <compare>
 #include <memory>
 #include <vector>
 
@@ -20,12 +21,16 @@ class Scatter {
   const core::ProblemType& type() const { return type_; }
   const kernels::GroupedParams& params() const { return params_; }
 
-  i64 rows() const { return static_cast<i64>(firsts_.size()) - 1; }  // of D
+  i64 rows() const { return static_cast<i64>(firsts_.size()) - 1; }  // of D, to which something goes
   double work() const;
-  // Then for each row of D, in any thread. `sums`: room for max_columns.
-  void store(i64 row, V* sums, i64 most_columns) const;
+  // Then for each of these rows, in any thread. `sums`: room for max_columns.
+  void store(i64 number, V* sums, i64 most_columns) const;
 
  private:
+  struct Move {
+    i64 to, from;  // rows of D, and in the groups' order
+    auto operator<=>(const Move&) const = default;
+  };
   void sort();
   i64 columns() const { return std::max<i64>(type_.gate ? given_.n.value / 2 : given_.n.value, 0); }  // of D
 
@@ -33,9 +38,10 @@ class Scatter {
   core::ProblemType type_;
   kernels::GroupedParams given_, params_;
   int dtype_;
-  i64 count_ = 0;                   // rows of the groups
-  std::unique_ptr<V[]> values_;     // (count, n)
-  std::vector<i64> firsts_, from_;  // row i of D takes the rows from_[firsts_[i]] to before firsts_[i + 1], ascending
+  i64 count_ = 0;                    // rows of the groups
+  std::unique_ptr<V[]> values_;      // (count, n)
+  std::vector<Move> moves_;          // ascending
+  std::vector<std::size_t> firsts_;  // the moves to one row of D are those from firsts_[i] to before firsts_[i + 1]
 };
 
 }  // namespace ggemm::host

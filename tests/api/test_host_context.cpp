@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <stdexcept>
 #include <thread>
 
+#include "api/guard.hpp"
 #include "fixture.hpp"
 #include "support/formats.hpp"
 #include "support/rng.hpp"
@@ -207,6 +209,13 @@ TEST_CASE("Each thread has its own last error, and success leaves it") {
   p.desc.m = 5;
   REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
   CHECK(ggemm_last_error() == mine);
+}
+
+TEST_CASE("What has no memory is out of memory, however the C++ library says so") {
+  CHECK(api::guard([] { throw std::bad_alloc(); }) == GGEMM_ERROR_OUT_OF_MEMORY);
+  CHECK(api::guard([] { std::vector<char>().reserve(SIZE_MAX); }) == GGEMM_ERROR_OUT_OF_MEMORY);
+  CHECK(std::string(ggemm_last_error()) == "host memory is used up");
+  CHECK(api::guard([] { throw std::runtime_error("what should not be"); }) == GGEMM_ERROR_INTERNAL);
 }
 
 TEST_CASE("Log lines go to the function that is set, at its level, and NULL stops them") {

@@ -127,6 +127,29 @@ TEST_CASE("rows of D are added up in their order, rounded once") {
   CHECK(d[0] == expected);
 }
 
+TEST_CASE("D may have any number of rows of which few are written") {
+  Ragged p;
+  std::vector<std::int8_t> operands = {2, 3, 5, -7, -7, -7};  // A, B, and the first of D
+  const std::int32_t end = 2;
+  std::int64_t index[] = {0, 1};
+  p.desc.groups = 1, p.desc.m = ggemm_const(2), p.desc.n = p.desc.k = ggemm_const(1), p.desc.ends = ggemm_i32_at(&end, 4);
+  p.desc.a.dtype = p.desc.b.dtype = p.desc.d.dtype = GGEMM_I8;
+  p.desc.d_index = ggemm_i64_at(index, 8), p.desc.d_rows = std::int64_t(1) << 61;
+  p.args.a = &operands[0], p.args.b = &operands[2], p.args.d = &operands[3];
+  for (const std::uint32_t unique : {0u, 1u}) {
+    p.desc.d_index_unique = unique;
+    operands[3] = operands[4] = -7;
+    INFO(ggemm_last_error());
+    REQUIRE(p.run() == GGEMM_OK);
+    CHECK(operands == std::vector<std::int8_t>{2, 3, 5, 10, 15, -7});
+  }
+  index[0] = 1;  // which is not as it was said
+  operands[3] = operands[4] = -7;
+  REQUIRE(p.run() == GGEMM_OK);
+  CHECK(operands[3] == -7);
+  CHECK((operands[4] == 10 || operands[4] == 15));
+}
+
 TEST_CASE("a product with rows by index is tuned like others, checked mode or not") {
   Ragged p;
   const std::int32_t index[] = {0, 0, 0, 0, 0, 0, 0};
