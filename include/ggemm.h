@@ -474,7 +474,8 @@ typedef struct ggemm_grouped_matrix {
   ggemm_source row_stride, col_stride; /**< elements, or a constant GGEMM_PACKED */
   int64_t group_stride;                /**< elements from one group's first element to the next one's; 0: all groups share it (not D). GGEMM_PACKED:
                                             rows or columns times the longer stride, so that groups follow each other; needs constant sizes and
-                                            strides. Not looked at with pointers and in what is one matrix: there it is GGEMM_PACKED or 0 */
+                                            strides. D's groups lie apart, or take turns, as rows of each group in one matrix. Not looked at with
+                                            pointers and in what is one matrix: there it is GGEMM_PACKED or 0 */
 } ggemm_grouped_matrix;
 
 /** The scales of each group's A or B. Frozen.
@@ -587,7 +588,12 @@ typedef enum ggemm_field {
 } ggemm_field;
 
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes,
- *  to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C. */
+ *  to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.
+ *  Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
+ *  no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Within a group whose sizes or strides are
+ *  in memory, the host device and checked mode find elements of D that share an address. Not checked at all: pointers of different groups or
+ *  operands against each other, groups of D whose sizes or strides are in memory against each other, operands with gaps, and D against bias, scales,
+ *  weights, scalars, the arrays of numbers and pointers, and the status word. */
 typedef struct ggemm_grouped_args {
   size_t struct_size;
   const void* a;     /**< const void* const[groups], or the matrix; may be NULL when groups is 0, or a constant size in the description is */
@@ -617,7 +623,8 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
  *  Shapes: A [m,k], B [k,n], C and D [m,n] (D [m,n/2] with gated pairs), bias [n] or [m], scales as ggemm_scale_kind says; any size, 0 included: with
  *  m or n 0 nothing happens, with k 0 D = act(beta C + bias).
  *  Units: strides and sizes in elements.
- *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written,
+ *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. (Refused is a D that begins where A, B or
+ *  scales do, or overlaps A, B or C where both leave nothing out; other overlaps are not looked for.) Nothing outside D's elements is written,
  *  nothing before an operand's first element or behind its last one is read. `desc`, `args` and scalars in host memory are read before the return.
  *  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the
  *  host, where `stream` is ignored.

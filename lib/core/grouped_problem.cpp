@@ -2,6 +2,7 @@
 // The checks of grouped problems: each form becomes sources of sizes and places of operands, and beyond this file no form is known.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "core/problem_checks.hpp"
 
@@ -31,10 +32,13 @@ kernels::Source check_source(const ggemm_source& source, const char* owner, cons
   return {source.data, source.byte_stride, 0, static_cast<kernels::i32>(source.kind), kernels::source_itself};
 }
 
+bool all_constant(const GroupedLayout& layout, const Stored& stored) {
+  return is_constant(stored.rows) && is_constant(stored.cols) && is_constant(layout.row_stride) && is_constant(layout.col_stride);
+}
+
 // The distance of groups that follow each other.
 int64_t packed_group_stride(const Place& place, const GroupedLayout& layout, const Stored& stored) {
-  if (!is_constant(stored.rows) || !is_constant(stored.cols) || !is_constant(layout.row_stride) || !is_constant(layout.col_stride))
-    return GGEMM_PACKED;
+  if (!all_constant(layout, stored)) return GGEMM_PACKED;
   const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? stored.cols.value : layout.row_stride.value;
   int64_t down, across;
   if (__builtin_mul_overflow(stored.rows.value, row_stride, &down) || __builtin_mul_overflow(stored.cols.value, layout.col_stride.value, &across) ||
@@ -42,6 +46,28 @@ int64_t packed_group_stride(const Place& place, const GroupedLayout& layout, con
     fail(GGEMM_ERROR_ARGUMENT, "%s: %lldx%lld elements with strides %lld, %lld do not fit in 2^63 bytes", place.name, ll(stored.rows.value),
          ll(stored.cols.value), ll(row_stride), ll(layout.col_stride.value));
   return std::max(down < 0 ? -down : down, across < 0 ? -across : across);
+}
+
+// Groups of a D whose sizes and strides are all known share an element, unless each lies behind the one before, or they take turns: then each of the three
+// strides is longer than all that the shorter ones reach.
+bool groups_meet(int64_t groups, const Stored& stored, const GroupedLayout& layout) {
+  struct Step {
+    std::uint64_t stride, reach;
+  };
+  const auto step = [](int64_t stride, int64_t count) {
+    const std::uint64_t magnitude = stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
+    return Step{magnitude, magnitude * static_cast<std::uint64_t>(count - 1)};
+  };
+  const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? stored.cols.value : layout.row_stride.value;
+  Step steps[] = {step(row_stride, stored.rows.value), step(layout.col_stride.value, stored.cols.value), step(layout.group_stride, groups)};
+  if (steps[2].stride > steps[0].reach + steps[1].reach) return false;
+  std::sort(std::begin(steps), std::end(steps), [](const Step& x, const Step& y) { return x.stride < y.stride; });
+  std::uint64_t reached = 0;
+  for (const Step& s : steps) {
+    if (s.reach && s.stride <= reached) return true;
+    reached += s.reach;
+  }
+  return false;
 }
 
 // Groups whose matrices are apart by a distance.
@@ -57,6 +83,9 @@ void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dty
       __builtin_mul_overflow(bytes, static_cast<int64_t>(dtype_size(dtype)), &bytes))
     fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with groups=%lld: the groups do not fit in 2^63 bytes", place.name, ll(layout.group_stride),
          ll(groups));
+  if (place.output && !empty && all_constant(layout, stored) && groups_meet(groups, stored, layout))
+    fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with groups=%lld of %lldx%lld elements, strides %lld, %lld: groups of D must not overlap", place.name,
+         ll(layout.group_stride), ll(groups), ll(stored.rows.value), ll(stored.cols.value), ll(layout.row_stride.value), ll(layout.col_stride.value));
 }
 
 }  // namespace
@@ -87,7 +116,7 @@ GroupedLayout checks::check_grouped_matrix(const Place& place, const ggemm_group
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name);
   layout.pointers = by_form || matrix.pointers;
   // Where all is constant, the checks of a plain problem know more.
-  const bool known = is_constant(stored.rows) && is_constant(stored.cols) && is_constant(layout.row_stride) && is_constant(layout.col_stride) && (!by_form || place.output);
+  const bool known = all_constant(layout, stored);
   if (!known && place.output && (is_constant(layout.row_stride, 0) || is_constant(layout.col_stride, 0)))
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride or col_stride is a constant 0: elements of D must not coincide", place.name);
   if ((layout.pointers || stored.one()) && matrix.group_stride != 0 && matrix.group_stride != GGEMM_PACKED)

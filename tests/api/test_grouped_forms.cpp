@@ -110,6 +110,13 @@ const Wrong wrongs[] = {
     {"a flag of checked mode that is none", [](Ragged& p) { p.desc.checked = 2; }, {"checked=2"}},
     {"checked mode without a status", [](Ragged& p) { p.desc.checked = 1; }, {"status is NULL", "checked=1"}},
     {"batch: the same D for all", [](Ragged& p) { to_batch(p), p.desc.d.group_stride = 0; }, {"d.group_stride=0"}},
+    {"batch: a D that begins within the one before", [](Ragged& p) { to_batch(p), p.desc.d.group_stride = 1; }, {"d.group_stride=1", "groups=3", "2x2"}},
+    {"batch: a D that ends within the one before", [](Ragged& p) { to_batch(p), p.desc.d.group_stride = -3; }, {"d.group_stride=-3"}},
+    {"batch: rows of D that take turns with those of too many groups",
+     [](Ragged& p) { to_batch(p), p.desc.d.group_stride = 2, p.desc.d.row_stride = ggemm_const(4), p.desc.d.col_stride = ggemm_const(1); },
+     {"d.group_stride=2"}},
+    {"masked: rooms of D that overlap", [](Ragged& p) { to_masked(p), p.desc.d.group_stride = 2; }, {"d.group_stride=2"}},
+    {"ragged k: groups of D that overlap", [](Ragged& p) { to_ragged_k(p), p.desc.d.group_stride = 3; }, {"d.group_stride=3"}},
     // What only the groups' own numbers show.
     {"batch: pointers of A, one of them NULL",
      [](Ragged& p) {
@@ -265,6 +272,27 @@ TEST_CASE("batch: groups without elements in D may lie at no distance") {
     (rows_alone ? p.desc.m : p.desc.n) = ggemm_const(0);
     CHECK(p.run() == GGEMM_OK);
     CHECK(p.d == std::vector<float>(rows * n, -7));
+  }
+}
+
+TEST_CASE("batch: groups of D may lie in any order, and take turns by rows, by columns or by elements") {
+  struct Row {
+    std::int64_t group, row, col;
+  };
+  for (const Row& row : {Row{4, 2, 1}, Row{-4, 2, 1}, Row{4, 1, 2}, Row{2, 6, 1}, Row{-2, -6, 1}, Row{1, 6, 3}, Row{-1, 3, 6}, Row{2, 1, 6}, Row{7, 3, 1}}) {
+    Ragged p;
+    to_batch(p);
+    p.d.assign(24, -7);
+    p.desc.d.group_stride = row.group, p.desc.d.row_stride = ggemm_const(row.row), p.desc.d.col_stride = ggemm_const(row.col);
+    float* const first = p.d.data() - std::min<std::int64_t>(row.group, 0) * (groups - 1) - std::min<std::int64_t>(row.row, 0);
+    p.args.d = first;
+    CAPTURE(row.group, row.row, row.col);
+    INFO(ggemm_last_error());
+    REQUIRE(p.run() == GGEMM_OK);
+    for (std::int64_t g = 0; g < groups; ++g)
+      for (std::int64_t i = 0; i < 2; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          CHECK(first[g * row.group + i * row.row + j * row.col] == static_cast<float>((g + 1)) * p.a[static_cast<std::size_t>(4 * g + 2 * i + j)]);
   }
 }
 

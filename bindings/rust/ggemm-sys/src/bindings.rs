@@ -818,7 +818,8 @@ pub struct ggemm_grouped_matrix {
     pub col_stride: ggemm_source,
     /** elements from one group's first element to the next one's; 0: all groups share it (not D). GGEMM\_PACKED:
  rows or columns times the longer stride, so that groups follow each other; needs constant sizes and
- strides. Not looked at with pointers and in what is one matrix: there it is GGEMM\_PACKED or 0*/
+ strides. D's groups lie apart, or take turns, as rows of each group in one matrix. Not looked at with
+ pointers and in what is one matrix: there it is GGEMM\_PACKED or 0*/
     pub group_stride: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1141,7 +1142,12 @@ pub const GGEMM_FIELD_FORCE32: ggemm_field = 2147483647;
 /// Which number or operand of the group a ggemm\_fault is about.
 pub type ggemm_field = ::core::ffi::c_uint;
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes,
- to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.*/
+ to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.
+ Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
+ no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Within a group whose sizes or strides are
+ in memory, the host device and checked mode find elements of D that share an address. Not checked at all: pointers of different groups or
+ operands against each other, groups of D whose sizes or strides are in memory against each other, operands with gaps, and D against bias, scales,
+ weights, scalars, the arrays of numbers and pointers, and the status word.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_args {
@@ -1972,7 +1978,8 @@ extern "C" {
 
  Units: strides and sizes in elements.
 
- Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. Nothing outside D's elements is written,
+ Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. (Refused is a D that begins where A, B or
+ scales do, or overlaps A, B or C where both leave nothing out; other overlaps are not looked for.) Nothing outside D's elements is written,
  nothing before an operand's first element or behind its last one is read. `desc`, `args` and scalars in host memory are read before the return.
 
  Stream: asynchronous on `stream` (a CUstream of the context's device; NULL is the legacy default stream) for CUDA; complete on return for the
