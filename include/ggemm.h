@@ -103,7 +103,7 @@ GGEMM_API const char* ggemm_dtype_name(ggemm_dtype dtype);
 GGEMM_API size_t ggemm_dtype_size(ggemm_dtype dtype);
 
 /** destination[i] = source[i], converted as the products convert theirs: rounded to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0
- *  in integers, stays NaN in floats); f16 and bf16 overflow to infinity.
+ *  in integers, stays NaN in floats); f16 and bf16 overflow to infinity. The thread's rounding mode plays no part.
  *  Shapes: both have `count` elements.
  *  Memory: host, aligned to the element; `source` and `destination` must not overlap; may be NULL when count is 0.
  *  @param destination_dtype dtype of the result. @param destination receives it. @param source_dtype dtype of what is converted.

@@ -4,6 +4,7 @@
 
 #include "api/guard.hpp"
 #include "core/element.hpp"
+#include "core/float_environment.hpp"
 
 namespace ggemm::api {
 namespace {
@@ -73,6 +74,7 @@ ggemm_status ggemm_convert(ggemm_dtype destination_dtype, void* destination, gge
         if (count == 0) return;
         auto* out = static_cast<decltype(to)*>(&api::required(static_cast<decltype(to)*>(destination), "destination"));
         const auto* in = &api::required(static_cast<const decltype(from)*>(source), "source");
+        const core::DefaultFloatEnvironment environment;
         // Every element type is exact in f64, so one rounding is made.
         for (size_t i = 0; i < count; ++i) out[i] = kernels::Store<decltype(to)>::from(kernels::to_sum<double>(in[i]));
       });

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
 #include <fstream>
 #include <new>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/float_environment.hpp"
 #include "host/blas.hpp"
 #include "host/groups.hpp"
 #include "host/pool.hpp"
@@ -22,19 +22,6 @@ namespace ggemm::host {
 namespace {
 
 constexpr double worth_threads = 1 << 20;  // multiply-adds; waking workers costs about as much as half of these
-
-// The caller's rounding mode and flush-to-zero must not reach the results: workers have the default environment.
-class DefaultFloatEnvironment {
- public:
-  DefaultFloatEnvironment() {
-    std::fegetenv(&before_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~DefaultFloatEnvironment() { std::fesetenv(&before_); }
-
- private:
-  std::fenv_t before_;
-};
 
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -196,7 +183,7 @@ std::string HostDevice::blas_tried() const { return impl_->blas.tried(); }
 void HostDevice::run(const core::ProblemType& type, const kernels::GemmParams& params) const {
   if (params.m <= 0 || params.n <= 0) return;
   check_c(type, params);
-  const DefaultFloatEnvironment environment;
+  const core::DefaultFloatEnvironment environment;  // as workers have
   switch (type.sum) {
     case core::Sum::f32: return impl_->run<float, float>(type, params);
     case core::Sum::f64: return impl_->run<double, double>(type, params);
@@ -206,7 +193,7 @@ void HostDevice::run(const core::ProblemType& type, const kernels::GemmParams& p
 
 void HostDevice::run(const core::ProblemType& type, const kernels::GroupedParams& params) const {
   const i64 filled = check_groups(type, params);
-  const DefaultFloatEnvironment environment;
+  const core::DefaultFloatEnvironment environment;  // as workers have
   switch (type.sum) {
     case core::Sum::f32: return impl_->run_scattered<float, float>(type, params, filled);
     case core::Sum::f64: return impl_->run_scattered<double, double>(type, params, filled);

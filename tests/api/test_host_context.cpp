@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <cmath>
 #include <stdexcept>
 #include <thread>
@@ -114,6 +115,27 @@ TEST_CASE("Conversions agree with the definition of every type") {
   check_sentence({"source", "NULL"});
   CHECK(out == 5);
   CHECK(ggemm_convert(GGEMM_F32, nullptr, GGEMM_F64, nullptr, 0) == GGEMM_OK);
+}
+
+TEST_CASE("Conversions round to the nearest whatever the caller's rounding mode, which stays") {
+  const double third = 1.0 / 3, beyond = 1 + 0x1p-30, half = 2.5;
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    float narrow[2] = {};
+    std::int32_t whole = 0;
+    std::uint16_t bits = 0;
+    const double source[] = {third, beyond};
+    std::fesetround(mode);
+    const bool done = ggemm_convert(GGEMM_F32, narrow, GGEMM_F64, source, 2) == GGEMM_OK && ggemm_convert(GGEMM_I32, &whole, GGEMM_F64, &half, 1) == GGEMM_OK &&
+                      ggemm_convert(GGEMM_BF16, &bits, GGEMM_F64, &third, 1) == GGEMM_OK;
+    const int after = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    INFO("rounding mode " << mode);
+    CHECK(done);
+    CHECK(after == mode);
+    CHECK((narrow[0] == 0x1.555556p-2f && narrow[1] == 1.0f));
+    CHECK(whole == 2);
+    CHECK(bits == 0x3eab);
+  }
 }
 
 TEST_CASE("A host context describes its device") {

@@ -1763,7 +1763,7 @@ extern "C" {
  Since 0.1*/
     pub fn ggemm_dtype_size(dtype: ggemm_dtype) -> usize;
     /** destination\[i\] = source\[i\], converted as the products convert theirs: rounded to nearest even; i8, i32 and the fp8 types saturate (NaN becomes 0
- in integers, stays NaN in floats); f16 and bf16 overflow to infinity.
+ in integers, stays NaN in floats); f16 and bf16 overflow to infinity. The thread's rounding mode plays no part.
 
  Shapes: both have `count` elements.
 
