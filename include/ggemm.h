@@ -247,7 +247,7 @@ typedef void (*ggemm_finding_fn)(void* user, const ggemm_finding* finding);
 /** Looks for everything that a context with these options could use and reports each part, found or not. What is missing is a finding, not a failure.
  *  Lifetime: `function` is called before the return only.
  *  @param options NULL: all defaults. @param function called once a finding, from this thread. @param user handed to `function`.
- *  @retval GGEMM_ERROR_ARGUMENT also if one of the options' allocate and deallocate is missing. @since 0.1 */
+ *  @retval GGEMM_ERROR_ARGUMENT as ggemm_context_create: then nothing is reported. @since 0.1 */
 GGEMM_API ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggemm_finding_fn function, void* user);
 
 /* ----------------------------------------------------------------------------------------------------------- problems */

@@ -10,6 +10,17 @@ namespace {
 
 void copy_text(char* out, std::size_t size, const std::string& text) { std::snprintf(out, size, "%s", text.c_str()); }
 
+ggemm_context_options import_options(const ggemm_context_options* options) {
+  const ggemm_context_options o = options ? import(options, "options") : ggemm_context_options GGEMM_CONTEXT_OPTIONS_INIT;
+  if (static_cast<unsigned>(o.device) > GGEMM_DEVICE_HOST) core::fail(GGEMM_ERROR_ARGUMENT, "options.device=%d is not a ggemm_device_kind", static_cast<int>(o.device));
+  if (o.ordinal < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.ordinal=%d must be 0 or more", o.ordinal);
+  if (o.threads < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.threads=%d must be 0 or more", o.threads);
+  if (static_cast<unsigned>(o.log_level) > GGEMM_LOG_DEBUG) core::fail(GGEMM_ERROR_ARGUMENT, "options.log_level=%d is not a ggemm_log_level", static_cast<int>(o.log_level));
+  if (o.device == GGEMM_DEVICE_HOST && o.cuda_context)
+    core::fail(GGEMM_ERROR_ARGUMENT, "options.cuda_context=%p with options.device=GGEMM_DEVICE_HOST: the host has no CUDA context", o.cuda_context);
+  return o;
+}
+
 struct Report {
   ggemm_finding_fn function;
   void* user;
@@ -45,14 +56,7 @@ extern "C" {
 ggemm_status ggemm_context_create(const ggemm_context_options* options, ggemm_context** out_context) {
   return api::guard([&] {
     api::required(out_context, "out_context") = nullptr;
-    const ggemm_context_options o = options ? api::import(options, "options") : ggemm_context_options GGEMM_CONTEXT_OPTIONS_INIT;
-    if (static_cast<unsigned>(o.device) > GGEMM_DEVICE_HOST) core::fail(GGEMM_ERROR_ARGUMENT, "options.device=%d is not a ggemm_device_kind", static_cast<int>(o.device));
-    if (o.ordinal < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.ordinal=%d must be 0 or more", o.ordinal);
-    if (o.threads < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.threads=%d must be 0 or more", o.threads);
-    if (static_cast<unsigned>(o.log_level) > GGEMM_LOG_DEBUG) core::fail(GGEMM_ERROR_ARGUMENT, "options.log_level=%d is not a ggemm_log_level", static_cast<int>(o.log_level));
-    if (o.device == GGEMM_DEVICE_HOST && o.cuda_context)
-      core::fail(GGEMM_ERROR_ARGUMENT, "options.cuda_context=%p with options.device=GGEMM_DEVICE_HOST: the host has no CUDA context", o.cuda_context);
-    *out_context = new ggemm_context{Engine(o)};
+    *out_context = new ggemm_context{Engine(api::import_options(options))};
   });
 }
 
@@ -89,12 +93,12 @@ ggemm_status ggemm_context_set_log(ggemm_context* context, ggemm_log_fn log, voi
 ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggemm_finding_fn function, void* user) {
   return api::guard([&] {
     if (!function) core::fail(GGEMM_ERROR_ARGUMENT, "function is NULL");
-    const ggemm_context_options o = options ? api::import(options, "options") : ggemm_context_options GGEMM_CONTEXT_OPTIONS_INIT;
-    const api::Report report{function, user};
-    api::report_cuda(report, o);
+    const ggemm_context_options o = api::import_options(options);
     ggemm_context_options host = o;
     host.device = GGEMM_DEVICE_HOST;
-    const Engine engine(host);
+    const Engine engine(host);  // ahead of all findings: it refuses what is left that is wrong
+    const api::Report report{function, user};
+    api::report_cuda(report, o);
     report("host", true, true, core::text("%s, %d threads", engine.facts().name.c_str(), engine.facts().threads), "");
     const std::string blas = engine.host()->blas();
     const bool unwanted = o.cblas_path && !*o.cblas_path;

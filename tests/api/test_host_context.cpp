@@ -179,6 +179,10 @@ TEST_CASE("Wrong context options are refused by name") {
     CHECK(context == nullptr);
     check_sentence(row.sentence);
     ggemm_context_destroy(context);
+    int findings = 0;
+    CHECK(ggemm_diagnose(&options, [](void* user, const ggemm_finding*) { ++*static_cast<int*>(user); }, &findings) == GGEMM_ERROR_ARGUMENT);
+    CHECK(findings == 0);
+    check_sentence(row.sentence);
   }
 }
 

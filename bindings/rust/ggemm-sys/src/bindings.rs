@@ -1891,7 +1891,7 @@ extern "C" {
 
  Parameter user handed to `function`.
 
- Returns GGEMM\_ERROR\_ARGUMENT also if one of the options' allocate and deallocate is missing.
+ Returns GGEMM\_ERROR\_ARGUMENT as ggemm\_context\_create: then nothing is reported.
 
  Since 0.1*/
     pub fn ggemm_diagnose(
