@@ -313,7 +313,7 @@ typedef enum ggemm_bias {
 
 /** Gated pairs, as in SwiGLU (silu) and GeGLU (gelu): columns of the product come in pairs, gate first, and D = act(x_gate) x_up has n / 2 columns,
  *  where x = alpha scale A B + bias. n is the number of B's columns, and even; a bias per column has n elements. There is no C: beta must be NULL, or
- *  0 in host memory. */
+ *  0 in host memory, and C's strides are not held against any size. */
 typedef enum ggemm_gate {
   GGEMM_GATE_NONE = 0,        /**< no pairs */
   GGEMM_GATE_HALVES = 1,      /**< D's column j is of columns j (gate) and j + n/2 (up) */

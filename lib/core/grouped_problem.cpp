@@ -344,7 +344,8 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.stored_m = m, p.stored_k = k;
   p.a = check_grouped_matrix(place_a, desc, desc.a, p.type.a, {rows_of(p.a_index, p.stored_m), k, ragged_m, ragged_k});
   p.b = check_grouped_matrix(place_b, desc, desc.b, p.type.b, {k, n, ragged_k, false});
-  p.c = check_grouped_matrix(place_c, desc, desc.c, p.type.c, {m, n, ragged_m, false});
+  const kernels::Source no_rows{nullptr, 0, 0, GGEMM_SOURCE_CONST, kernels::source_itself};
+  p.c = check_grouped_matrix(place_c, desc, desc.c, p.type.c, {p.type.gate ? no_rows : m, n, ragged_m, false});  // there is no C of pairs
   kernels::Source columns = n;
   if (is_constant(n)) check_even(p.type, n.value), columns.value = columns_of_d(p.type, n.value);
   p.d = check_grouped_matrix(place_of_d(p.type), desc, desc.d, p.type.d, {rows_of(p.d_index, p.stored_m), columns, ragged_m, false});

@@ -226,7 +226,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.a = check_matrix(place_a, desc.a, p.type.a, p.m, p.k);
   p.b = check_matrix(place_b, desc.b, p.type.b, p.k, p.n);
   p.d = check_matrix(place_of_d(p.type), desc.d, p.type.d, p.m, columns_of_d(p.type, p.n));
-  p.c = check_matrix(place_c, desc.c, p.type.c, p.m, p.n);
+  p.c = check_matrix(place_c, desc.c, p.type.c, rows_of_c(p.type, p.m), p.n);
   p.scale_a = check_scale(place_scale_a, desc.scale_a, scale_rows(p.type, p.m), scale_depth(p.type.scale_a, p.k));
   p.scale_b = check_scale(place_scale_b, desc.scale_b, scale_depth(p.type.scale_b, p.k), scale_columns(p.type, p.n));
   p.scalars = scalars(desc.epilogue);
@@ -269,7 +269,7 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   p.b = matrix(place_b, problem.b, problem.type.b, args.b, p.k, p.n);
   check_even(problem.type, p.n);
   p.d = matrix(place_of_d(problem.type), problem.d, problem.type.d, args.d, p.m, columns_of_d(problem.type, p.n));
-  p.c = matrix(place_c, problem.c, problem.type.c, args.c, p.m, p.n);
+  p.c = matrix(place_c, problem.c, problem.type.c, args.c, rows_of_c(problem.type, p.m), p.n);
   p.bias = args.bias;
   p.epilogue = bind_epilogue(problem.type, problem.scalars, args.alpha, args.beta);
   p.raster = 1;

@@ -80,6 +80,7 @@ void check_scales(GroupedProblem& problem, const ggemm_grouped_desc& desc, const
 
 inline const Place& place_of_d(const ProblemType& type) { return type.gate ? place_pairs : place_d; }
 inline std::int64_t columns_of_d(const ProblemType& type, std::int64_t n) { return type.gate ? n / 2 : n; }
+inline std::int64_t rows_of_c(const ProblemType& type, std::int64_t m) { return type.gate ? 0 : m; }  // pairs have no C
 inline std::int64_t scale_rows(const ProblemType& type, std::int64_t m) { return kernels::scales_along(type.scale_a, m); }
 inline std::int64_t scale_columns(const ProblemType& type, std::int64_t n) { return kernels::scales_along(type.scale_b, n); }
 inline std::int64_t scale_depth(int kind, std::int64_t k) { return kernels::scales_deep(kind, k); }

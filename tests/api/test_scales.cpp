@@ -352,6 +352,41 @@ TEST_CASE("Gated pairs: halves and neighbours, gate first, bias before both") {
   CHECK((wide[0] == 2 && wide[1] == 12 && wide[2] == 30));
 }
 
+TEST_CASE("Gated pairs have no C whose strides could be wrong") {
+  const ContextPointer context = host_context();
+  const float a[] = {1, 2, 1, 2}, b[] = {0, 1, 2, 3};
+  float d[4] = {};
+  ggemm_gemm_desc plain = GGEMM_GEMM_DESC_INIT;
+  plain.m = 2, plain.n = 4, plain.k = 1;
+  plain.a.dtype = plain.b.dtype = plain.d.dtype = GGEMM_F32;
+  plain.epilogue.gate = GGEMM_GATE_INTERLEAVED;
+  plain.d.row_stride = 2, plain.d.col_stride = 1;
+  plain.c = plain.d;  // as D is, which would be too narrow for n columns
+  ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
+  args.a = a, args.b = b, args.d = d;
+  CHECK(ggemm_gemm(context.get(), &plain, &args, nullptr) == GGEMM_OK);
+  CHECK(std::vector<float>(d, d + 4) == std::vector<float>{0, 6, 0, 24});
+  plain.m = 1, args.m = 2;  // other sizes than described
+  CHECK(ggemm_gemm(context.get(), &plain, &args, nullptr) == GGEMM_OK);
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.groups = 2;
+  desc.m = ggemm_const(2), desc.n = ggemm_const(4), desc.k = ggemm_const(1);
+  desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_F32;
+  desc.epilogue.gate = GGEMM_GATE_INTERLEAVED;
+  desc.d.row_stride = ggemm_const(2), desc.d.col_stride = ggemm_const(1);
+  desc.c = desc.d;
+  float d_all[8] = {};
+  const void *as[] = {a, a + 2}, *bs[] = {b, b};
+  void* ds[] = {d_all, d_all + 4};
+  ggemm_grouped_args grouped = GGEMM_GROUPED_ARGS_INIT;
+  grouped.a = as, grouped.b = bs, grouped.d = ds;
+  CHECK(ggemm_grouped_gemm(context.get(), &desc, &grouped, nullptr) == GGEMM_OK);
+  desc.form = GGEMM_GROUPS_BATCH, desc.b.group_stride = 0;
+  grouped.a = a, grouped.b = b, grouped.d = d_all;
+  CHECK(ggemm_grouped_gemm(context.get(), &desc, &grouped, nullptr) == GGEMM_OK);
+  CHECK(std::vector<float>(d_all, d_all + 8) == std::vector<float>{0, 6, 0, 24, 0, 6, 0, 24});
+}
+
 TEST_CASE("Scaled bits depend on neither D's layout nor the threads") {
   constexpr std::int64_t m = 150, n = 170, k = 300;
   std::vector<std::uint8_t> a(m * k), b(k * n);

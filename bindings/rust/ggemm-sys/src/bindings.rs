@@ -437,7 +437,7 @@ pub const GGEMM_GATE_INTERLEAVED: ggemm_gate = 2;
 pub const GGEMM_GATE_FORCE32: ggemm_gate = 2147483647;
 /** Gated pairs, as in SwiGLU (silu) and GeGLU (gelu): columns of the product come in pairs, gate first, and D = act(x\_gate) x\_up has n / 2 columns,
  where x = alpha scale A B + bias. n is the number of B's columns, and even; a bias per column has n elements. There is no C: beta must be NULL, or
- 0 in host memory.*/
+ 0 in host memory, and C's strides are not held against any size.*/
 pub type ggemm_gate = ::core::ffi::c_uint;
 /** What follows the product: D = act(alpha scale A B + beta C + bias), or the gated pairs of it. Frozen: held by value in others. Computed in f64 if
  the sums are f64, in int32 (wrapping) if the sums and D are int32 (C and bias are then i32, act is none, relu or clamp, and there is no gate),
