@@ -159,7 +159,8 @@ typedef struct ggemm_context_options {
   ggemm_device_kind device;       /**< 0: GGEMM_DEVICE_BEST */
   int32_t ordinal;                /**< CUDA device ordinal, 0 or more; not used with a cuda_context */
   void* cuda_context;             /**< CUcontext to use; NULL: the ordinal's primary context. Not with GGEMM_DEVICE_HOST */
-  int32_t threads;                /**< host threads for the host device and for compiling; 0: the cores this process may use */
+  int32_t threads;                /**< host threads for the host device and for compiling, at most: products start as many as they have use for;
+                                       0: the cores this process may use */
   ggemm_log_level log_level;      /**< most verbose level that is delivered; 0 with a log function: GGEMM_LOG_INFO */
   ggemm_log_fn log;               /**< NULL: no log */
   void* log_user;                 /**< handed to `log` */

@@ -72,14 +72,16 @@ Pool::~Pool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-// With the mutex held. Where the system gives fewer threads than wanted, or no memory for more, those it gave do the work.
-void Pool::start_workers() {
-  started_ = true;
-  const SignalsBlocked blocked;
+// With the mutex held. Where the system gives fewer threads than wanted, or no memory for more, those it gave do the work, or the caller alone does.
+void Pool::offer(Job& job) {
+  const int most = wanted_ < threads_ ? wanted_ : threads_ - 1;
   try {
-    workers_.reserve(static_cast<std::size_t>(threads_ - 1));
-    while (static_cast<int>(workers_.size()) < threads_ - 1) workers_.emplace_back([this] { serve(); });
+    jobs_.push_back(&job);
+    if (!more_ || static_cast<int>(workers_.size()) >= most) return;
+    const SignalsBlocked blocked;
+    while (static_cast<int>(workers_.size()) < most) workers_.emplace_back([this] { serve(); });
   } catch (const std::system_error&) {
+    more_ = false;
   } catch (const std::bad_alloc&) {
   }
 }
@@ -130,8 +132,8 @@ void Pool::Taken::run(int participants, Work work) {
   const int others = job.waiting.size();
   if (others > 0) {
     std::lock_guard lock(pool_.mutex_);
-    if (!pool_.started_) pool_.start_workers();
-    pool_.jobs_.push_back(&job);
+    pool_.wanted_ += others;
+    pool_.offer(job);
   }
   for (int i = 0; i < others; ++i) pool_.wake_.notify_one();
   std::exception_ptr error;
@@ -141,6 +143,7 @@ void Pool::Taken::run(int participants, Work work) {
     error = std::current_exception();
   }
   std::unique_lock lock(pool_.mutex_);
+  pool_.wanted_ -= others;
   std::erase(pool_.jobs_, &job);
   job.done.wait(lock, [&job] { return job.working == 0; });
   lock.unlock();

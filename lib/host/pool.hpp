@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent worker threads and the scratch memory of those who compute. Threads start at the first product that is worth them.
+// Persistent worker threads and the scratch memory of those who compute. Threads start at the first product that is worth so many.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -30,6 +30,9 @@ class Scratch {
 // Linked through its members, so that moving one from stack to stack allocates nothing.
 class ScratchStack {
  public:
+  ~ScratchStack() {
+    while (size_ > 0) pop();  // one by one: each holds the next, and they may be many
+  }
   int size() const { return size_; }
   void push(std::unique_ptr<Scratch> scratch);
   std::unique_ptr<Scratch> pop();  // there must be one
@@ -61,7 +64,7 @@ class Pool {
     ~Taken();
     Taken(const Taken&) = delete;
     Taken& operator=(const Taken&) = delete;
-    // As Pool::run, by no more participants than it was taken for. Throws what `work` throws.
+    // As Pool::run, by no more participants than it was taken for. Throws what `work` throws, and nothing else.
     void run(int participants, Work work);
 
    private:
@@ -88,7 +91,7 @@ class Pool {
     std::exception_ptr error;
     std::condition_variable done;
   };
-  void start_workers();
+  void offer(Job& job);
   void serve();
 
   const int threads_;
@@ -98,7 +101,8 @@ class Pool {
   std::vector<Job*> jobs_;  // that still want workers, the oldest first
   ScratchStack free_scratch_;
   std::vector<std::thread> workers_;
-  bool started_ = false, stop_ = false;
+  int wanted_ = 0;  // workers that the jobs under way have use for
+  bool more_ = true, stop_ = false;  // more_: the system has not refused a worker yet
 };
 
 // The pool of a device. A forked child has its parent's memory but not its threads: it gets a pool of its own, and leaves the parent's, whose locks

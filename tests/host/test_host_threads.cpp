@@ -2,6 +2,8 @@
 // The pool: every participant's work, exceptions, callers at the same time, forks.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -82,6 +84,35 @@ TEST_CASE("pool: an exception comes back to the caller, and the pool goes on") {
   int runs = 0;
   pool.run(1, [&](host::Scratch&) { ++runs; });
   CHECK(runs == 1);
+}
+
+TEST_CASE("pool: there are as many workers as calls at once have had use for, and no more") {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  };
+  const auto before = threads();
+  host::Pool pool(64, 64);
+  const auto all_at_once = [&](int participants) {
+    std::atomic<int> arrived{0};
+    pool.run(participants, [&](host::Scratch&) {
+      ++arrived;
+      while (arrived < participants) std::this_thread::yield();
+    });
+  };
+  all_at_once(1);
+  CHECK(threads() == before);
+  all_at_once(3);
+  CHECK(threads() == before + 2);
+  all_at_once(5);
+  all_at_once(2);
+  CHECK(threads() == before + 4);
+  // One within another, which leaves none of them without a worker of its own.
+  std::atomic<bool> begun{false};
+  pool.run(5, [&](host::Scratch&) {
+    if (begun.exchange(true)) return;
+    all_at_once(4);
+  });
+  CHECK(threads() <= before + 4 + 3);
 }
 
 TEST_CASE("host threads: callers at the same time, each with its own product") {

@@ -129,7 +129,8 @@ pub struct ggemm_context_options {
     pub ordinal: i32,
     /// CUcontext to use; NULL: the ordinal's primary context. Not with GGEMM\_DEVICE\_HOST
     pub cuda_context: *mut ::core::ffi::c_void,
-    /// host threads for the host device and for compiling; 0: the cores this process may use
+    /** host threads for the host device and for compiling, at most: products start as many as they have use for;
+ 0: the cores this process may use*/
     pub threads: i32,
     /// most verbose level that is delivered; 0 with a log function: GGEMM\_LOG\_INFO
     pub log_level: ggemm_log_level,
