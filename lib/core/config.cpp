@@ -13,6 +13,7 @@ namespace ggemm::core {
 namespace {
 
 constexpr const char* families[] = {"host", "simt", "sm80", "sm90"};
+constexpr const char* examples[] = {"host_f32_f32_f32_tn", "simt_f32_f32_f32_tn_128x128x16_w2x4_s2_r4", "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8"};
 
 // What stands for both dtypes under a compute mode of f32 inputs; nullptr for the others.
 const char* compute_word(int compute) { return compute == GGEMM_COMPUTE_TF32 ? "tf32" : compute == GGEMM_COMPUTE_F32_ACCURATE ? "f32x3" : nullptr; }
@@ -113,8 +114,8 @@ ParsedConfig parse_config(std::string_view name) {
   out.config.swap = optional(sm90, [](std::string_view text) { return text == "swap"; }) != 0;
   const std::size_t expected = out.config.family == Family::host ? 5 : part + 1;
   if (parts.size() != expected)
-    fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8 or sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
-         expected);
+    fail(GGEMM_ERROR_ARGUMENT, "config=\"%.*s\" has %zu parts; a name of the %s family has %zu, such as %s", static_cast<int>(name.size()), name.data(), parts.size(), families[family],
+         expected, examples[family]);
   out.type.a = static_cast<std::uint8_t>(read_dtype(name, parts[1], out.type));
   out.type.b = static_cast<std::uint8_t>(read_dtype(name, parts[2], out.type));
   if (out.type.compute && parts[1] != parts[2])

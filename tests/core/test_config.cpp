@@ -270,6 +270,12 @@ TEST_CASE("config: a name with too few or too many parts is refused with their n
     CHECK(text.find("config=\"" + std::string(row.name) + "\"") == 0);
     CHECK(text.find(row.has) != std::string::npos);
     CHECK(text.find(row.due) != std::string::npos);
+    // The example is a name, and one of the family.
+    const std::size_t example = text.rfind("such as ");
+    REQUIRE(example != std::string::npos);
+    const std::string such = text.substr(example + 8), name = row.name;
+    CHECK(such.substr(0, such.find('_')) == name.substr(0, name.find('_')));
+    CHECK_NOTHROW(core::parse_config(such));
   }
 }
 
