@@ -454,7 +454,7 @@ typedef enum ggemm_grouped_form {
   GGEMM_GROUPS_RAGGED_M = 1,
   /** Weight gradients: D_g [m,n] = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), where A_g is columns and B_g is rows from the end of group
    *  g - 1 (the first: 0) to the end of group g of matrices A [m,k] and B [k,n]. `k` is a constant, the depth of these matrices in all; m and n are
-   *  constants; `ends` has each group's end. A group of depth 0 has D_g = act(beta_g C_g + bias_g). To accumulate, let C be D and beta 1. */
+   *  constants; `ends` has each group's end. A group of depth 0 is as one with k 0. To accumulate, let C be D and beta 1. */
   GGEMM_GROUPS_RAGGED_K = 2,
   /** Room for `m` rows in each group, of which as many count as `counts` says: A_g [m,k], C_g and D_g [m,n]. `m` is a constant; a count above it
    *  counts as it. Rows of A and C behind the count are not used, though A's may be read, and of D not written. */
@@ -499,8 +499,8 @@ typedef struct ggemm_grouped_scale {
 } ggemm_grouped_scale;
 
 /** For each group g: D_g[m_g,n_g] = act(alpha_g scale_g A_g B_g + beta_g C_g + bias_g), in one call; with gated pairs D_g is [m_g,n_g/2].
- *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(beta_g C_g + bias_g), and the pointers of A, B and their
- *  scales are not looked at.
+ *  A group with m or n 0 is empty: its pointers are not looked at. With k 0, D_g = act(alpha_g 0 + beta_g C_g + bias_g), as in ggemm_gemm, and the
+ *  pointers of A, B and their scales are not looked at.
  *  A size or count below 0 in memory counts as 0; as a constant it is GGEMM_ERROR_ARGUMENT. An end below 0 counts as 0, one above the size in all as
  *  that, and a group that ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups
  *  claim, as the ends fall and rise again, hold the result of either.) The host device checks the pointers and strides of every group before it
@@ -622,7 +622,7 @@ GGEMM_API ggemm_status ggemm_grouped_args_init(ggemm_grouped_args* args, size_t 
 
 /** D = act(alpha scale A B + beta C + bias), or the gated pairs of it.
  *  Shapes: A [m,k], B [k,n], C and D [m,n] (D [m,n/2] with gated pairs), bias [n] or [m], scales as ggemm_scale_kind says; any size, 0 included: with
- *  m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+ *  m or n 0 nothing happens, with k 0 D = act(alpha 0 + beta C + bias): act(beta C + bias), but NaN where alpha is infinite or NaN.
  *  Units: strides and sizes in elements.
  *  Memory: operands in device memory, aligned to their elements; D overlaps no other operand, but may be C. (Refused is a D that begins where A, B or
  *  scales do, or overlaps A, B or C where both leave nothing out; other overlaps are not looked for.) Nothing outside D's elements is written,

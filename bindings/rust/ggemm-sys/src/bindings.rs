@@ -782,7 +782,7 @@ pub const GGEMM_GROUPS_POINTERS: ggemm_grouped_form = 0;
 pub const GGEMM_GROUPS_RAGGED_M: ggemm_grouped_form = 1;
 /** Weight gradients: D\_g \[m,n\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), where A\_g is columns and B\_g is rows from the end of group
  g - 1 (the first: 0) to the end of group g of matrices A \[m,k\] and B \[k,n\]. `k` is a constant, the depth of these matrices in all; m and n are
- constants; `ends` has each group's end. A group of depth 0 has D\_g = act(beta\_g C\_g + bias\_g). To accumulate, let C be D and beta 1.*/
+ constants; `ends` has each group's end. A group of depth 0 is as one with k 0. To accumulate, let C be D and beta 1.*/
 pub const GGEMM_GROUPS_RAGGED_K: ggemm_grouped_form = 2;
 /** Room for `m` rows in each group, of which as many count as `counts` says: A\_g \[m,k\], C\_g and D\_g \[m,n\]. `m` is a constant; a count above it
  counts as it. Rows of A and C behind the count are not used, though A's may be read, and of D not written.*/
@@ -898,8 +898,8 @@ const _: () = {
     ][::core::mem::offset_of!(ggemm_grouped_scale, group_stride) - 72usize];
 };
 /** For each group g: D\_g\[m\_g,n\_g\] = act(alpha\_g scale\_g A\_g B\_g + beta\_g C\_g + bias\_g), in one call; with gated pairs D\_g is \[m\_g,n\_g/2\].
- A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(beta\_g C\_g + bias\_g), and the pointers of A, B and their
- scales are not looked at.
+ A group with m or n 0 is empty: its pointers are not looked at. With k 0, D\_g = act(alpha\_g 0 + beta\_g C\_g + bias\_g), as in ggemm\_gemm, and the
+ pointers of A, B and their scales are not looked at.
  A size or count below 0 in memory counts as 0; as a constant it is GGEMM\_ERROR\_ARGUMENT. An end below 0 counts as 0, one above the size in all as
  that, and a group that ends before it begins is empty: whatever the ends are, nothing outside the matrices is touched. (Rows of D that two groups
  claim, as the ends fall and rise again, hold the result of either.) The host device checks the pointers and strides of every group before it
@@ -1975,7 +1975,7 @@ extern "C" {
     /** D = act(alpha scale A B + beta C + bias), or the gated pairs of it.
 
  Shapes: A \[m,k\], B \[k,n\], C and D \[m,n\] (D \[m,n/2\] with gated pairs), bias \[n\] or \[m\], scales as ggemm\_scale\_kind says; any size, 0 included: with
- m or n 0 nothing happens, with k 0 D = act(beta C + bias).
+ m or n 0 nothing happens, with k 0 D = act(alpha 0 + beta C + bias): act(beta C + bias), but NaN where alpha is infinite or NaN.
 
  Units: strides and sizes in elements.
 
