@@ -1993,6 +1993,9 @@ extern "C" {
  only. A captured stream that has too little takes, for good, some of what ggemm\_prepare and plans reserve.
  A graph uses this memory whenever it is replayed. So its replays must not run beside other calls on the stream that was captured, nor beside
  replays of other graphs that were captured on it.
+ A stream's workspace stays with the context until that is destroyed, also after the stream is: keep streams, rather than make one for each
+ request. One that gets the handle of a stream that was destroyed is the same stream to the context: it goes on with that one's workspace, and
+ graphs that were captured on either are graphs that were captured on it.
 
  Threads: any. The first call of a problem class compiles or loads its kernel, once for all threads that ask; later ones are a look-up and a
  launch. Calls that read C, or whose D (of groups A and B too) is not at multiples of 16 bytes, may be a class of their own beside others of the
