@@ -199,7 +199,7 @@ func ExampleContext_Plan() {
 
 	x, w, y := []float32{1, -1, 2, 0}, []float32{1, 2, 3, 4}, make([]float32, 4)
 	for range 2 {
-		err := plan.Run(ggemm.RowMajor(x, 2, 2), ggemm.RowMajor(w, 2, 2), ggemm.RowMajor(y, 2, 2)) // never compiles
+		err := plan.Run(ggemm.RowMajor(x, 2, 2), ggemm.RowMajor(w, 2, 2), ggemm.RowMajor(y, 2, 2)) // no look-up
 		if err != nil {
 			log.Fatal(err)
 		}
