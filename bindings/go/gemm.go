@@ -12,7 +12,7 @@ import (
 )
 
 // Gemm computes D = act(alpha A B + beta C + bias), with A [m,k], B [k,n], C and D [m,n]. Sizes of 0 are right: with m or n 0 nothing
-// happens, with k 0 D = act(beta C + bias).
+// happens, with k 0 D = act(alpha 0 + beta C + bias).
 //
 // D must not overlap another operand, but for C, which may be D itself. On the host it is complete on return; on CUDA it is queued on
 // [WithStream]. The first call of a problem class compiles or loads its kernel; while the stream is captured that is [ErrNotPrepared].
@@ -145,7 +145,8 @@ func biasOperand(bias Memory, kind C.ggemm_bias, host bool, a, b *Matrix) (memor
 	return memory, address, nil
 }
 
-// Plan is a problem class bound to a kernel: a run is a launch without a look-up, and never compiles.
+// Plan is a problem class bound to a kernel: a run is a launch without a look-up, and compiles nothing unless an operand is less aligned than
+// the plan expects.
 type Plan struct {
 	planObject
 	call call // as it was when the plan was made: each run begins with it

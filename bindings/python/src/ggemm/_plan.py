@@ -104,7 +104,7 @@ class Plan(PlanBase):
     """A plain product bound to a configuration and its kernel. Immutable and thread-safe. Made by `plan`.
 
     `p(a, b, *, c=None, bias=None, scale_a=None, scale_b=None, out=None, alpha=None, beta=None, stream=None)` computes
-    D = act(alpha scale A B + beta C + bias), as `matmul` would. Never compiles.
+    D = act(alpha scale A B + beta C + bias), as `matmul` would. Compiles nothing, unless an operand is less aligned than the plan expects.
     Shapes: those of the plan; or, where all operands are packed row-major as the plan's are, any others that fit each other.
     Returns `out`, or a new array. Raises ArgumentError if an array is not as the plan takes it.
     """

@@ -20,8 +20,8 @@ use crate::{
     Bias, Context, Device, DeviceSlice, Element, Error, Host, Mat, MatMut, Result, Scale, Stream,
 };
 
-/// A class of plain problems bound to a kernel: running it looks nothing up and never compiles. May be run from many
-/// threads at once. [`Context::plan`] makes it.
+/// A class of plain problems bound to a kernel: running it looks nothing up, and compiles nothing unless an operand is less
+/// aligned than the plan expects. May be run from many threads at once. [`Context::plan`] makes it.
 #[derive(Debug)]
 pub struct Plan {
     raw: NonNull<sys::ggemm_plan>,
