@@ -1145,10 +1145,10 @@ pub type ggemm_field = ::core::ffi::c_uint;
 /** The operands of one grouped call, in device memory: a matrix aligned to its element, or a device array of `groups` pointers, aligned to 8 bytes,
  to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.
  Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
- no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Within a group whose sizes or strides are
- in memory, the host device and checked mode find elements of D that share an address. Not checked at all: pointers of different groups or
- operands against each other, groups of D whose sizes or strides are in memory against each other, operands with gaps, and D against bias, scales,
- weights, scalars, the arrays of numbers and pointers, and the status word.*/
+ no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Of a group whose sizes or strides are
+ in memory, the host device and checked mode find strides of D that are 0. Not checked at all: other strides in memory by which elements of D share
+ an address, pointers of different groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
+ operands with gaps, and D against bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_args {
