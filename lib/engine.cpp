@@ -111,12 +111,16 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
     cuda::Kernel loaded = [&] {
       try {
         return kernel_of(cubin);
-      } catch (const core::Error& error) {
-        if (!cubin.from_disk || error.status() != GGEMM_ERROR_LAUNCH) throw;
+      } catch (const cuda::RefusedBinary& refused) {
+        if (!cubin.from_disk) throw;
         // The folder may be that of a machine with a newer driver, and so a newer NVRTC.
-        log_.write(GGEMM_LOG_INFO, "the disk cache's binary is refused, and compiled anew: %s", error.what());
+        log_.write(GGEMM_LOG_INFO, "the disk cache's binary is refused, and compiled anew: %s", refused.what());
+        try {
+          cubin = jit_->get(request, true);
+        } catch (const core::Error&) {
+          throw refused;  // which is what would have to be mended
+        }
       }
-      cubin = jit_->get(request, true);
       return kernel_of(cubin);
     }();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

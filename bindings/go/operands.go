@@ -13,6 +13,7 @@ type matrices struct {
 	rowStride, colStride Source
 	groups               Distance
 	one                  bool
+	inPlace              bool // also in the form of pointers
 }
 
 func (g *Grouped) matrices(m *GroupedMatrix, rows, cols Source, one bool) matrices {
@@ -49,7 +50,9 @@ func (g *Grouped) scales(s *GroupedScale, along Source, ragged bool) matrices {
 	}
 	switch s.Kind {
 	case TensorScale:
-		return vector(F32, Const(1), s.Groups, false)
+		numbers := vector(F32, Const(1), s.Groups, false)
+		numbers.inPlace = true
+		return numbers
 	case Block128x128Scale:
 		out.rows, out.rowBlock = room(along, ragged)
 		fallthrough
@@ -96,7 +99,7 @@ func (m *matrices) of(group int, memory *Memory) (view Matrix, known bool) {
 // hold refuses memory of another type than an operand's, and a slice that ends before its matrices do, as far as the host knows them. A group
 // that has none of one of the sizes is not looked at.
 func (g *Grouped) hold(name string, memory *Memory, m *matrices, sizes []*Source) error {
-	if m.groups.Pointers || g.Form == PointerGroups && !m.one {
+	if m.groups.Pointers || g.Form == PointerGroups && !m.one && !m.inPlace {
 		if bytes := memory.length * memory.dtype.Size(); memory.place == placeSlice && bytes/8 < g.Groups {
 			return argumentError("%s has %d bytes, and the addresses of %d groups are 8 each", name, bytes, g.Groups)
 		}
@@ -110,9 +113,15 @@ func (g *Grouped) hold(name string, memory *Memory, m *matrices, sizes []*Source
 		return nil // C refuses matrices that lie where nothing says
 	}
 	groups, step := g.Groups, 1
-	if m.one {
+	for _, size := range sizes {
+		constant = constant && size.isConst()
+	}
+	switch {
+	case sizes == nil:
+		groups = 1 // it is looked at even if there are no groups
+	case m.one:
 		groups = min(groups, 1)
-	} else if constant {
+	case constant:
 		step = max(groups-1, 1) // the first and the last tell it of all
 	}
 	for group := 0; group < groups; group += step {

@@ -3,7 +3,9 @@
 package ggemm_test
 
 import (
+	"runtime"
 	"testing"
+	"unsafe"
 
 	"ggemm"
 )
@@ -121,4 +123,48 @@ func TestGroupedOperandsNameTheGroup(t *testing.T) {
 		"A has 23 bytes, and the addresses of 3 groups are 8 each")
 	batch.A, batch.Checked = f32, true
 	mustFail(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: s, D: s, Status: s}), ggemm.ErrArgument, "Status is f32, and the problem takes i32")
+}
+
+func TestGroupedOperandsThatAreLookedAtWhateverTheSizes(t *testing.T) {
+	ctx := open(t)
+	one := ggemm.Const(1)
+	s := ggemm.Slice(make([]float32, 15))
+	// The status is written though there be no groups.
+	none := ggemm.Grouped{Form: ggemm.Batch, M: one, N: one, K: one, A: f32, B: f32, D: f32, Checked: true}
+	mustFail(t, ctx.GroupedGemm(&none, ggemm.Operands{A: s, B: s, D: s, Status: ggemm.Slice(make([]int32, 1))}), ggemm.ErrArgument, "Status has elements 0 to 3 of a slice of 1")
+	// An empty group is not looked at, the one before it is.
+	batch := ggemm.Grouped{Groups: 3, Form: ggemm.Batch, M: ggemm.Int32s([]int32{5, 5, 0}, 1), N: one, K: one, A: f32, B: f32, D: f32}
+	batch.A.Groups, batch.D.Groups = ggemm.Distance{Elements: 5}, ggemm.Distance{Elements: 5}
+	mustFail(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: ggemm.Slice(make([]float32, 1)), D: s}), ggemm.ErrArgument, "group 1: B has elements 1 to 1 of a slice of 1")
+	check(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: ggemm.Slice(make([]float32, 2)), D: s}))
+}
+
+// A number of each group lies where the distance says in the form of pointers too.
+func TestTensorScalesOfPointers(t *testing.T) {
+	ctx := open(t)
+	numbers, d := []float32{2, 2, 2}, make([]float32, 3)
+	address := func(of []float32, step int) []uint64 {
+		out := make([]uint64, 3)
+		for i := range out {
+			out[i] = uint64(uintptr(unsafe.Pointer(&of[i*step])))
+		}
+		return out
+	}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&numbers[0])
+	pins.Pin(&d[0])
+	one := ggemm.Const(1)
+	problem := ggemm.Grouped{Groups: 3, Form: ggemm.PointerGroups, M: one, N: one, K: one, A: f32, B: f32, D: f32}
+	problem.ScaleA.Kind = ggemm.TensorScale
+	bytes := func(addresses []uint64) ggemm.Memory {
+		return ggemm.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&addresses[0])), 8*len(addresses)), ggemm.F32)
+	}
+	operands := ggemm.Operands{A: bytes(address(numbers, 0)), B: bytes(address(numbers, 0)), D: bytes(address(d, 1)), ScaleA: ggemm.Slice([]float32{1, 10, 100})}
+	check(t, ctx.GroupedGemm(&problem, operands))
+	if d[0] != 4 || d[1] != 40 || d[2] != 400 {
+		t.Errorf("D is %v", d)
+	}
+	operands.ScaleA = ggemm.Slice([]float32{1, 10})
+	mustFail(t, ctx.GroupedGemm(&problem, operands), ggemm.ErrArgument, "ScaleA has elements 2 to 2 of a slice of 2")
 }

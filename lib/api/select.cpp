@@ -28,7 +28,8 @@ void check_sample(const core::GroupedProblem& p, std::size_t group, const int64_
   for (int j = 0; j < 3; ++j) {
     if (sizes[j] < 0) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld: sizes must be 0 or more", group, j, ll(sizes[j]));
     const std::int64_t all = described(*sources[j]);
-    if (all && sizes[j] != all) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld with %s=%lld: the description's groups have no other", group, j, ll(sizes[j]), names[j], ll(all));
+    const bool empty = sizes[0] == 0 || sizes[1] == 0;  // its other sizes mean nothing
+    if (all && !empty && sizes[j] != all) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][%d]=%lld with %s=%lld: the description's groups have no other", group, j, ll(sizes[j]), names[j], ll(all));
   }
   if (p.type.gate && sizes[1] % 2)
     core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes[%zu][1]=%lld with epilogue.gate=%s: columns in pairs must be even in number", group, ll(sizes[1]), core::gate_name(p.type.gate));

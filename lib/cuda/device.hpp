@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config.hpp"
+#include "core/error.hpp"
 #include "tile/panels.cuh"
 #include "ggemm.h"
 
@@ -64,6 +65,12 @@ class Buffer {
   std::size_t size_ = 0;
   void* stream_ = nullptr;
   bool stream_may_be_gone_ = false;
+};
+
+// Thrown where the driver does not take a binary as such, whatever the device has room for.
+class RefusedBinary : public core::Error {
+ public:
+  using core::Error::Error;
 };
 
 class Device {

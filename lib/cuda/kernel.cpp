@@ -21,6 +21,22 @@ int attribute(const Driver& driver, cu::Function function, cu::FunctionAttribute
   core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "%s of %s for %s: %s", function, name.c_str(), arch.c_str(), describe(driver, result).c_str());
 }
 
+[[noreturn]] void refuse_binary(const Driver& driver, cu::Result result, const char* function, const std::string& name, const std::string& arch) {
+  try {
+    refuse(driver, result, function, name, arch);
+  } catch (const core::Error& error) {
+    switch (result) {
+      case cu::Result::invalid_image:
+      case cu::Result::no_binary_for_gpu:
+      case cu::Result::invalid_ptx:
+      case cu::Result::unsupported_ptx_version:
+      case cu::Result::invalid_source:
+      case cu::Result::not_found: throw RefusedBinary(error.status(), error.text());
+      default: throw;
+    }
+  }
+}
+
 // Clusters that the device holds at once: multiprocessors share a cluster only within their GPC.
 int resident_clusters(const Driver& driver, const Kernel& kernel, const std::string& name, const core::DeviceFacts& facts) {
   cu::LaunchAttribute attribute{};
@@ -83,11 +99,11 @@ Kernel Device::load(std::span<const char> cubin, const std::string& name, int th
   kernel.dynamic_shared = dynamic_shared;
   cu::Module module = nullptr;
   if (const cu::Result result = call.module_load_data(&module, cubin.data()); result != cu::Result::success)
-    refuse(driver, result, "cuModuleLoadData", name, arch);
+    refuse_binary(driver, result, "cuModuleLoadData", name, arch);
   kernel.module = module;
   cu::Function function = nullptr;
   if (const cu::Result result = call.module_get_function(&function, module, name.c_str()); result != cu::Result::success)
-    refuse(driver, result, "cuModuleGetFunction", name, arch);
+    refuse_binary(driver, result, "cuModuleGetFunction", name, arch);
   kernel.function = function;
 
   kernel.registers = attribute(driver, function, cu::FunctionAttribute::registers);

@@ -2,6 +2,7 @@
 #include "host/scatter.hpp"
 
 #include <new>
+#include <numeric>
 #include <type_traits>
 
 #include "core/error.hpp"
@@ -33,10 +34,23 @@ void Scatter<V>::sort() {
   moves_.reserve(static_cast<std::size_t>(count_));
   for (i64 i = 0; i < count_; ++i)
     if (const i64 row = kernels::read_row(index, i); row >= 0) moves_.push_back({row, i});
-  std::sort(moves_.begin(), moves_.end());
+  if (given_.rows.d_index.value <= 4 * count_) by_counting();
+  else std::sort(moves_.begin(), moves_.end());
+  firsts_.reserve(moves_.size() + 1);
   for (std::size_t i = 0; i < moves_.size(); ++i)
     if (i == 0 || moves_[i].to != moves_[i - 1].to) firsts_.push_back(i);
   firsts_.push_back(moves_.size());
+}
+
+// Where D has not many more rows than there are.
+template <class V>
+void Scatter<V>::by_counting() {
+  std::vector<std::size_t> next(static_cast<std::size_t>(given_.rows.d_index.value) + 1);
+  for (const Move& move : moves_) ++next[static_cast<std::size_t>(move.to) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Move> sorted(moves_.size());
+  for (const Move& move : moves_) sorted[next[static_cast<std::size_t>(move.to)]++] = move;
+  moves_ = std::move(sorted);
 }
 
 template <class V>

@@ -32,6 +32,7 @@ class Scatter {
     auto operator<=>(const Move&) const = default;
   };
   void sort();
+  void by_counting();
   i64 columns() const { return std::max<i64>(type_.gate ? given_.n.value / 2 : given_.n.value, 0); }  // of D
 
   const Kernels<V>* kernels_;

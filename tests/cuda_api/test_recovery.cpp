@@ -123,6 +123,25 @@ TEST_CASE("A binary in the disk cache that the driver refuses is compiled anew, 
   }
 }
 
+TEST_CASE("A binary in the disk cache is not compiled anew where the driver fails otherwise") {
+  Machine machine;
+  const TempFolder folder;
+  for (const bool fails : {false, true}) {
+    {
+      const ContextPointer context = make_context(fake_nvrtc_options(folder.path()));
+      PlainProblem<float> p(GGEMM_F32);
+      p.desc.config = "simt_f32_f32_f32_tt_32x32x16_w2x1_s2_r1";
+      constexpr int illegal_address = 700;
+      const long compiled = nvrtc().calls();
+      if (fails) driver().fail("cuModuleLoadData", 1, illegal_address, 1);
+      CHECK(call_and_wait(context, p) == (fails ? GGEMM_ERROR_LAUNCH : GGEMM_OK));
+      if (fails) CHECK(nvrtc().calls() == compiled);
+    }
+    driver().clear_failures();
+    machine.check_clean();
+  }
+}
+
 TEST_CASE("A record of one kind of calls is none of those for which other configurations are legal") {
   Machine machine;
   const TempFolder folder;

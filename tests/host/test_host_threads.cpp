@@ -2,6 +2,7 @@
 // The pool: every participant's work, exceptions, callers at the same time, forks.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
@@ -90,7 +91,12 @@ TEST_CASE("pool: there are as many workers as calls at once have had use for, an
   const auto threads = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
   };
-  const auto before = threads();
+  // A thread that has been joined may be listed a moment longer.
+  auto before = threads();
+  for (int same = 0; same < 20; ++same) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (const auto now = threads(); now != before) before = now, same = 0;
+  }
   host::Pool pool(64, 64);
   const auto all_at_once = [&](int participants) {
     std::atomic<int> arrived{0};

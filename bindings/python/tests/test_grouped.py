@@ -110,6 +110,11 @@ def test_lists_whose_outputs_share_memory(rng):
     want = [f @ f + halves[0], f.T @ f + halves[1].T]
     ggemm.grouped_matmul([f, f.T], [f, f], out=[halves[0], halves[1].T], c=[halves[0], halves[1].T])
     assert np.array_equal(halves[0], want[0]) and np.array_equal(halves[1].T, want[1])
+    # One row is the same by any stride.
+    d = integers(rng, 2, 4)
+    want = [f[:1] @ f + d[:1], f[1:2] @ f + d[1:]]
+    ggemm.grouped_matmul([f[:1], f[1:2]], [f, f], out=[d[:1], d[1:]], c=[d[0][None, :], d[1][None, :]])
+    assert np.array_equal(d, np.concatenate(want))
     rows = [whole[8:9, ::2], whole[9:10, ::-1], np.zeros((0, 4), np.float32)]
     ggemm.grouped_matmul([f[:1], f[:1], f[:0]], [f[:, :2], f, f], out=rows)
     assert np.array_equal(rows[1], f[:1] @ f)

@@ -74,6 +74,11 @@ def test_samples_that_are_not_three_sizes_a_group():
         with pytest.raises(ggemm.ArgumentError, match="sample_sizes.*m, n and k of each group are wanted"):
             ggemm.tune(grouped, budget=0.1, sample_sizes=sizes)
     assert ggemm.tune(grouped, budget=0.1, sample_sizes=np.array([[10, 48, 32]])).microseconds > 0
+    # Columns by group are described as the transposed product; a sample has the caller's m, n and k.
+    columns = ggemm.grouped_problem(np.zeros((2, 16, 32), np.float32), np.zeros((32, 40), np.float32), ends=np.array([10, 40]))
+    assert ggemm.tune(columns, budget=0.1, sample_sizes=[(16, 10, 32), (16, 30, 32)]).microseconds > 0
+    with pytest.raises(ggemm.ArgumentError, match="sample_sizes"):
+        ggemm.tune(columns, budget=0.1, sample_sizes=[(10, 16, 32), (30, 16, 32)])
 
 
 def test_no_plan_from_before_a_tuning_is_used():

@@ -63,7 +63,7 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
     - Rows by group, `ends` given: a [rows, k], b [groups, k, n]; group g is the rows from ends[g-1] to ends[g]. Returns [rows, n], where rows past
       the last end are not written. Equal ends are an empty group.
     - Columns by group: a [groups, m, k], b [k, columns], `ends` along the columns. Returns [m, columns].
-    - Parts of k by group: a [m, k], b [k, n], `ends` along k. Returns [groups, m, n]; D of an empty group is act(beta C + bias).
+    - Parts of k by group: a [m, k], b [k, n], `ends` along k. Returns [groups, m, n]; D of an empty group is act(alpha 0 + beta C + bias).
     - A batch: a [groups, m, k], b [groups, k, n]. Returns [groups, m, n]. With `counts`, of group g the first counts[g] rows only: masked.
     - Lists: a[g] [m_g, k_g], b[g] [k_g, n_g], and lists of c, bias, scales and out; an out overlaps nothing but its own c. Returns a list.
     - Pointers: a, b, c, bias and out are `Pointers`; `sizes` is an array [groups, 3] of m, n, k, or (m, n, k), each a number or an array [groups].

@@ -180,7 +180,7 @@ class Call:
     def problem(self, settings: Settings) -> Problem:
         kind = OTHER_BIAS[self.bias_kind] if self.flipped else self.bias_kind
         apply_settings(self.desc, settings, self.dtypes.get("bias", 0), kind)
-        return Problem(context_for(self.device, settings.context), self.desc, True, self.keep)
+        return Problem(context_for(self.device, settings.context), self.desc, True, self.keep, self.flipped)
 
 
 def element_size(dtype: int) -> int:

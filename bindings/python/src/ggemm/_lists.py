@@ -98,7 +98,7 @@ def _check_outputs(parts: dict[str, list[Array]]) -> None:
         for g, (array, out) in enumerate(zip(arrays, parts["out"])):
             if name == "out" and _meets_itself(array):
                 raise ArgumentError(f"out[{g}] has strides {array.strides} at {extents(array.shape)}: elements of D must not coincide")
-            own = name == "c" and (array.data, array.dtype, array.strides) == (out.data, out.dtype, out.strides)
+            own = name == "c" and (array.data, array.dtype, strides_of(array.shape, array.strides)) == (out.data, out.dtype, strides_of(out.shape, out.strides))
             if array.data and 0 not in array.shape and not own:
                 spans.append((array.data, array.data + _solid_bytes(array), name == "out", f"{name}[{g}]"))
     ends, last = {False: 0, True: 0}, {False: "", True: ""}  # of all so far, and of D alone

@@ -172,8 +172,9 @@ def bias_kind(members: list[tuple[Array, int, int]]) -> int:
 class Problem:
     """A product described, ready to be planned, prepared or tuned. Made by `problem` and `grouped_problem`."""
 
-    def __init__(self, context: Context, desc: Any, grouped: bool, keep: Any) -> None:
+    def __init__(self, context: Context, desc: Any, grouped: bool, keep: Any, flipped: bool = False) -> None:
         self.context = context
+        self._flipped = flipped  # described as the transposed product
         self._desc = desc
         self._grouped = grouped
         self._keep = keep  # what the description points to

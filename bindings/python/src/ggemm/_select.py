@@ -114,7 +114,8 @@ def tune(problem: Problem, *, budget: float = 10.0, configs: Sequence[Any] | Non
     if sample_sizes is not None:
         wanted = "m, n and k of each group are wanted"
         for g, sizes in enumerate(listed("sample_sizes", sample_sizes, wanted)):
-            flat += integer_tuple(f"sample_sizes[{g}]", sizes, (3,), wanted)
+            m, n, k = integer_tuple(f"sample_sizes[{g}]", sizes, (3,), wanted)
+            flat += (n, m, k) if problem._flipped else (m, n, k)
         if not flat:
             raise ArgumentError(f"sample_sizes={sample_sizes}: {wanted}")
     names = [text("config", str(config)) for config in listed("configs", () if configs is None else configs)]
