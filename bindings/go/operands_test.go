@@ -128,15 +128,15 @@ func TestGroupedOperandsNameTheGroup(t *testing.T) {
 func TestGroupedOperandsThatAreLookedAtWhateverTheSizes(t *testing.T) {
 	ctx := open(t)
 	one := ggemm.Const(1)
-	s := ggemm.Slice(make([]float32, 15))
+	s, d := ggemm.Slice(make([]float32, 15)), ggemm.Slice(make([]float32, 15))
 	// The status is written though there be no groups.
 	none := ggemm.Grouped{Form: ggemm.Batch, M: one, N: one, K: one, A: f32, B: f32, D: f32, Checked: true}
-	mustFail(t, ctx.GroupedGemm(&none, ggemm.Operands{A: s, B: s, D: s, Status: ggemm.Slice(make([]int32, 1))}), ggemm.ErrArgument, "Status has elements 0 to 3 of a slice of 1")
+	mustFail(t, ctx.GroupedGemm(&none, ggemm.Operands{A: s, B: s, D: d, Status: ggemm.Slice(make([]int32, 1))}), ggemm.ErrArgument, "Status has elements 0 to 3 of a slice of 1")
 	// An empty group is not looked at, the one before it is.
 	batch := ggemm.Grouped{Groups: 3, Form: ggemm.Batch, M: ggemm.Int32s([]int32{5, 5, 0}, 1), N: one, K: one, A: f32, B: f32, D: f32}
 	batch.A.Groups, batch.D.Groups = ggemm.Distance{Elements: 5}, ggemm.Distance{Elements: 5}
-	mustFail(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: ggemm.Slice(make([]float32, 1)), D: s}), ggemm.ErrArgument, "group 1: B has elements 1 to 1 of a slice of 1")
-	check(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: ggemm.Slice(make([]float32, 2)), D: s}))
+	mustFail(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: ggemm.Slice(make([]float32, 1)), D: d}), ggemm.ErrArgument, "group 1: B has elements 1 to 1 of a slice of 1")
+	check(t, ctx.GroupedGemm(&batch, ggemm.Operands{A: s, B: ggemm.Slice(make([]float32, 2)), D: d}))
 }
 
 // A number of each group lies where the distance says in the form of pointers too.
