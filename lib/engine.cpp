@@ -38,6 +38,9 @@ bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
+// A compiler or driver refuses a kernel, where another may serve.
+bool of_kernel(const core::Error& error) { return error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH; }
+
 }  // namespace
 
 Request request_for(const core::Problem& p, const char* config, const char* tune_key) {
@@ -150,8 +153,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     try {
       choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_groups_threads, 0, 1, may_load);
     } catch (const core::Error& error) {
-      const bool kernel_failed = error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH;
-      if (!kernel_failed && (may_load || error.status() != GGEMM_ERROR_NOT_PREPARED)) throw;
+      if (!of_kernel(error) && (may_load || error.status() != GGEMM_ERROR_NOT_PREPARED)) throw;
       log_.write(GGEMM_LOG_INFO, "operands of groups are not copied: %s", error.what());  // but gathered
     }
     if (!config.large_above) return choice;
@@ -212,8 +214,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
       refuse_spills(*choice);
       return choice;
     } catch (const core::Error& error) {
-      const bool kernel_failed = error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH;
-      if (!kernel_failed || i + 1 >= std::min(tries, ranking.legal.size())) throw;
+      if (!of_kernel(error) || i + 1 >= std::min(tries, ranking.legal.size())) throw;
       log_.write(GGEMM_LOG_WARNING, "%s is passed over: %s", core::config_name(type, ranking.legal[i].config).c_str(), error.what());
     }
   }

@@ -2,7 +2,6 @@
 // The checks of grouped problems: each form becomes sources of sizes and places of operands, and beyond this file no form is known.
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 
 #include "core/problem_checks.hpp"
 
@@ -48,49 +47,6 @@ int64_t packed_group_stride(const Place& place, const GroupedLayout& layout, con
   return std::max(down < 0 ? -down : down, across < 0 ? -across : across);
 }
 
-// Whether groups of a D whose sizes and strides are all known share an element. Nearly always each lies behind the one before, or they take turns: then each of the three
-// strides is longer than all that the shorter ones reach. Else the places are looked at where two groups' rows might meet, if a row's elements lie within its stride.
-bool groups_meet(int64_t groups, const Stored& stored, const GroupedLayout& layout) {
-  struct Step {
-    std::uint64_t stride, reach;
-    std::uint64_t count() const { return reach ? reach / stride + 1 : 1; }
-  };
-  const auto step = [](int64_t stride, int64_t count) {
-    const std::uint64_t magnitude = stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
-    return Step{magnitude, magnitude * static_cast<std::uint64_t>(count - 1)};
-  };
-  const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? stored.cols.value : layout.row_stride.value;
-  Step steps[] = {step(row_stride, stored.rows.value), step(layout.col_stride.value, stored.cols.value), step(layout.group_stride, groups)};
-  if (steps[2].stride > steps[0].reach + steps[1].reach) return false;
-  const Step group = steps[2];
-  Step shorter = steps[0], longer = steps[1];
-  const auto by_stride = [](const Step& x, const Step& y) { return x.stride < y.stride; };
-  std::sort(std::begin(steps), std::end(steps), by_stride);
-  std::uint64_t reached = 0;
-  bool nest = true;
-  for (const Step& s : steps) {
-    nest = nest && (!s.reach || s.stride > reached);
-    reached += s.reach;
-  }
-  if (nest) return false;
-  // A single row or column has no stride that matters.
-  if (longer.reach == 0 || (shorter.reach && by_stride(longer, shorter))) std::swap(shorter, longer);
-  if (longer.reach && shorter.reach >= longer.stride) return false;  // not told
-  const auto within = [&shorter](std::uint64_t distance) { return distance <= shorter.reach && (distance == 0 || distance % shorter.stride == 0); };
-  constexpr std::uint64_t most = 1 << 16;  // that are worth the time
-  for (std::uint64_t g = 1; g < std::min(group.count(), most) && g * group.stride <= longer.reach + shorter.reach; ++g) {
-    const std::uint64_t distance = g * group.stride;
-    if (!longer.reach) {
-      if (within(distance)) return true;
-      continue;
-    }
-    const std::uint64_t row = distance / longer.stride, rest = distance % longer.stride;
-    if (row < longer.count() && within(rest)) return true;
-    if (row + 1 < longer.count() && within(longer.stride - rest)) return true;
-  }
-  return false;
-}
-
 // Groups whose matrices are apart by a distance.
 void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dtype, int64_t groups, const Stored& stored, GroupedLayout& layout) {
   if (groups <= 1) return;  // nothing is at a distance
@@ -104,7 +60,8 @@ void place_apart(const Place& place, const ggemm_grouped_matrix& matrix, int dty
       __builtin_mul_overflow(bytes, static_cast<int64_t>(dtype_size(dtype)), &bytes))
     fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with groups=%lld: the groups do not fit in 2^63 bytes", place.name, ll(layout.group_stride),
          ll(groups));
-  if (place.output && !empty && all_constant(layout, stored) && groups_meet(groups, stored, layout))
+  const int64_t row_stride = layout.row_stride.value == GGEMM_PACKED ? stored.cols.value : layout.row_stride.value;
+  if (place.output && !empty && all_constant(layout, stored) && groups_meet({groups, layout.group_stride}, {stored.rows.value, row_stride}, {stored.cols.value, layout.col_stride.value}))
     fail(GGEMM_ERROR_ARGUMENT, "%s.group_stride=%lld with groups=%lld of %lldx%lld elements, strides %lld, %lld: groups of D must not overlap", place.name,
          ll(layout.group_stride), ll(groups), ll(stored.rows.value), ll(stored.cols.value), ll(layout.row_stride.value), ll(layout.col_stride.value));
 }

@@ -65,6 +65,11 @@ struct Stored {
   bool one() const { return ragged_rows || ragged_cols; }
 };
 GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_matrix& matrix, int dtype, const Stored& stored);
+// Whether groups of a D, of which no two elements of one group meet, share an element: each of the three is counted so often, at a distance of so many elements.
+struct Repeats {
+  std::int64_t count, stride;
+};
+bool groups_meet(const Repeats& groups, const Repeats& rows, const Repeats& cols);
 // Throws if groups are apart by a distance that is not known.
 void require_distance(const Place& place, const GroupedLayout& layout);
 

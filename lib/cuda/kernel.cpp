@@ -17,23 +17,22 @@ int attribute(const Driver& driver, cu::Function function, cu::FunctionAttribute
   return value;
 }
 
-[[noreturn]] void refuse(const Driver& driver, cu::Result result, const char* function, const std::string& name, const std::string& arch) {
-  core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "%s of %s for %s: %s", function, name.c_str(), arch.c_str(), describe(driver, result).c_str());
+core::Error refusal(const Driver& driver, cu::Result result, const char* function, const std::string& name, const std::string& arch) {
+  return {status_of(result, GGEMM_ERROR_LAUNCH), core::text("%s of %s for %s: %s", function, name.c_str(), arch.c_str(), describe(driver, result).c_str())};
 }
 
+[[noreturn]] void refuse(const Driver& driver, cu::Result result, const char* function, const std::string& name, const std::string& arch) { throw refusal(driver, result, function, name, arch); }
+
 [[noreturn]] void refuse_binary(const Driver& driver, cu::Result result, const char* function, const std::string& name, const std::string& arch) {
-  try {
-    refuse(driver, result, function, name, arch);
-  } catch (const core::Error& error) {
-    switch (result) {
-      case cu::Result::invalid_image:
-      case cu::Result::no_binary_for_gpu:
-      case cu::Result::invalid_ptx:
-      case cu::Result::unsupported_ptx_version:
-      case cu::Result::invalid_source:
-      case cu::Result::not_found: throw RefusedBinary(error.status(), error.text());
-      default: throw;
-    }
+  const core::Error error = refusal(driver, result, function, name, arch);
+  switch (result) {
+    case cu::Result::invalid_image:
+    case cu::Result::no_binary_for_gpu:
+    case cu::Result::invalid_ptx:
+    case cu::Result::unsupported_ptx_version:
+    case cu::Result::invalid_source:
+    case cu::Result::not_found: throw RefusedBinary(error.status(), error.text());
+    default: throw error;
   }
 }
 

@@ -44,9 +44,10 @@ struct FakeNvrtc {
 inline const FakeNvrtc& nvrtc() { return FakeNvrtc::get(); }
 
 // As cuda_options, with the fake NVRTC.
-inline ggemm_context_options fake_nvrtc_options(const std::string& cache_folder) {
-  ggemm_context_options options = cuda_options(cache_folder);
+inline ggemm_context_options fake_nvrtc_options(const std::string& cache_folder, LogLines* log = nullptr, ggemm_log_level level = GGEMM_LOG_DEBUG) {
+  ggemm_context_options options = cuda_options(cache_folder, log);
   options.nvrtc_path = GGEMM_FAKE_NVRTC;
+  if (log) options.log_level = level;
   return options;
 }
 

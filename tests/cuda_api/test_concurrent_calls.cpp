@@ -103,9 +103,7 @@ TEST_CASE("While a shape is compiled, calls of other shapes compile, load and ru
   const TempFolder folder;
   LogLines log;
   {
-    ggemm_context_options options = fake_nvrtc_options(folder.path());
-    options.log = LogLines::receive, options.log_user = &log, options.log_level = GGEMM_LOG_INFO;
-    const ContextPointer context = make_context(options);
+    const ContextPointer context = make_context(fake_nvrtc_options(folder.path(), &log, GGEMM_LOG_INFO));
     std::list<F32> same;
     std::atomic<int> returned = 0, failed = 0;
     std::vector<std::jthread> threads;

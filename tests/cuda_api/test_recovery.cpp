@@ -108,9 +108,7 @@ TEST_CASE("A binary in the disk cache that the driver refuses is compiled anew, 
   for (const bool refused : {false, true, false}) {
     LogLines log;
     {
-      ggemm_context_options options = fake_nvrtc_options(folder.path());
-      options.log = LogLines::receive, options.log_user = &log, options.log_level = GGEMM_LOG_DEBUG;
-      const ContextPointer context = make_context(options);
+      const ContextPointer context = make_context(fake_nvrtc_options(folder.path(), &log, GGEMM_LOG_DEBUG));
       PlainProblem<float> p(GGEMM_F32);
       p.desc.config = "simt_f32_f32_f32_tt_32x32x16_w2x1_s2_r1";
       constexpr int no_binary_for_gpu = 209;
@@ -147,9 +145,7 @@ TEST_CASE("A record of one kind of calls is none of those for which other config
   const TempFolder folder;
   {
     LogLines log;
-    ggemm_context_options options = fake_nvrtc_options(folder.path());
-    options.log = LogLines::receive, options.log_user = &log, options.log_level = GGEMM_LOG_WARNING;
-    const ContextPointer context = make_context(options);
+    const ContextPointer context = make_context(fake_nvrtc_options(folder.path(), &log, GGEMM_LOG_WARNING));
     Bytes p;
     REQUIRE(tune(context.get(), {&p.desc, nullptr}, "sm90_i8_i8_i32_tn_64x64x128_w4x1_s8_c1x1_k4_r1") == GGEMM_OK);
     p.desc.max_ctas = 1000;  // more than there are
