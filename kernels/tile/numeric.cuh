@@ -84,7 +84,8 @@ GG_HD float round_tf32(float value) {
 
 // The same, ties to even, as the tensor copy engine does.
 GG_HD u32 round_tf32_even(u32 bits) {
-  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
+  if ((bits & 0x7f800000u) == 0x7f800000u) return (bits & 0x7fffffu) ? bits | 0x400000u : bits;
+  return (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
 }
 
 // load: element -> the type that sums are made in (Sum: float, double or i32).

@@ -285,18 +285,19 @@ TEST_CASE("numeric: integers are rounded to nearest, ties to even, and saturate;
   CHECK(Store<i32>::from(std::numeric_limits<float>::quiet_NaN()) == 0);
 }
 
-TEST_CASE("numeric: tf32 keeps 10 mantissa bits, ties away from zero, as cvt.rna does") {
+TEST_CASE("numeric: tf32 keeps 10 mantissa bits, ties away from zero, as cvt.rna does, or to even, as the copy engine does") {
   std::uint64_t wrong = 0, checked = 0;
   const auto expect = [&](float number) {
     ++checked;
-    double wanted = number;
+    double away = number, even = number;
     if (std::isfinite(number) && number != 0) {
-      const int exponent = std::max(std::ilogb(number), -126);
-      const double step = std::ldexp(1.0, exponent - 10);
-      const double whole = std::floor(std::fabs(static_cast<double>(number)) / step + 0.5) * step;
-      wanted = std::copysign(whole >= 0x1p128 ? infinity : whole, static_cast<double>(number));
+      const double exact = number, step = std::ldexp(1.0, std::max(std::ilogb(number), -126) - 10);
+      const auto finite = [&](double steps) { return std::copysign(steps * step >= 0x1p128 ? infinity : steps * step, exact); };
+      away = finite(std::floor(std::fabs(exact) / step + 0.5)), even = finite(std::nearbyint(std::fabs(exact) / step));
     }
-    wrong += !same(round_tf32(number), wanted);
+    // A NaN, too, is one in the bits that are kept.
+    const u32 kept = round_tf32_even(bit_cast<u32>(number)) & (std::isnan(number) ? ~0x1fffu : ~0u);
+    wrong += !same(round_tf32(number), away) + !same(bit_cast<float>(kept), even);
   };
   for (std::uint64_t bits = 0; bits < (std::uint64_t(1) << 32); bits += 1009) expect(bit_cast<float>(static_cast<u32>(bits)));
   // the last bits before, at and after each tie of every exponent, with an even and an odd mantissa

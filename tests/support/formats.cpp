@@ -2,6 +2,7 @@
 #include "formats.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -146,7 +147,8 @@ void encode(ggemm_dtype dtype, double value, void* element) {
       store(element, value);
       break;
     case GGEMM_F32:
-      store(element, static_cast<float>(value));
+      // As the small formats have it, the NaN of the lowest code: what rounds to fewer bits must not make infinity of it.
+      store(element, std::isnan(value) ? std::bit_cast<float>(std::uint32_t(0x7f800001)) : static_cast<float>(value));
       break;
     case GGEMM_I8:
       store(element, saturated<std::int8_t>(value));
