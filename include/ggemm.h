@@ -567,7 +567,7 @@ typedef enum ggemm_fault {
   GGEMM_FAULT_END = 2,     /**< a group ends before it begins, or above the size in all */
   GGEMM_FAULT_NULL = 3,    /**< a pointer that is followed is NULL */
   GGEMM_FAULT_ALIGN = 4,   /**< a pointer is not a multiple of its element's size */
-  GGEMM_FAULT_STRIDE = 5,  /**< a stride of D is 0, so that its rows or columns coincide */
+  GGEMM_FAULT_STRIDE = 5,  /**< elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over */
   GGEMM_FAULT_SPAN = 6,    /**< a matrix spans 2^63 bytes or more */
   GGEMM_FAULT_INDEX = 7,   /**< an index of a row of A or D is not below its number of rows. (One below 0 is none: it stands for no row.) */
   GGEMM_FAULT_FORCE32 = 0x7fffffff

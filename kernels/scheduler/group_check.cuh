@@ -13,11 +13,29 @@ struct GroupFault {
   Field field;
 };
 
+GG_HD u64 magnitude_of(i64 x) { return x < 0 ? 0 - static_cast<u64>(x) : static_cast<u64>(x); }
 // x * y is not in 64 bits.
 GG_HD bool product_overflows(i64 x, i64 y) {
   if (x == 0 || y == 0) return false;
-  const u64 ax = x < 0 ? 0 - static_cast<u64>(x) : static_cast<u64>(x), ay = y < 0 ? 0 - static_cast<u64>(y) : static_cast<u64>(y);
-  return ax > (~u64(0) >> 1) / ay;
+  return magnitude_of(x) > (~u64(0) >> 1) / magnitude_of(y);
+}
+// Two of a matrix's elements have one address. Of strides a, b elements b / g and a / g apart do, g being their greatest common divisor; it is not looked for where all that
+// the shorter stride reaches lies within the longer one, as it nearly always does.
+GG_HD bool elements_meet(const Matrix& matrix, i64 rows, i64 columns) {
+  const u64 down = magnitude_of(matrix.row_stride), across = magnitude_of(matrix.col_stride);
+  const bool rows_longer = down >= across;
+  const u64 longer = rows_longer ? down : across, shorter = rows_longer ? across : down;
+  const i64 along_longer = rows_longer ? rows : columns, along_shorter = rows_longer ? columns : rows;
+  if (along_longer <= 1) return shorter == 0 && along_shorter > 1;
+  if (along_shorter <= 1) return longer == 0;
+  if (shorter == 0) return true;
+  if (static_cast<u64>(along_shorter - 1) <= (longer - 1) / shorter) return false;
+  u64 g = shorter;
+  for (u64 rest = longer % shorter; rest != 0;) {
+    const u64 next = g % rest;
+    g = rest, rest = next;
+  }
+  return longer / g < static_cast<u64>(along_shorter) && shorter / g < static_cast<u64>(along_longer);
 }
 // The first element and the last are 2^63 bytes apart, or more.
 GG_HD bool spans_too_much(const Matrix& matrix, i64 rows, i64 columns, i64 size) {
@@ -63,8 +81,10 @@ GG_HD GroupFault group_fault(const GroupedParams& p, i64 g, const GroupChecks& c
   if (x.m == 0 || x.n == 0) return {Fault::none, Field::none};
   if (paired(c.shape) && x.n % 2) return {Fault::size, Field::n};
   if ((fault = pointer_fault(x.d.data, c.size_d)) != Fault::none) return {fault, Field::d};
-  if ((x.d.row_stride == 0 && x.m > 1) || (x.d.col_stride == 0 && x.n > 1)) return {Fault::stride, Field::d};
-  if (spans_too_much(x.d, x.m, paired(c.shape) ? x.n / 2 : x.n, c.size_d)) return {Fault::span, Field::d};
+  const i64 columns_of_d = paired(c.shape) ? x.n / 2 : x.n;
+  // (Where rows of D lie by an index, a group's rows are not D's, whose strides are constants.)
+  if (!p.rows.d_index.kind && elements_meet(x.d, x.m, columns_of_d)) return {Fault::stride, Field::d};
+  if (spans_too_much(x.d, x.m, columns_of_d, c.size_d)) return {Fault::span, Field::d};
   if (x.k > 0) {
     if ((fault = pointer_fault(x.a.data, c.size_a)) != Fault::none) return {fault, Field::a};
     if ((fault = pointer_fault(x.b.data, c.size_b)) != Fault::none) return {fault, Field::b};

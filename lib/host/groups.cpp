@@ -66,9 +66,12 @@ Operand operand_of(const core::ProblemType& type, const kernels::GemmParams& x, 
     case Fault::align:
       core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld] = %p is not a multiple of its element's %zu bytes", name, g, o.data, core::dtype_size(o.dtype));
     case Fault::stride:
-      if (x.d.row_stride == 0 && x.m > 1)
+      if (x.d.row_stride == 0 && o.rows > 1)
         core::fail(GGEMM_ERROR_ARGUMENT, "d.row_stride[%lld] = 0 with m[%lld] = %lld: rows of D would share their elements", g, g, x.m);
-      core::fail(GGEMM_ERROR_ARGUMENT, "d.col_stride[%lld] = 0 with n[%lld] = %lld: columns of D would share their elements", g, g, x.n);
+      if (x.d.col_stride == 0 && o.columns > 1)
+        core::fail(GGEMM_ERROR_ARGUMENT, "d.col_stride[%lld] = 0 with n[%lld] = %lld: columns of D would share their elements", g, g, x.n);
+      core::fail(GGEMM_ERROR_ARGUMENT, "d.row_stride[%lld] = %lld, d.col_stride[%lld] = %lld: of %lld x %lld elements some would share their place", g,
+                 x.d.row_stride, g, x.d.col_stride, o.rows, o.columns);
     default:
       core::fail(GGEMM_ERROR_ARGUMENT, "%s[%lld]: %lld x %lld elements with strides %lld and %lld span more than 2^63 bytes", name, g, o.rows,
                  o.columns, o.matrix.row_stride, o.matrix.col_stride);

@@ -125,6 +125,15 @@ TEST_CASE("checked mode is for pointer arrays too") {
   p.sizes[5] = -1;
   CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_ERROR_ARGUMENT);
   CHECK((status[0] == GGEMM_FAULT_SIZE && status[1] == 1 && status[2] == GGEMM_FIELD_K && status[3] == 0));
+  // Rows of D that overlap, as a stride in memory says.
+  p.sizes[5] = 5;
+  std::int64_t strides[] = {3, 3, 2};
+  p.desc.d.row_stride = ggemm_i64_at(strides, 8), p.desc.d.col_stride = ggemm_const(1);
+  CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_ERROR_ARGUMENT);
+  CHECK((status[0] == GGEMM_FAULT_STRIDE && status[1] == 2 && status[2] == GGEMM_FIELD_D && status[3] == 0));
+  strides[2] = -3, p.d_pointers[2] += 3 * 3;
+  CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+  CHECK(status[0] == GGEMM_FAULT_NONE);
 }
 
 }  // namespace ggemm::tests

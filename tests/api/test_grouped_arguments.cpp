@@ -89,6 +89,9 @@ const Wrong rows[] = {
     {"a group whose rows of D coincide",
      [](GroupedProblem& p) { p.lds[1] = 0, p.desc.d.row_stride = ggemm_i64_at(p.lds.data(), 8), p.desc.d.col_stride = ggemm_const(1); },
      {"d.row_stride[1]", "m[1]"}},
+    {"a group whose rows of D overlap",
+     [](GroupedProblem& p) { p.lds[1] = 2, p.desc.d.row_stride = ggemm_i64_at(p.lds.data(), 8), p.desc.d.col_stride = ggemm_const(1); },
+     {"d.row_stride[1] = 2", "d.col_stride[1] = 1", "4 x 3"}},
     {"a group whose strides leave 63 bits", [](GroupedProblem& p) { p.lds[2] = INT64_MAX / 3; }, {"a[2]", "3074457345618258602"}},
 };
 

@@ -237,6 +237,9 @@ TEST_CASE("host grouped: what is wrong with a group is said before anything is w
     groups.strides[8 * 2 + 6] = 4;
     groups.strides[8 * 1 + 7] = 0;
     expect_refusal(groups, params, "d.col_stride[1] = 0 with n[1] = 4: columns of D would share their elements");
+    groups.strides[8 * 1 + 7] = 1;
+    groups.strides[8 * 3 + 6] = -3;
+    expect_refusal(groups, params, "d.row_stride[3] = -3, d.col_stride[3] = 1: of 6 x 4 elements some would share their place");
   }
   SECTION("an odd number of paired columns, of one group and of all") {
     core::ProblemType type = groups.type();

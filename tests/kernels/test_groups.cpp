@@ -6,10 +6,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "params.cuh"
+#include "scheduler/group_check.cuh"
 #include "scheduler/group_params.cuh"
 #include "support/rng.hpp"
 
@@ -291,4 +293,27 @@ TEST_CASE("a transposed product has each operand's scales where the operand is, 
   CHECK((turned.m == 5 && turned.n == 3 && turned.k == 7));
   CHECK((turned.scale_a.data == &bytes[1] && turned.scale_a.row_stride == 14 && turned.scale_a.col_stride == 13));
   CHECK((turned.scale_b.data == &bytes[0] && turned.scale_b.row_stride == 12 && turned.scale_b.col_stride == 11));
+}
+
+TEST_CASE("groups: elements of a matrix are known to meet exactly where two of them do") {
+  for (i64 rows = 1; rows <= 5; ++rows)
+    for (i64 columns = 1; columns <= 5; ++columns)
+      for (i64 row_stride = -12; row_stride <= 12; ++row_stride)
+        for (i64 col_stride = -12; col_stride <= 12; ++col_stride) {
+          std::set<i64> places;
+          for (i64 i = 0; i < rows; ++i)
+            for (i64 j = 0; j < columns; ++j) places.insert(i * row_stride + j * col_stride);
+          CAPTURE(rows, columns, row_stride, col_stride);
+          REQUIRE(elements_meet({nullptr, row_stride, col_stride}, rows, columns) == (static_cast<i64>(places.size()) < rows * columns));
+        }
+  constexpr i64 most = INT64_MAX, least = INT64_MIN;
+  CHECK_FALSE(elements_meet({nullptr, most, 1}, most, most));
+  CHECK(elements_meet({nullptr, most - 1, 1}, most, most));
+  CHECK_FALSE(elements_meet({nullptr, 1, least}, most, most));
+  CHECK_FALSE(elements_meet({nullptr, least, 1}, most, most));
+  CHECK(elements_meet({nullptr, least, 0}, 1, 2));
+  CHECK_FALSE(elements_meet({nullptr, least, 0}, most, 1));
+  CHECK(elements_meet({nullptr, least, least}, 2, 2));
+  CHECK_FALSE(elements_meet({nullptr, least, least / 2}, most, 2));
+  CHECK(elements_meet({nullptr, least, least / 2}, 2, 3));
 }

@@ -1105,7 +1105,7 @@ pub const GGEMM_FAULT_END: ggemm_fault = 2;
 pub const GGEMM_FAULT_NULL: ggemm_fault = 3;
 /// a pointer is not a multiple of its element's size
 pub const GGEMM_FAULT_ALIGN: ggemm_fault = 4;
-/// a stride of D is 0, so that its rows or columns coincide
+/// elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over
 pub const GGEMM_FAULT_STRIDE: ggemm_fault = 5;
 /// a matrix spans 2^63 bytes or more
 pub const GGEMM_FAULT_SPAN: ggemm_fault = 6;
