@@ -347,8 +347,9 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
     __syncwarp();
   }
   form.count();
+  // A cluster's barrier, which is relaxed, orders nothing of what count() has written.
+  if constexpr (Shape::CLUSTER == 1 || (T::GROUPED && T::SLICED)) __syncthreads();
   if constexpr (Shape::CLUSTER > 1) ptx::cluster_sync();
-  else __syncthreads();
   form.begin();
   if (warp < PRODUCER_THREADS / 32) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
