@@ -338,12 +338,14 @@ constexpr int check_threads = 512;
 struct SumParams {
   void* values;  // rows of `columns`, one after the other; sums under way are kept in them
   i64 columns, groups;
-  Source ends;  // of the groups
+  i64 block_columns;  // that a CTA takes at a time, of sum_rows rows of D
+  Source ends;        // of the groups
   GroupRows rows;
   Matrix d;
   const i32* status;  // as in GroupedParams
 };
 constexpr int sum_rows = 16, sum_threads = 32 * sum_rows;  // rows of D that a CTA takes at a time, a warp each
+constexpr i64 sum_columns_at_once = 128;                   // of its row, by a warp
 
 // sum_pieces.cu's: threads of a CTA, two warpgroups; the elements of the product in a strip, which is a warpgroup's, or, where tiles have many pieces, both's; and how many strips a CTA has.
 constexpr int sum_pieces_threads = 256, strip_size = 64 * 8;

@@ -39,10 +39,11 @@ GG_DEVICE i64 count_rows(const SumParams& p) {
   return most;
 }
 
-// A warp's row of D, and what is known of it.
+// A warp's part of a row of D, and what is known of the row.
 struct Sum {
   const SumParams& p;
   i64 row;
+  i64 begin, end;  // columns
   i64 first = -1;  // the row of values where the sum under way is kept, once there is one
   int count = 0;   // in of_row
 
@@ -52,7 +53,7 @@ struct Sum {
     V* const values = static_cast<V*>(p.values);
     const i64* const from = shared().of_row[warp()];
     const i64 kept = first < 0 ? from[0] : first;
-    for (i64 column = lane(); column < p.columns; column += 32 * TOGETHER) {
+    for (i64 column = begin + lane(); column < end; column += 32 * TOGETHER) {
       V sums[TOGETHER];
       const V scale_of_first = first < 0 ? weight(kept) : V(1);
       each(column, [&](int i, i64 j) { sums[i] = first < 0 && p.rows.weights ? scale_of_first * values[kept * p.columns + j] : values[kept * p.columns + j]; });
@@ -73,7 +74,7 @@ struct Sum {
   GG_DEVICE void each(i64 column, Function function) const {
 #pragma unroll
     for (int i = 0; i < TOGETHER; ++i)
-      if (column + 32 * i < p.columns) function(i, column + 32 * i);
+      if (column + 32 * i < end) function(i, column + 32 * i);
   }
   GG_DEVICE V weight(i64 i) const { return p.rows.weights ? static_cast<V>(p.rows.weights[i]) : V(1); }
 
@@ -90,9 +91,9 @@ struct Sum {
   }
 };
 
-// Rows of D from `first` on. All threads.
-GG_DEVICE void sum_block(const SumParams& p, i64 first, i64 count) {
-  Sum sum{p, first + warp()};
+// Rows of D from `first` on, and their columns from `begin` on. All threads.
+GG_DEVICE void sum_block(const SumParams& p, i64 first, i64 begin, i64 count) {
+  Sum sum{p, first + warp(), begin, min_of(begin + p.block_columns, p.columns)};
   int listed = 0;
   for (i64 base = 0; base < count; base += THREADS) {
     const i64 i = base + thread(), to = i < count ? read_row(p.rows.d_index, i) - first : -1;
@@ -124,5 +125,6 @@ GG_DEVICE void sum_block(const SumParams& p, i64 first, i64 count) {
 extern "C" __global__ void __launch_bounds__(THREADS) GG_KERNEL_NAME(const __grid_constant__ SumParams p) {
   if (p.status && *p.status) return;
   const i64 count = count_rows(p);
-  for (i64 first = i64(blockIdx.x) * WARPS; first < p.rows.d_index.value; first += i64(gridDim.x) * WARPS) sum_block(p, first, count);
+  const i64 across = ceil_div(p.columns, p.block_columns), blocks = ceil_div(p.rows.d_index.value, WARPS) * across;
+  for (i64 block = blockIdx.x; block < blocks; block += gridDim.x) sum_block(p, block / across * WARPS, block % across * p.block_columns, count);
 }
