@@ -56,9 +56,6 @@ class WgmmaProducer {
   // index: of all groups' rows, of which this one's first is number `start`. tile_row, tile_column: numbers of tiles. tiles: of k. These lie in shared memory, for registers are few.
   GG_DEVICE static void gather(const GemmParams& p, const MappedLines& a, const MappedLines& b, i32 reach, const Source& index, i64 start, const Ring<T::STAGES>& ring, Cursor& at, char* slots, const i32& tile_row, const i32& tile_column, bool turned, const i32& tiles) {
     if (tiles == 0) return;  // whoever describes the next operands must not be ahead of who reads these, and the barriers are those of tiles
-    // Copies are under way for so many slots before the oldest is waited for; the ring must hold one more.
-    constexpr int AHEAD = T::STAGES > 2 ? 2 : 1;
-    const int thread = static_cast<int>(threadIdx.x);
     const auto row = [&] { return tile_row * T::BM; };
     const auto column = [&] { return tile_column * T::BN; };
     // A CTA of a cluster may lie past the product's last row or column.
@@ -68,57 +65,86 @@ class WgmmaProducer {
     else GatherA::describe(static_cast<const typename T::A*>(p.a.data) + i64(row()) * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row(), 0), p.k);
     if constexpr (Shape::INDEX_B) GatherB::describe(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column() + j < p.n ? read_row(index, start + column() + j) : -1; }, p.k);
     else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + i64(column()) * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column(), 0), p.k);
-    const auto all_threads = [] { ptx::barrier_sync<128>(1 + T::TEAMS * Shape::CONSUMERS); };
     all_threads();
-    const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2), needs_next = (by_threads_a && GatherA::needs_next()) || (by_threads_b && GatherB::needs_next());
-    const auto depth_of = [&](i32 tile) { return tile == tiles - 1 ? static_cast<i32>(p.k - (tiles - i64(1)) * T::BK) : T::BK; };
-    Cursor done = at;
+    const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2);
     BlockScaleLoads<T, 128> scales(p, index, start, row(), column(), 0);
-#pragma unroll 1
-    for (i32 i = 0; i < tiles + AHEAD; ++i) {
-      if (i < tiles) {
-        ring.wait_empty(at);
-        char* const slot = slots + at.slot * Shape::SLOT_BYTES;
-        if (thread == 0 && reach) {
-          const Share share(turned);
-          const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
-          ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
-          if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, row(), i * T::BK);
-          if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, column(), i * T::BK);
-        }
-        if constexpr (T::BLOCK_SCALED) scales.issue(p, true, ptx::shared_address(slots), Shape::place(at));
-        if (by_threads_a) GatherA::issue(slot, i, depth_of(i));
-        if (by_threads_b) GatherB::issue(slot + TileA::BYTES, i, depth_of(i));
-        ++at;
+    // What threads need not copy.
+    const auto bring = [&](char* slot, i32 tile) {
+      if (threadIdx.x == 0 && reach) {
+        const Share share(turned);
+        const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
+        ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));
+        if (reach & 1) share.load_a(to, *ptx::renewed(&a), barrier, row(), tile * T::BK);
+        if (reach & 2) share.load_b(to, *ptx::renewed(&b), barrier, column(), tile * T::BK);
       }
-      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the slot
-      if (i < AHEAD) continue;
-      if (needs_next) ptx::cp_async_wait<AHEAD - 1>();
-      else ptx::cp_async_wait<AHEAD>();
-      const i32 tile = i - AHEAD, depth = depth_of(tile);
-      const bool realign_a = by_threads_a && GatherA::realigns(depth), realign_b = by_threads_b && GatherB::realigns(depth);
-      if (realign_a || realign_b) {
-        all_threads();
-        Cursor after = done;
-        ++after;
-        char *const slot = slots + done.slot * Shape::SLOT_BYTES, *const next = slots + after.slot * Shape::SLOT_BYTES;
-        if (realign_a) GatherA::realign(slot, next, tile, depth, tile == tiles - 1);
-        if (realign_b) GatherB::realign(slot + TileA::BYTES, next + TileA::BYTES, tile, depth, tile == tiles - 1);
-      }
+      if constexpr (T::BLOCK_SCALED) scales.issue(p, true, ptx::shared_address(slots), Shape::place(at));
+    };
+    const auto round = [&](char* slot) {
       if constexpr (T::TF32) {
         all_threads();
-        char* const slot = slots + done.slot * Shape::SLOT_BYTES;
         if (by_threads_a) round_tile(slot, TileA::BYTES);
         if (by_threads_b) round_tile(slot + TileA::BYTES, TileB::BYTES);
       }
-      ptx::fence_async();
-      all_threads();
-      if (thread == 0 || (T::BLOCK_SCALED && thread == 32 * SCALES_WARP)) ptx::barrier_arrive(ring.full(done.slot));
-      ++done;
+    };
+    // Rows by index that are whole vectors, beside what the copy engine brings, need no more than addresses, which stay in registers. (Beside scales by blocks there are too few in clusters.)
+    if constexpr (T::GATHER && !(T::BLOCK_SCALED && Shape::CLUSTER > 1)) {
+      using Gather = If<Shape::INDEX_A, GatherA, GatherB>;
+      if (reach && Gather::straight(index.value)) {
+        const typename Gather::Straight lines;
+        return fill(ring, at, slots, tiles, false, [&](char* slot, i32 tile) {
+          bring(slot, tile);
+          lines.issue(ptx::shared_address(slot) + (Shape::INDEX_A ? 0 : TileA::BYTES), tile);
+        }, [&](char* slot, char*, i32) { round(slot); });
+      }
     }
+    const auto depth_of = [&](i32 tile) { return tile == tiles - 1 ? static_cast<i32>(p.k - (tiles - i64(1)) * T::BK) : T::BK; };
+    const auto issue = [&](char* slot, i32 tile) {
+      bring(slot, tile);
+      if (by_threads_a) GatherA::issue(slot, tile, depth_of(tile));
+      if (by_threads_b) GatherB::issue(slot + TileA::BYTES, tile, depth_of(tile));
+    };
+    const auto settle = [&](char* slot, char* next, i32 tile) {
+      const i32 depth = depth_of(tile);
+      const bool realign_a = by_threads_a && GatherA::realigns(depth), realign_b = by_threads_b && GatherB::realigns(depth), last = tile == tiles - 1;
+      if (realign_a || realign_b) all_threads();
+      if (realign_a) GatherA::realign(slot, next, tile, depth, last);
+      if (realign_b) GatherB::realign(slot + TileA::BYTES, next + TileA::BYTES, tile, depth, last);
+      round(slot);
+    };
+    fill(ring, at, slots, tiles, (by_threads_a && GatherA::needs_next()) || (by_threads_b && GatherB::needs_next()), issue, settle);
   }
 
  private:
+  GG_DEVICE static void all_threads() { ptx::barrier_sync<128>(1 + T::TEAMS * Shape::CONSUMERS); }
+
+  // All threads fill so many slots: start(slot, tile) begins a thread's copies, settle(slot, next, tile) makes good what has arrived of them; needs_next: with what has of those of the slot behind.
+  template <class Start, class Settle>
+  GG_DEVICE static void fill(const Ring<T::STAGES>& ring, Cursor& at, char* slots, i32 tiles, bool needs_next, Start start, Settle settle) {
+    // So many slots' copies are under way at most. One is the consumers', who give a slot back when the next is full.
+    constexpr int AHEAD = T::STAGES > 3 ? 3 : T::STAGES - 1;
+    static_assert(AHEAD >= 2, "a line that is moved needs the slot behind");
+    Cursor done = at;
+#pragma unroll 1
+    for (i32 i = 0; i < tiles + AHEAD; ++i) {
+      if (i >= AHEAD) {
+        if (needs_next) ptx::cp_async_wait<AHEAD - 2>();
+        else ptx::cp_async_wait<AHEAD - 1>();
+        const Cursor full = done;
+        ++done;
+        settle(slots + full.slot * Shape::SLOT_BYTES, slots + done.slot * Shape::SLOT_BYTES, i - AHEAD);
+        ptx::fence_async();
+        all_threads();
+        if (const int thread = static_cast<int>(threadIdx.x); thread == 0 || (T::BLOCK_SCALED && thread == 32 * SCALES_WARP)) ptx::barrier_arrive(ring.full(full.slot));
+      }
+      if (i < tiles) {
+        ring.wait_empty(at);
+        start(slots + at.slot * Shape::SLOT_BYTES, i);
+        ++at;
+      }
+      ptx::cp_async_commit();  // an empty group too, so that the count of groups tells the slot
+    }
+  }
+
   // What this CTA loads for its cluster: A's rows are shared by the CTAs across, B's columns by those down, if they have not turned.
   struct Share {
     u32 down, across;

@@ -57,6 +57,43 @@ class LineCopy {
     else issue_slowly(slot, tile, depth);
   }
 
+  // By index, of whole vectors: where the lines lie that a thread copies from, in vectors from the operand's first element, so that a tile's copies are an addition each. After a barrier behind describe().
+  class Straight {
+   public:
+    GG_DEVICE Straight() {
+      const int row = thread() / ACROSS, across = thread() % ACROSS;
+      first_ = operand().first + 16 * across, length_ = static_cast<i32>(operand().length) - 16 * across, to_ = row * panel_bytes + ((across ^ row % 8) << 4);
+#pragma unroll
+      for (int i = 0; i < OF_THREAD; ++i) {
+        const i64 offset = ROWS >= STEP || row < ROWS ? row_offsets()[row + i * STEP] : NOWHERE;
+        lines_[i] = offset == NOWHERE ? NOWHERE_NEAR : static_cast<i32>(offset / 16);
+      }
+    }
+    // Starts the copy of tile number `tile` along k to `slot`, zeros behind the lines' ends.
+    GG_DEVICE void issue(u32 slot, i32 tile) const {
+      const char* const from = first_ + i64(tile) * LINE;
+      const i32 left = length_ - tile * LINE;
+#pragma unroll
+      for (int panel = 0; panel < PANELS; ++panel)
+#pragma unroll
+        for (int i = 0; i < OF_THREAD; ++i) {
+          if (ROWS < STEP && thread() / ACROSS >= ROWS) break;
+          ptx::cp_async<16>(slot + to_ + (panel * ROWS + i * STEP) * panel_bytes, from + i64(lines_[i]) * 16 + panel * panel_bytes, lines_[i] != NOWHERE_NEAR && panel * panel_bytes < left);
+        }
+    }
+
+   private:
+    static constexpr int OF_THREAD = ROWS < STEP ? 1 : ROWS / STEP;
+    static constexpr i32 NOWHERE_NEAR = static_cast<i32>(0x80000000);
+    const char* first_;
+    i32 length_, to_, lines_[OF_THREAD];
+  };
+  // Whether an operand of so many rows may be copied so.
+  GG_DEVICE static bool straight(i64 rows) {
+    const i64 stride = max_of(operand().stride, -operand().stride);
+    return BY_INDEX && operand().way == Way::straight && operand().length % 16 == 0 && ((operand().length | stride | rows) >> 31) == 0 && stride * rows <= i64(1) << 34;
+  }
+
   // Moves the lines of such a tile to where they belong, and cuts off what is past their end. The copies have arrived; barriers before and after. next: the slot of the
   // next tile, whose copies have arrived too if there is one (not `last`) and needs_next(); its lines are not moved yet.
   GG_DEVICE static void realign(char* slot, char* next, i32 tile, i32 depth, bool last) {

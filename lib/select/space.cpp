@@ -284,6 +284,7 @@ constexpr Rule sm90_rules[] = {
      },
      "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 16; }, "the ring must have 2 to 16 stages"},
+    {[](const Query& q) { return q.config.stages >= 3 || !q.type.grouped; }, "groups, whose operands threads may bring, need a ring of 3 stages"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
        return !turns_a(q) || (c.tile_m <= 16 * c.warps_m && sums_a_thread(c) + c.tile_k <= 160);
@@ -388,7 +389,7 @@ std::vector<Config> table(const ProblemType& type) {
     c.large_above = static_cast<std::uint16_t>(large_above);
     if (turns) c = core::transposed(c), c.swap = 1;
     // Scales of blocks take room from the ring.
-    while (row.family == Family::sm90 && core::scaled_by_blocks(type) && c.stages > 2 && shared_bytes(type, c) + static_shared_bytes(type, c) > shared_of_sm90) --c.stages;
+    while (row.family == Family::sm90 && core::scaled_by_blocks(type) && c.stages > (type.grouped ? 3 : 2) && shared_bytes(type, c) + static_shared_bytes(type, c) > shared_of_sm90) --c.stages;
     if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another
   };
   // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, and those that come in halves.
