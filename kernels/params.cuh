@@ -339,6 +339,8 @@ struct SumParams {
   void* values;  // rows of `columns`, one after the other; sums under way are kept in them
   i64 columns, groups;
   i64 block_columns;  // that a CTA takes at a time, of sum_rows rows of D
+  u32 blocks_across;  // of these, all columns
+  u32 reserved;
   Source ends;        // of the groups
   GroupRows rows;
   Matrix d;

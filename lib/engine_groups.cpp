@@ -97,16 +97,17 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, memory, stream);
   // The groups in their order, and then, in another launch, each row of D.
   const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
-  kernels::SumParams sum{lease.data, columns, params.groups, 0, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
+  kernels::SumParams sum{lease.data, columns, params.groups, 0, 0, 0, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
   // Few rows of D are cut, so that all of the device has a part of them; each CTA looks through the index for itself.
   const std::int64_t down = kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), parts = down > 0 ? kernels::ceil_div(choice.sum->resident_ctas, down) : 1;
   sum.block_columns = kernels::ceil_div(kernels::ceil_div(columns, parts), kernels::sum_columns_at_once) * kernels::sum_columns_at_once;
+  sum.blocks_across = static_cast<kernels::u32>(kernels::ceil_div(columns, sum.block_columns));
   const core::ProblemType before = core::before_sums(type);
   const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, 0, kernels::source_itself}; };
   params.d = {lease.data, 0, columns * static_cast<std::int64_t>(core::dtype_size(before.d)), 0, 0, constant(columns), constant(1)};
   params.rows.d_index = {}, params.rows.weights = nullptr;
   run_groups(choice, before, params, memory, stream);
-  const std::int64_t blocks = std::min<std::int64_t>(down * kernels::ceil_div(columns, sum.block_columns), params.max_ctas ? std::int64_t(params.max_ctas) : most_blocks);
+  const std::int64_t blocks = std::min<std::int64_t>(down * sum.blocks_across, params.max_ctas ? std::int64_t(params.max_ctas) : most_blocks);
   void* arguments[] = {&sum};
   if (blocks > 0) device_->launch(*choice.sum, static_cast<unsigned>(blocks), stream, arguments);
 }

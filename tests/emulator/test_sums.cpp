@@ -36,7 +36,7 @@ TEST_CASE("rows that meet are added up in their order, by CTAs that have rows of
       }
     kernels::SumParams p{};
     p.values = values.data(), p.columns = columns, p.groups = 1;
-    p.block_columns = random.pick({128, 256, 384});
+    p.block_columns = random.pick({128, 256, 384}), p.blocks_across = static_cast<kernels::u32>(kernels::ceil_div(columns, p.block_columns));
     p.ends = {&rows, 8, rows, GGEMM_SOURCE_I64, kernels::source_ends};
     p.rows.d_index = {index.data(), 4, to, GGEMM_SOURCE_I32, kernels::source_itself};
     p.rows.weights = weighted ? weights.data() : nullptr;

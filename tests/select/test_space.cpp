@@ -144,6 +144,7 @@ std::vector<Broken> broken() {
       {"scales by blocks on sm_80", blocks(f16), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync's sums are not promoted: no scales by blocks"},
       {"halves along n on sm_80", pairs(type_of(GGEMM_F16, "tt"), GGEMM_GATE_HALVES), tile(sm80, 64, 64, 64, 2, 2, 4), h, "gated pairs of halves take B contiguous along k"},
       {"halves on Hopper", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "no gated pairs of halves"},
+      {"2 stages of groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 2), 1, 1), h, "groups, whose operands threads may bring, need a ring of 3 stages"},
       {"1 stage of Hopper's", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 1), 1, 1), h, "the ring must have 2 to 16 stages"},
       {"warps across", f16, cluster(tile(sm90, 128, 128, 64, 2, 4, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
       {"96 rows a consumer", f16, cluster(tile(sm90, 96, 128, 64, 4, 1, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
