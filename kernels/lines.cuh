@@ -9,7 +9,13 @@ struct Lines {
   const void* data;
   i64 length, lines;  // elements of a line; lines
   i64 unit, stride;   // elements from one to the next in a line, and from line to line
+  i64 half = 0;       // where it is not 0 they are pairs of lines: behind each lies another, so many further on
 };
+// Pairs of halves: as a matrix of half as many lines, each followed by its other. (A dimension of the tensor map.)
+GG_HD Lines in_pairs(Lines l) {
+  l.lines /= 2, l.half = l.lines;
+  return l;
+}
 
 // The matrix of `rows` x `columns` (A is m x k, B k x n), whose lines are its columns if by_columns.
 GG_HD Lines lines_of(const Matrix& m, i64 rows, i64 columns, bool by_columns) {
@@ -23,11 +29,11 @@ constexpr i64 longest_side = (i64(1) << 31) - 4096;
 GG_HD bool contiguous(const Lines& l) { return l.unit == 1 || l.length <= 1; }
 GG_HD bool short_enough(const Lines& l) { return max_of(l.length, l.lines) <= longest_side; }
 GG_HD bool aligned(const Lines& l, int size) {
-  return (reinterpret_cast<u64>(l.data) & 15) == 0 && (l.lines <= 1 || (l.stride > 0 && l.stride < (i64(1) << 40) / size && l.stride * size % 16 == 0));
+  return (reinterpret_cast<u64>(l.data) & 15) == 0 && (l.lines + l.half <= 1 || (l.stride > 0 && l.stride < (i64(1) << 40) / size / max_of(l.half, i64(1)) && l.stride * size % 16 == 0));
 }
 GG_HD bool reachable(const Lines& l, int size) { return contiguous(l) && short_enough(l) && aligned(l, size); }
 // Bytes from line to line, as a map is told.
-GG_HD i64 pitch(const Lines& l, int size) { return l.lines > 1 ? l.stride * size : ceil_div(l.length * size, 16) * 16; }
+GG_HD i64 pitch(const Lines& l, int size) { return l.lines + l.half > 1 ? l.stride * size : ceil_div(l.length * size, 16) * 16; }
 
 // Bytes from line to line of a copy, for lines of so many. The copy engine reads lines that begin off 128 bytes at half the speed; short ones would take many times their memory.
 GG_HD i64 copy_pitch(i64 bytes) {

@@ -14,7 +14,11 @@ using namespace ggemm::kernels;
 GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& lines, int size) {
   if (lines.lines == 0 || lines.length == 0 || !reachable(lines, size)) return false;
   out = model;
-  ptx::tensor_map_replace(out, lines.data, static_cast<u32>(lines.length), static_cast<u32>(lines.lines), static_cast<u64>(pitch(lines, size)));
+  const u32 count = static_cast<u32>(lines.lines);
+  const u64 apart = static_cast<u64>(pitch(lines, size));
+  ptx::tensor_map_replace(out, lines.data, static_cast<u32>(lines.length));
+  if (lines.half) ptx::tensor_map_replace<1>(out, 2, static_cast<u64>(lines.half) * apart), ptx::tensor_map_replace<2>(out, count, apart);
+  else ptx::tensor_map_replace<1>(out, count, apart);
   ptx::tensor_map_release();
   return true;
 }
@@ -84,8 +88,9 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
       const Matrix matrix = swap ? Matrix{upright.data, upright.col_stride, upright.row_stride} : upright;
       Lines lines = lines_of(matrix, swap ? upright_columns : upright_rows, swap ? upright_rows : upright_columns, kernel.by_columns[part]);
       const int size = kernel.sizes[part];
-      const bool map = !of_d || kernel.boxes;
-      reached = map && write_map(record.maps[part], kernel.maps[part], lines, size);
+      const bool pairs = !of_a && !of_d && split_pairs(params.shape);
+      const auto map = [&] { return write_map(record.maps[part], kernel.maps[part], pairs ? in_pairs(lines) : lines, size); };
+      reached = (!of_d || kernel.boxes) && map();
       if (of_d) {
         record.facts.store = reached ? store_way(lines, size) : TensorStore::threads;
       } else if (params.copies.copies || params.copies.note) {
@@ -93,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
         if (params.copies.copies) params.copies.blocks[number] = 0;
         // Of an empty group nothing is copied, nor what lies by an index, nor, for each group anew, what all of them share.
         const bool copied = !reached && live && m > 0 && n > 0 && !(of_a && params.by_index) && !shared_by_groups(source, all.groups);
-        if (copied && find_room(params.copies, number, lines, size)) reached = write_map(record.maps[part], kernel.maps[part], lines, size);
+        if (copied && find_room(params.copies, number, lines, size)) reached = map();
       }
     } else {
       const GemmParams upright = group_params(all, group, start, m, n, k, params.shape);

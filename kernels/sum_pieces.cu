@@ -6,6 +6,7 @@
 #include "mainloop/wgmma_shape.cuh"
 #include "ptx/launch.cuh"
 #include "scheduler/raster.cuh"
+#include "tile/columns.cuh"
 
 using namespace ggemm::kernels;
 
@@ -34,7 +35,7 @@ struct Elements {
       addend[e] = 0;
       scale[e] = 1;
       if (!inside(e)) continue;
-      const i64 i = row + e / 2 * 8, j = column + e % 2;
+      const i64 i = row + e / 2 * 8, j = paired_column<T::SPLIT_PAIRS>(p.n, column + e % 2);
       if constexpr (T::BIAS != 0) addend[e] = to_sum<Value>(static_cast<const typename T::Bias*>(p.bias)[T::BIAS == 1 ? j : i]);
       if constexpr (!PAIRED)
         if (scalars.beta != Value(0)) addend[e] = multiply_add(scalars.beta, to_sum<Value>(static_cast<const typename T::C*>(p.c.data)[i * p.c.row_stride + j * p.c.col_stride]), addend[e]);

@@ -23,6 +23,7 @@ struct Traits {
   static constexpr int SCALE_A = GG_SCALE_A, SCALE_B = GG_SCALE_B, GATE = GG_GATE;  // ggemm_scale_kind, ggemm_gate
   static constexpr bool BLOCK_SCALED = scaled_by_blocks(SCALE_A) || scaled_by_blocks(SCALE_B);  // the mainloop brings its sums scaled so
   static constexpr u32 GROUP_SHAPE = group_shape(SCALE_A, SCALE_B, GATE);
+  static constexpr bool SPLIT_PAIRS = split_pairs(GROUP_SHAPE);  // of halves: the columns of a gated pair lie n/2 apart
   static constexpr bool TF32 = GG_COMPUTE == 1;
   static constexpr bool TERMS = GG_COMPUTE == 3 && GG_A == 4;  // A and B are terms of f32 operands
   static constexpr bool A_MN_MAJOR = GG_MAJOR_A == 1, B_MN_MAJOR = GG_MAJOR_B == 1;

@@ -25,7 +25,6 @@ class StagedEpilogue {
   static constexpr bool MN = T::D_MN_MAJOR;
   using Columns = TileColumns<T::GATE, WN>;
   static constexpr bool PAIRED = Columns::PAIRED;
-  static_assert(!Columns::HALVES, "a thread holds neighbours");
   // Of D's columns. Pairs have no C.
   static constexpr int SIZE_C = PAIRED ? SIZE : static_cast<int>(sizeof(C));
   static constexpr int STEP = store_columns(Columns::OUTPUTS, SIZE_C, SIZE, MN);

@@ -4,6 +4,7 @@
 #pragma once
 #include "epilogue/slot.cuh"
 #include "epilogue/sum_scale.cuh"
+#include "tile/columns.cuh"
 #include "traits.cuh"
 
 namespace ggemm::kernels {
@@ -91,13 +92,14 @@ class StepVectors {
   GG_DEVICE void load(const GemmParams& p, const GroupRows& lines, i64 start, const StepPart& step, int thread) {
     const i64 row = step.row, column = PAIRED ? 2 * step.column : step.column;  // of the product
     const int rows = step.rows, columns = PAIRED ? 2 * step.columns : step.columns;
+    const auto placed = [&p](i64 j) { return paired_column<T::SPLIT_PAIRS>(p.n, j); };
     const SumScale<T::SCALE_A> scale_a(p.scale_a, p.scale_a.row_stride, 0);
     const SumScale<T::SCALE_B> scale_b(p.scale_b, p.scale_b.col_stride, 0);
     scales_a_.load(thread, rows, [&](int i) { return scale_of<INDEX_A>(scale_a, lines, start, row + i); });
-    scales_b_.load(thread, columns, [&](int i) { return scale_of<INDEX_B>(scale_b, lines, start, column + i); });
+    scales_b_.load(thread, columns, [&](int i) { return scale_of<INDEX_B>(scale_b, lines, start, placed(column + i)); });
     if constexpr (T::BIAS != 0) {
-      const auto* const bias = static_cast<const typename T::Bias*>(p.bias) + (T::BIAS == 1 ? column : row);
-      biases_.load(thread, T::BIAS == 1 ? columns : rows, [bias](int i) { return to_sum<Value>(bias[i]); });
+      const auto* const bias = static_cast<const typename T::Bias*>(p.bias);
+      biases_.load(thread, T::BIAS == 1 ? columns : rows, [&](int i) { return to_sum<Value>(bias[T::BIAS == 1 ? placed(column + i) : row + i]); });
     }
     if constexpr (T::SCATTER) {
       const float* const weights = lines.weights ? lines.weights + start + (T::INDEX_COLUMNS ? step.column : row) : nullptr;

@@ -3,15 +3,19 @@
 #pragma once
 #include "mainloop/wgmma_shape.cuh"
 #include "ptx/async.cuh"
+#include "tile/columns.cuh"
 
 namespace ggemm::kernels {
 
 // One operand's part of what brings them: THREADS, of which each has some of the tile's COUNT scales of this kind, for LINES lines each at least, block after block of k. They may lie at any stride, so that
-// the tensor copy engine reaches few of them (ScaleLines). INDEX: of lines that lie where an index says.
-template <int KIND, int COUNT, int LINES, int THREADS, bool INDEX>
+// the tensor copy engine reaches few of them (ScaleLines). INDEX: of lines that lie where an index says. SPLIT_PAIRS: of pairs of halves, which are neighbours in the tile.
+template <int KIND, int COUNT, int LINES, int THREADS, bool INDEX, bool SPLIT_PAIRS = false>
 class BlockScaleLines {
   static constexpr int EACH = (COUNT + THREADS - 1) / THREADS;
-  static_assert(KIND == scale_block_1x128 || EACH <= 1, "a thread's scales follow one another at the same distance");
+  // Lines from one of a thread's to the next: of pairs all are of one half. SQUARES: some of these lie in the same square.
+  static constexpr int STEP = THREADS / (SPLIT_PAIRS ? 2 : 1);
+  static constexpr bool SQUARES = KIND == scale_block_128x128 && EACH > 1;
+  static_assert(!SQUARES || SPLIT_PAIRS, "else each square has its scale once");
 
  public:
   // along, deep: the strides from line to line and from block to block of k. first: the tile's first line, of `lines`. block: the first. index: of all groups' rows, of which the product's first is number `start`.
@@ -20,7 +24,9 @@ class BlockScaleLines {
     for (int i = 0; i < EACH; ++i) {
       i64 line = i64(first) + number(i) * LINES;
       bool there = number(i) < COUNT && line < lines;
-      if (KIND == scale_block_128x128) line /= scale_block;
+      line = paired_column<SPLIT_PAIRS>(lines, line);
+      if (SQUARES && i == 0) line_ = static_cast<int>(line);
+      if (KIND == scale_block_128x128) line = SQUARES ? 0 : line / scale_block;
       if constexpr (INDEX) {
         line = there ? read_row(index, start + line) : -1;
         there = line >= 0;  // a row may be left out
@@ -28,13 +34,14 @@ class BlockScaleLines {
       there_ |= there ? 1u << i : 0;
       if (INDEX || i == 0) at_[i] = static_cast<const float*>(data) + line * along + block * deep;
     }
-    apart_ = THREADS * along;
+    apart_ = (SQUARES ? 1 : STEP) * along;
   }
   // Asks for the next block's: to where the tile's begin. Those of lines outside the operand, whose sums are not stored, are 0.
   GG_DEVICE void issue(u32 to, i64 deep) {
+    const u32 first = SQUARES ? static_cast<u32>(ptx::renewed(line_)) : 0;  // else ptxas keeps the distance of each
 #pragma unroll
     for (int i = 0; i < EACH; ++i)
-      if (COUNT % THREADS == 0 || number(i) < COUNT) ptx::cp_async<4>(to + number(i) * 4, INDEX ? at_[i] : at_[0] + i * apart_, there_ >> i & 1);
+      if (COUNT % THREADS == 0 || number(i) < COUNT) ptx::cp_async<4>(to + number(i) * 4, INDEX ? at_[i] : at_[0] + (SQUARES ? (first + i * STEP) / scale_block : i) * apart_, there_ >> i & 1);
 #pragma unroll
     for (int i = 0; i < (INDEX ? EACH : 1); ++i) at_[i] += deep;
   }
@@ -45,6 +52,7 @@ class BlockScaleLines {
   const float* at_[INDEX && EACH > 0 ? EACH : 1] = {};
   i64 apart_;
   u32 there_ = 0;
+  int line_ = 0;  // the first, of squares
 };
 
 // Those of both operands.
@@ -65,25 +73,25 @@ class BlockScaleLoads {
  private:
   // A's scales lie where its rows do; in a transposed product B's, with its columns.
   BlockScaleLines<T::SCALE_A, Shape::SCALES_A, lines_of_scale(T::SCALE_A, Shape::WM), THREADS, Shape::INDEX_A && T::SCALE_A == scale_block_1x128> a_;
-  BlockScaleLines<T::SCALE_B, Shape::SCALES_B, lines_of_scale(T::SCALE_B, Shape::WN), THREADS, Shape::INDEX_B && T::SCALE_B == scale_block_1x128> b_;
+  BlockScaleLines<T::SCALE_B, Shape::SCALES_B, lines_of_scale(Shape::KIND_B, Shape::WN), THREADS, Shape::INDEX_B && T::SCALE_B == scale_block_1x128, T::SPLIT_PAIRS> b_;
 };
 
 // What a consumer multiplies a block's sums by, of 64 rows of its part: those of ptx/wgmma.cuh's rows and columns that a thread has. What is scaled otherwise, or not, has 1 here.
 template <class T>
 class BlockScales {
   using Shape = WgmmaShape<T>;
-  static constexpr int WN = Shape::WN, ACROSS = lines_of_scale(T::SCALE_B, WN), PIECES = T::SCALE_B == scale_block_128x128 ? WN / ACROSS : 1;
+  static constexpr int WN = Shape::WN, ACROSS = lines_of_scale(Shape::KIND_B, WN), PIECES = Shape::KIND_B == scale_block_128x128 ? WN / ACROSS : 1;
 
  public:
   // Whether columns have scales of their own: a thread has so many of them that it reads each when it needs it.
-  static constexpr bool COLUMNS = T::SCALE_B == scale_block_1x128;
+  static constexpr bool COLUMNS = Shape::KIND_B == scale_block_1x128;
 
   // Reads a slot's: early, as what reads shared memory waits for long where wgmmas and copies keep it busy. ring: its beginning; (row, column): in the CTA's tile, where the 64 rows begin.
   GG_DEVICE void read(const char* ring, typename Shape::Cursor at, int row, int column) {
     const float* const of_b = reinterpret_cast<const float*>(ring + Shape::scales_b(Shape::place(at)));
     columns_ = of_b + column + static_cast<int>(threadIdx.x) % 4 * 2;
 #pragma unroll
-    for (int piece = 0; piece < PIECES; ++piece) pieces_[piece] = T::SCALE_B == scale_block_128x128 ? of_b[column / ACROSS + piece] : 1;
+    for (int piece = 0; piece < PIECES; ++piece) pieces_[piece] = Shape::KIND_B == scale_block_128x128 ? of_b[column / ACROSS + piece] : 1;
     read_rows(ring, at, row);
   }
   // Others of the same columns, from this row on.

@@ -59,11 +59,12 @@ class WgmmaProducer {
     const auto row = [&] { return tile_row * T::BM; };
     const auto column = [&] { return tile_column * T::BN; };
     // A CTA of a cluster may lie past the product's last row or column.
-    using GatherA = LineCopy<0, TileA::ROWS, TileA::PANELS, Shape::SIZE, T::A_MN_MAJOR, Shape::INDEX_A>;
-    using GatherB = LineCopy<1, TileB::ROWS, TileB::PANELS, Shape::SIZE, T::B_MN_MAJOR, Shape::INDEX_B>;
+    using GatherA = LineCopy<0, TileA::ROWS, TileA::PANELS, Shape::SIZE, T::A_MN_MAJOR, Shape::INDEX_A ? LineOrder::by_index : LineOrder::straight>;
+    using GatherB = LineCopy<1, TileB::ROWS, TileB::PANELS, Shape::SIZE, T::B_MN_MAJOR, Shape::INDEX_B ? LineOrder::by_index : T::SPLIT_PAIRS ? LineOrder::by_turns : LineOrder::straight>;
     if constexpr (Shape::INDEX_A) GatherA::describe(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row() + i < p.m ? read_row(index, start + row() + i) : -1; }, p.k);
     else GatherA::describe(static_cast<const typename T::A*>(p.a.data) + i64(row()) * p.a.row_stride, p.a.row_stride, p.a.col_stride, max_of(p.m - row(), 0), p.k);
     if constexpr (Shape::INDEX_B) GatherB::describe(p.b.data, p.b.col_stride, p.b.row_stride, [&](int j) { return column() + j < p.n ? read_row(index, start + column() + j) : -1; }, p.k);
+    else if constexpr (T::SPLIT_PAIRS) GatherB::describe_halves(static_cast<const typename T::B*>(p.b.data) + i64(column() / 2) * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n / 2, max_of(p.n / 2 - column() / 2, 0), p.k);
     else GatherB::describe(static_cast<const typename T::B*>(p.b.data) + i64(column()) * p.b.col_stride, p.b.col_stride, p.b.row_stride, max_of(p.n - column(), 0), p.k);
     all_threads();
     const bool by_threads_a = !(reach & 1), by_threads_b = !(reach & 2);

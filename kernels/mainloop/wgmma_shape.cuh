@@ -13,7 +13,7 @@ template <class T>
 struct WgmmaShape {
   static constexpr int SIZE = sizeof(typename T::A);
   using TileA = PanelTile<T::BM, T::BK, SIZE, T::A_MN_MAJOR>;
-  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR>;
+  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR, T::SPLIT_PAIRS>;
   using Sum = typename T::Sum;
   using Cursor = typename Ring<T::STAGES>::Cursor;
   static constexpr int GROUPS_M = T::WARPS_M / 4, GROUPS_N = T::WARPS_N, CONSUMERS = GROUPS_M * GROUPS_N;  // consumer warpgroups down and across; of a team
@@ -25,7 +25,7 @@ struct WgmmaShape {
   // A slot's tiles; and behind the tiles of all slots, of each twice, by turns, the scales of its block of k: A's of all, then B's. A warp of producers, or all of them where they gather, brings these, and a lane says so besides; but for
   // A's where the copy engine does.
   static constexpr int SLOT_BYTES = TileA::BYTES + TileB::BYTES;
-  static constexpr int SCALES_A = tile_scales(T::SCALE_A, T::BM, WM), SCALES_B = tile_scales(T::SCALE_B, T::BN, WN), SCALE_BYTES = slot_scale_bytes(SCALES_A, SCALES_B);
+  static constexpr int KIND_B = kind_in_tile(T::SCALE_B, T::SPLIT_PAIRS), SCALES_A = tile_scales(T::SCALE_A, T::BM, WM), SCALES_B = tile_scales(KIND_B, T::BN, WN), SCALE_BYTES = slot_scale_bytes(SCALES_A, SCALES_B);
   static constexpr bool SCALE_LINES = scaled_by_lines(T::SCALE_A);
   static_assert(!SCALE_LINES || SCALES_A * 4 % 128 == 0, "where the copy engine can write");
   static constexpr int RING_BYTES = static_cast<int>(ring_bytes(T::STAGES, SLOT_BYTES, SCALE_BYTES));

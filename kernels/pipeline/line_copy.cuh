@@ -14,10 +14,14 @@
 
 namespace ggemm::kernels {
 
-// Of PANELS panels of ROWS lines of elements of SIZE bytes. OPERAND tells A's from B's. BY_INDEX: each line lies where it is said to.
-template <int OPERAND, int ROWS, int PANELS, int SIZE, bool K_OUTER, bool BY_INDEX>
+// by_index: each line lies where it is said to. by_turns: lines come from both halves of the operand, as pairs of halves do.
+enum class LineOrder { straight, by_index, by_turns };
+
+// Of PANELS panels of ROWS lines of elements of SIZE bytes. OPERAND tells A's from B's.
+template <int OPERAND, int ROWS, int PANELS, int SIZE, bool K_OUTER, LineOrder ORDER>
 class LineCopy {
-  static_assert(!BY_INDEX || !K_OUTER, "an index is of rows along k");
+  static constexpr bool BY_INDEX = ORDER == LineOrder::by_index, APART = ORDER != LineOrder::straight;
+  static_assert(!APART || !K_OUTER, "an index, or halves, are of rows along k");
   static_assert(ROWS % 16 == 0 || (ROWS == 8 && !K_OUTER), "panels are whole swizzle periods, dealt 16 lines at a time, and a line lies off the same in every tile");
   static constexpr int THREADS = 128, STEP = 16, ACROSS = panel_bytes / 16, VECTORS = ROWS * PANELS * ACROSS, LINE = PANELS * panel_bytes;
   static constexpr int BATCH = SIZE == 1 ? 2 : 4;  // vectors of a line that a thread moves at once: fp8 products leave few registers for them
@@ -31,9 +35,11 @@ class LineCopy {
     o.first = static_cast<const char*>(data), o.stride = (K_OUTER ? k_stride : mn_stride) * SIZE, o.inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
     o.left = static_cast<i32>(min_of(mn_left, i64(K_OUTER ? LINE / SIZE : ROWS)));
     o.way = o.inner != SIZE ? Way::elements : ((reinterpret_cast<u64>(data) | static_cast<u64>(o.stride)) & 15) ? Way::moved : Way::straight;
-    const i64 span = ((K_OUTER ? k : o.left) - 1) * o.stride;
     o.length = (K_OUTER ? o.left : k) * SIZE;
-    o.low = o.first + min_of(span, i64(0)), o.high = o.first + max_of(span, i64(0)) + o.length;
+    if constexpr (!APART) {
+      const i64 span = ((K_OUTER ? k : o.left) - 1) * o.stride;
+      o.low = o.first + min_of(span, i64(0)), o.high = o.first + max_of(span, i64(0)) + o.length;
+    }
     operand() = o;
   }
   // By index: line_of(i) is the operand's row that the tile's row i is, below 0 if it is none. data: the operand's first element.
@@ -44,6 +50,12 @@ class LineCopy {
       const i64 at = line_of(i);
       row_offsets()[i] = at < 0 ? NOWHERE : at * mn_stride * SIZE;
     }
+  }
+
+  // By turns: mn_left, of each half, of which the second begins `half` lines behind the first.
+  GG_DEVICE static void describe_halves(const void* data, i64 mn_stride, i64 k_stride, i64 half, i64 mn_left, i64 k) {
+    describe(data, mn_stride, k_stride, mn_left, k);
+    if (thread() == 0) operand().half = half * mn_stride * SIZE;
   }
 
   // Whether the copies of the next tile must have arrived too before one is realigned.
@@ -104,13 +116,18 @@ class LineCopy {
  private:
   enum class Way : i32 { straight, moved, elements };
 
+  struct Bounds {
+    const char *low, *high;  // of the tile's lines, all of k: the first byte, and the one behind the last
+  };
+  struct Halves {
+    i64 half;  // by turns: bytes from one half to the other
+  };
   // Rests in shared memory: registers are dear here.
-  struct Operand {
+  struct Operand : If<APART, Halves, Bounds> {
     const char* first;       // the tile's first element; by index the operand's
     i64 stride, inner;       // bytes from line to line; from element to element
-    const char *low, *high;  // of the tile's lines, all of k: the first byte, and the one behind the last
     i64 length;              // of a line, in bytes
-    i32 left;                // elements along m or n
+    i32 left;                // elements along m or n; by turns of each half
     Way way;
   };
   GG_DEVICE static Operand& operand() {
@@ -124,26 +141,32 @@ class LineCopy {
     return offsets;
   }
 
+  // Where a line begins, counted in bytes from `first`, or NOWHERE.
+  GG_DEVICE static i64 offset_of(int row) {
+    if constexpr (BY_INDEX) return row_offsets()[row];
+    else if constexpr (APART) return row / 2 < operand().left ? row / 2 * operand().stride + row % 2 * operand().half : NOWHERE;
+    else return row * operand().stride;
+  }
+
   GG_DEVICE static int thread() { return ptx::renewed(static_cast<int>(threadIdx.x)); }
   // Lines, and bytes of each, of a tile so deep.
   GG_DEVICE static i32 lines(i32 depth) { return !K_OUTER ? operand().left : operand().left > 0 ? depth : 0; }
   GG_DEVICE static i32 bytes(i32 depth) { return (K_OUTER ? operand().left : depth) * SIZE; }
   GG_DEVICE static bool has_line(int row, i32 depth) {
-    if constexpr (BY_INDEX) return row_offsets()[row] != NOWHERE;
+    if constexpr (APART) return offset_of(row) != NOWHERE;
     else return row < lines(depth);
   }
   // Where a tile's line begins.
   GG_DEVICE static const char* line(i32 tile, int row) {
-    if constexpr (BY_INDEX) return operand().first + row_offsets()[row] + i64(tile) * LINE * (operand().way == Way::elements ? operand().inner / SIZE : 1);
-    else if constexpr (K_OUTER) return operand().first + (i64(tile) * ROWS + row) * operand().stride;
-    else return operand().first + row * operand().stride + i64(tile) * LINE * (operand().way == Way::elements ? operand().inner / SIZE : 1);
+    if constexpr (K_OUTER) return operand().first + (i64(tile) * ROWS + row) * operand().stride;
+    else return operand().first + offset_of(row) + i64(tile) * LINE * (operand().way == Way::elements ? operand().inner / SIZE : 1);
   }
   // A line's vector.
   GG_DEVICE static Vector* at(char* slot, int row, int vector) { return reinterpret_cast<Vector*>(slot + (vector / ACROSS * ROWS + row) * panel_bytes + ((vector % ACROSS ^ row % 8) << 4)); }
 
   // Whether vectors of the tile may reach outside.
   GG_DEVICE static bool at_edge(i32 tile, i32 depth) {
-    if constexpr (BY_INDEX) return realigns(depth) && (tile == 0 || bytes(depth) < LINE);
+    if constexpr (APART) return realigns(depth) && (tile == 0 || bytes(depth) < LINE);
     else {
       const u64 begin = reinterpret_cast<u64>(line(tile, 0));
       const i64 span = (lines(depth) - 1) * operand().stride;
@@ -154,7 +177,7 @@ class LineCopy {
   // Of the vector that is `from` bytes behind where the tile's line begins: whether nothing of it is outside.
   GG_DEVICE static bool inside(i32 tile, const char* source, int from) {
     const char* const begin = source + from;
-    if constexpr (BY_INDEX) return i64(tile) * LINE + from >= 0 && i64(tile) * LINE + from + 16 <= operand().length;
+    if constexpr (APART) return i64(tile) * LINE + from >= 0 && i64(tile) * LINE + from + 16 <= operand().length;
     else return begin >= operand().low && begin + 16 <= operand().high;
   }
 
@@ -163,7 +186,7 @@ class LineCopy {
     const int row = thread() / ACROSS, across = thread() % ACROSS, left = ptx::renewed(lines(depth) - row), valid = ptx::renewed(bytes(depth) - 16 * across);
     const i64 step = ptx::renewed(STEP * operand().stride);
     const u32 to = ptx::shared_address(at(slot, row, across));
-    const char* source = line(tile, BY_INDEX ? 0 : row) + 16 * across;
+    const char* source = line(tile, APART ? 0 : row) + 16 * across;
 #pragma unroll
     for (int panel = 0; panel < PANELS; ++panel) {
       const char* from = source;
@@ -171,8 +194,8 @@ class LineCopy {
       for (int down = 0; down < ROWS; down += STEP) {
         if (ROWS < STEP && row >= ROWS) break;
         bool on = down < left;
-        if constexpr (BY_INDEX) {
-          const i64 offset = row_offsets()[row + down];
+        if constexpr (APART) {
+          const i64 offset = offset_of(row + down);
           on = offset != NOWHERE, from = operand().first + offset + i64(tile) * LINE + 16 * across;
         }
         const int off = static_cast<int>(reinterpret_cast<u64>(from) & 15);
@@ -230,7 +253,7 @@ class LineCopy {
   }
   // How far behind a multiple of 16 bytes a line begins, which is the same for all tiles.
   GG_DEVICE static int line_off(int row) {
-    if constexpr (BY_INDEX) return static_cast<int>((reinterpret_cast<u64>(operand().first) + static_cast<u64>(row_offsets()[row])) & 15);
+    if constexpr (APART) return static_cast<int>((reinterpret_cast<u64>(operand().first) + static_cast<u64>(offset_of(row))) & 15);
     else return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(operand().first)) + static_cast<u32>(row) * static_cast<u32>(operand().stride)) & 15);
   }
   GG_DEVICE static Vector load(i32 tile, const char* source, int from, int valid) {

@@ -8,17 +8,23 @@ namespace ggemm::kernels::ptx {
 // Brings the matrix's description near, before its first use. PTX ISA, "prefetch.tensormap".
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
-// Changes a two-dimensional map in global memory: base address, elements of a line, lines, bytes from line to line. Any one thread. PTX ISA, "tensormap.replace".
-GG_DEVICE void tensor_map_replace(TensorMap& map, const void* data, u32 length, u32 lines, u64 pitch) {
+// Changes a map in global memory: base address, elements of a line. Any one thread. PTX ISA, "tensormap.replace".
+GG_DEVICE void tensor_map_replace(TensorMap& map, const void* data, u32 length) {
+  asm volatile(
+      "{ .reg .u64 map; cvta.to.global.u64 map, %0;\n"
+      "tensormap.replace.tile.global_address.global.b1024.b64 [map], %1;\n"
+      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], 0, %2; }" ::"l"(&map), "l"(data), "r"(length) : "memory");
+}
+// Of one of its other dimensions, counted from 1: how many there are, bytes from one to the next.
+template <int DIMENSION>
+GG_DEVICE void tensor_map_replace(TensorMap& map, u32 count, u64 pitch) {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1205
   pitch >>= 4;  // compilers before 12.5 wrote the stride's field as it was given, which counts 16 bytes
 #endif
   asm volatile(
       "{ .reg .u64 map; cvta.to.global.u64 map, %0;\n"
-      "tensormap.replace.tile.global_address.global.b1024.b64 [map], %1;\n"
-      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], 0, %2;\n"
-      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], 1, %3;\n"
-      "tensormap.replace.tile.global_stride.global.b1024.b64 [map], 0, %4; }" ::"l"(&map), "l"(data), "r"(length), "r"(lines), "l"(pitch) : "memory");
+      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], %1, %2;\n"
+      "tensormap.replace.tile.global_stride.global.b1024.b64 [map], %3, %4; }" ::"l"(&map), "n"(DIMENSION), "r"(count), "n"(DIMENSION - 1), "l"(pitch) : "memory");
 }
 // Tells what this thread wrote to maps to those who acquire them. PTX ISA, "fence.proxy.tensormap".
 GG_DEVICE void tensor_map_release() { asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory"); }
@@ -30,9 +36,17 @@ GG_DEVICE void tensor_map_acquire(const TensorMap& map) { asm volatile("fence.pr
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(outer) : "memory");
 }
+// Of a map of three dimensions.
+GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 middle, i32 outer) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(middle), "r"(outer) : "memory");
+}
 // Likewise, to the same place of each CTA of the cluster whose bit is set, and counted on the barrier at the same place there.
 GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer, u16 ctas) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(outer), "h"(ctas)
+               : "memory");
+}
+GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 middle, i32 outer, u16 ctas) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(middle), "r"(outer), "h"(ctas)
                : "memory");
 }
 // Copies a box from shared memory to (inner, outer). Any one thread, after fence_async by those who wrote it and a barrier. Asynchronous, in this thread's open group.

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which columns of the product a tile's columns are: those from its first on, but for gated pairs of halves, where half a tile is of gates and the other half of the
-// columns that go with them.
+// Which columns of the product a tile's columns are: those from its first on, but for gated pairs of halves. There, of simt and sm80, half a tile is of gates and the other half of the columns that go with
+// them; and of sm90, whose threads hold neighbours, gates and these come by turns.
 #pragma once
 #include "tile/types.cuh"
 
 namespace ggemm::kernels {
+
+// Where column j of the product lies, if those of a pair are neighbours.
+template <bool SPLIT_PAIRS>
+GG_HD i64 paired_column(i64 n, i64 j) {
+  return SPLIT_PAIRS ? (j >> 1) + (j & 1) * (n / 2) : j;
+}
 
 // GATE: ggemm_gate.
 template <int GATE, int BN>

@@ -11,12 +11,13 @@ namespace ggemm::kernels {
 // The descriptor of what lies so many bytes (a multiple of 16) further on: in its low word, where shared memory's addresses leave room for the sum.
 GG_DEVICE u64 further(u64 descriptor, u32 bytes) { return (descriptor >> 32 << 32) | (static_cast<u32>(descriptor) + (bytes >> 4)); }
 
-// Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine.
-template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR>
+// Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine. SPLIT_PAIRS: rows come from both halves of the matrix by turns, which are a dimension of the map.
+template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR, bool SPLIT_PAIRS = false>
 struct PanelTile {
   static constexpr int INNER = panel_bytes / SIZE, PANELS = tile_panels(SPAN, DEPTH, SIZE, MN_MAJOR), ROWS = panel_rows(SPAN, DEPTH, MN_MAJOR);
   static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = tile_bytes(SPAN, DEPTH, SIZE, MN_MAJOR);
   static_assert((MN_MAJOR || PANELS * INNER == DEPTH) && ROWS % 8 == 0, "a tile is whole panels along k, of whole swizzle periods");
+  static_assert(!SPLIT_PAIRS || !MN_MAJOR, "lines of two halves are contiguous along k");
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map, into this CTA (ALONE) or, by `ctas`, into several.
   template <int SHARE, bool ALONE = SHARE == 1>
@@ -29,8 +30,8 @@ struct PanelTile {
       const int panel = BY_PANELS ? slice * COUNT + i : i, row = BY_PANELS ? 0 : slice * HEIGHT;
       const u32 to = tile + panel * PANEL_BYTES + row * panel_bytes;
       const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = line + (MN_MAJOR ? k : first) + row;
-      if constexpr (ALONE) ptx::tensor_load(to, map, barrier, inner, outer);
-      else ptx::tensor_load_multicast(to, map, barrier, inner, outer, ctas);
+      if constexpr (SPLIT_PAIRS) load_box<ALONE>(to, map, barrier, ctas, inner, 0, line + (first + row) / 2);
+      else load_box<ALONE>(to, map, barrier, ctas, inner, outer);
     }
   }
 
@@ -46,6 +47,14 @@ struct PanelTile {
   GG_DEVICE static constexpr u32 block(int number) { return MN_MAJOR ? number * 64 / INNER * PANEL_BYTES : number * 64 * 128; }
   // Bytes to k step `step` (32 bytes of k).
   GG_DEVICE static constexpr u32 step(int step) { return MN_MAJOR ? step * (32 / SIZE) * 128 : step / 4 * PANEL_BYTES + step % 4 * 32; }
+
+ private:
+  // at: the box's coordinates.
+  template <bool ALONE, class... Coordinates>
+  GG_DEVICE static void load_box(u32 to, const TensorMap& map, u32 barrier, u16 ctas, Coordinates... at) {
+    if constexpr (ALONE) ptx::tensor_load(to, map, barrier, at...);
+    else ptx::tensor_load_multicast(to, map, barrier, at..., ctas);
+  }
 };
 
 // What a thread has of A in registers (ptx/wgmma.cuh), of a tile of 4-byte elements that is contiguous along m, for 64 BLOCKS rows. Of a step it loads four elements, in an order of its own

@@ -16,6 +16,8 @@ GG_HD constexpr i64 scale_at(int kind, i64 i) { return kind == scale_vector || k
 GG_HD constexpr i64 scales_along(int kind, i64 size) { return kind <= scale_tensor ? 1 : kind == scale_block_128x128 ? ceil_div(size, scale_block) : size; }
 GG_HD constexpr i64 scales_deep(int kind, i64 k) { return scaled_by_blocks(kind) ? ceil_div(k, scale_block) : 1; }
 
+// How a tile's lines are scaled. Pairs of halves are neighbours in a tile, but lie in different squares: each line has its own scale there.
+GG_HD constexpr int kind_in_tile(int kind, bool split_pairs) { return split_pairs && kind == scale_block_128x128 ? scale_block_1x128 : kind; }
 // Of an operand scaled by blocks: how many lines (rows of A, columns of B) of a consumer's part, of `part` lines, have one scale at least; and how many scales a block of k of a tile of `lines` has, if there is
 // one for each so many.
 GG_HD constexpr int lines_of_scale(int kind, int part) { return kind == scale_block_1x128 ? 1 : (part & -part) < scale_block ? part & -part : scale_block; }
@@ -31,5 +33,6 @@ GG_HD constexpr u32 group_shape(int scale_a, int scale_b, int gate) { return sta
 GG_HD constexpr int scale_a_of(u32 shape) { return static_cast<int>(shape & 7); }
 GG_HD constexpr int scale_b_of(u32 shape) { return static_cast<int>(shape >> 3 & 7); }
 GG_HD constexpr bool paired(u32 shape) { return shape >> 6; }
+GG_HD constexpr bool split_pairs(u32 shape) { return shape >> 6 == 1; }  // of halves
 
 }  // namespace ggemm::kernels

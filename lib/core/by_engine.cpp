@@ -19,17 +19,17 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   if (!is_zero(type, p.epilogue.beta) || p.rows.a_index.kind || p.rows.d_index.kind || !bounded(p.m) || !constant(p.n) || !bounded(p.n) || !bounded(p.k)) return false;
   // Operands that are turned are gathered, or copied, as memory for that allows.
   if (by_terms(type) || (dtype_size(type.a) != 2 && (type.major_a != Major::k || type.major_b != Major::k))) return false;
-  // Every group's lines begin and follow one another at multiples of 16 bytes; whole_lines: groups are whole lines apart, as D's are where one map tells all of them.
-  const auto reached = [&](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& columns, bool whole_lines = false) {
+  // Every group's lines begin and follow one another at multiples of 16 bytes; whole_lines: groups are whole lines apart, as D's are where one map tells all of them. half: as Lines has it.
+  const auto reached = [&](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& columns, bool whole_lines = false, std::int64_t half = 0) {
     const bool packed = m.row_stride.value == kernels::packed_stride;
     if (m.pointers || !constant(m.row_stride) || !constant(m.col_stride) || (packed && !constant(columns))) return false;
     const std::int64_t row_stride = packed ? columns.value : m.row_stride.value, col_stride = m.col_stride.value;
-    const kernels::Lines lines{m.data, 1, 2, by_columns ? row_stride : col_stride, by_columns ? col_stride : row_stride};
+    const kernels::Lines lines{m.data, 1, 2, by_columns ? row_stride : col_stride, by_columns ? col_stride : row_stride, half};
     return lines.unit == 1 && kernels::aligned(lines, static_cast<int>(dtype_size(dtype))) && m.group_bytes % 16 == 0 && m.start_bytes % 16 == 0 && (!whole_lines || m.group_bytes % (lines.stride * static_cast<std::int64_t>(dtype_size(dtype))) == 0);
   };
   kernels::Source columns = p.n;
   columns.value = columns_of_d(type, p.n.value);
-  if (!reached(p.a, type.a, type.major_a == Major::mn, p.k) || !reached(p.b, type.b, type.major_b == Major::k, p.n) || !reached(p.d, type.d, type.major_d == Major::mn, columns, true)) return false;
+  if (!reached(p.a, type.a, type.major_a == Major::mn, p.k) || !reached(p.b, type.b, type.major_b == Major::k, p.n, false, type.gate == GGEMM_GATE_HALVES ? p.n.value / 2 : 0) || !reached(p.d, type.d, type.major_d == Major::mn, columns, true)) return false;
   // Lines of D are whole vectors.
   const bool down = type.major_d == Major::mn;
   return (!down || constant(p.m)) && (down ? p.m : columns).value * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0;

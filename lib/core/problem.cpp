@@ -245,7 +245,8 @@ std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmPa
     return kernels::aligned(lines, static_cast<int>(dtype_size(dtype))) ? 0 : operand_a;
   };
   const int a = check(kernels::lines_of(p.a, p.m, p.k, type.major_a == Major::mn), type.a);
-  const int b = check(kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k), type.b);
+  const kernels::Lines of_b = kernels::lines_of(p.b, p.k, p.n, type.major_b == Major::k);
+  const int b = check(type.gate == GGEMM_GATE_HALVES && type.major_b == Major::k ? kernels::in_pairs(of_b) : of_b, type.b);
   return static_cast<std::uint8_t>(a | b << 1 | long_side(type, p.m, p.n, p.k));
 }
 

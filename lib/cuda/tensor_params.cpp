@@ -34,11 +34,13 @@ struct Layout {
   int columns() const { return kernels::stored_columns(config.tile_n / config.warps_n, config.cluster_k, type.gate != GGEMM_GATE_NONE); }
   int size_c() const { return size_of(type.gate ? type.d : type.c); }
   bool boxes() const { return kernels::store_by_boxes(columns(), size_c(), size_of(type.d), mn_d()); }
+  // How the copy engine sees lines of B.
+  kernels::Lines of_b(const kernels::Lines& lines) const { return type.gate == GGEMM_GATE_HALVES ? kernels::in_pairs(lines) : lines; }
   int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_c(), size_of(type.d), true) : 64; }
 };
 
 kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box) {
-  return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, kernels::pitch(lines, size_of(dtype)), box);
+  return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, kernels::pitch(lines, size_of(dtype)), box, 0, lines.half);
 }
 
 // All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that, or if something
@@ -48,11 +50,11 @@ std::optional<kernels::Lines> lines_of_groups(const kernels::SourceMatrix& sourc
   constexpr std::int64_t most_stride = std::int64_t(1) << 40;  // that a map could tell
   if (source.pointers || first.lines <= 0 || first.stride <= 0 || first.stride >= most_stride || of_group < 0) return {};
   const std::int64_t pitch = first.stride * size;
-  if (of_group % pitch || of_group / pitch > first.lines || source.start_bytes % pitch) return {};
+  if (of_group % pitch || of_group / pitch > first.lines + first.half || source.start_bytes % pitch) return {};
   std::int64_t behind;
   if (__builtin_mul_overflow(of_group / pitch, groups - 1, &behind) || __builtin_add_overflow(first.lines, behind, &first.lines)) return {};
   // A single line, too, has the stride that says where others begin.
-  if (!kernels::reachable({first.data, first.length, std::max<std::int64_t>(first.lines, 2), first.unit, first.stride}, size)) return {};
+  if (!kernels::reachable({first.data, first.length, std::max<std::int64_t>(first.lines, 2), first.unit, first.stride, first.half}, size)) return {};
   at = {static_cast<kernels::i32>(of_group / pitch), static_cast<kernels::i32>(source.start_bytes / pitch)};
   return first;
 }
@@ -91,7 +93,7 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   const std::int64_t depth = core::by_terms(type) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a());
-    out.b = map_of(device, type.b, layout.tf32(), kernels::lines_of(p.b, depth, p.n, !layout.mn_b()), layout.box_b());
+    out.b = map_of(device, type.b, layout.tf32(), layout.of_b(kernels::lines_of(p.b, depth, p.n, !layout.mn_b())), layout.box_b());
     out.scales = scale_lines(device, type, config, p.scale_a, nullptr, 1, p.m, p.k);
   }
   const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
@@ -116,7 +118,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
     const Layout layout{type, c};
     kernels::PrepareKernel& kernel = out.kernels[i];
     kernel.maps[0] = map_of(device, type.a, layout.tf32(), any, layout.box_a());
-    kernel.maps[1] = map_of(device, type.b, layout.tf32(), any, layout.box_b());
+    kernel.maps[1] = map_of(device, type.b, layout.tf32(), layout.of_b(any), layout.box_b());
     kernel.boxes = layout.boxes();
     if (kernel.boxes) kernel.maps[2] = map_of(device, type.d, false, any, layout.box_d());
     kernel.sizes[0] = size_of(type.a), kernel.sizes[1] = size_of(type.b), kernel.sizes[2] = size_of(type.d);
@@ -160,7 +162,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   };
   const bool index_a = p.rows.a_index.kind && !swap, index_b = p.rows.a_index.kind && swap;
   if (!index_a && !map(out.a, source_a, kernels::lines_of(all.a, all.m, all.k, layout.mn_a()), type.a, layout.box_a(), layout.mn_a(), out.lines_a)) return false;
-  if (!index_b && !map(out.b, source_b, kernels::lines_of(all.b, all.k, all.n, !layout.mn_b()), type.b, layout.box_b(), layout.mn_b(), out.lines_b)) return false;
+  if (!index_b && !map(out.b, source_b, layout.of_b(kernels::lines_of(all.b, all.k, all.n, !layout.mn_b())), type.b, layout.box_b(), layout.mn_b(), out.lines_b)) return false;
   if (!index_a && !index_b) out.scales = scale_lines(device, type, c, all.scale_a, swap ? &p.scale_b : &p.scale_a, p.groups, all.m, all.k);
   kernels::TensorStore store = kernels::TensorStore::threads;
   // Where lines of D go along m they end with the group, which only the device knows.

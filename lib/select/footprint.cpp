@@ -37,7 +37,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
     const ProblemType t = core::kernel_type(type, c);
     const int size = operand_size(type);
     const int tiles = kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == core::Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == core::Major::mn);
-    const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(t.scale_b, kernel.tile_n, consumer_columns(kernel));
+    const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(kernels::kind_in_tile(t.scale_b, t.gate == GGEMM_GATE_HALVES), kernel.tile_n, consumer_columns(kernel));
     const std::int64_t ring = kernels::ring_bytes(c.stages, tiles, kernels::slot_scale_bytes(scales_a, scales_b));
     return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
   }

@@ -275,9 +275,9 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return !core::promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) {
        const ProblemType t = core::kernel_type(q.type, q.config);
-       return !core::scaled_by_blocks(q.type) || !q.type.grouped || sums_a_thread(q.config) <= 64 || (sums_a_thread(q.config) <= 96 && t.scale_a == GGEMM_SCALE_BLOCK_1X128 && t.scale_b == GGEMM_SCALE_BLOCK_128X128);
+       return !core::scaled_by_blocks(q.type) || !q.type.grouped || sums_a_thread(q.config) <= 64 || (sums_a_thread(q.config) <= 96 && t.scale_a == GGEMM_SCALE_BLOCK_1X128 && kernels::kind_in_tile(t.scale_b, t.gate == GGEMM_GATE_HALVES) == GGEMM_SCALE_BLOCK_128X128);
      },
-     "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
+     "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128, not of pairs of halves"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
        return !core::promoted(q.type) || sums_a_thread(c) + c.tile_n / std::max<int>(1, c.warps_n) / 2 <= 192;
@@ -333,7 +333,7 @@ constexpr Rule sm90_rules[] = {
        return panels_fit({t, c, q.facts}, c.tile_m, 1, t.major_a, core::parts_of_a(t, c)) && panels_fit({t, c, q.facts}, c.tile_n, c.warps_n, t.major_b, c.cluster_m);
      },
      "tiles must be panels of 128 bytes, whole ones but for a second or later one along m or n, cut into parts of 8 to 256 rows"},
-    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES; }, "no gated pairs of halves"},
+    {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES || core::packed(q.type, q.config).major_b == Major::k; }, "gated pairs of halves take B contiguous along k, if of 16 bits"},
     {[](const Query& q) { return !q.type.gate || !q.config.swap; }, "gated pairs are columns, which a swapped product has as rows"},
     {[](const Query& q) {
        const int columns = q.config.tile_n / q.config.warps_n;

@@ -90,15 +90,15 @@ std::string EmulatedGpu::launch(std::uint64_t seed, unsigned ctas, unsigned thre
   return failure;
 }
 
-kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines) {
+kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines, std::uint64_t half) {
   make_current();
   kernels::TensorMap map{};
   const auto type = size == 1 ? cu::TensorType::u8 : size == 2 ? cu::TensorType::bf16 : cu::TensorType::f32;
-  const std::uint64_t dims[2] = {length, lines}, strides[1] = {pitch};
-  const std::uint32_t box[2] = {static_cast<std::uint32_t>(128 / size), box_lines}, steps[2] = {1, 1};
+  const std::uint64_t dims[3] = {length, half ? 2 : lines, lines}, strides[2] = {half ? half * pitch : pitch, pitch};
+  const std::uint32_t box[3] = {static_cast<std::uint32_t>(128 / size), half ? 2 : box_lines, box_lines / 2}, steps[3] = {1, 1, 1};
   const auto encode = driver().symbol<cu::Result(void*, cu::TensorType, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*, const std::uint32_t*, cu::TensorInterleave, cu::TensorSwizzle,
                                                  cu::TensorL2, cu::TensorFill)>("cuTensorMapEncodeTiled");
-  check(static_cast<int>(encode(&map, type, 2, const_cast<void*>(data), dims, strides, box, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128, cu::TensorFill::zeros)), "cuTensorMapEncodeTiled");
+  check(static_cast<int>(encode(&map, type, half ? 3 : 2, const_cast<void*>(data), dims, strides, box, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128, cu::TensorFill::zeros)), "cuTensorMapEncodeTiled");
   return map;
 }
 

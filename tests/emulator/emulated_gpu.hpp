@@ -48,6 +48,7 @@ class EmulatedGpu {
 };
 
 // A tensor map of `lines` of `length` elements of `size` bytes, `pitch` bytes apart, boxes of 128 bytes by `box_lines`, swizzled over 128 bytes.
-kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines);
+// half: as Device::tensor_map has it.
+kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines, std::uint64_t half = 0);
 
 }  // namespace ggemm::tests

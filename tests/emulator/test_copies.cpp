@@ -30,7 +30,7 @@ extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {
     ptx::barrier_init(barrier, 1);
     ptx::fence_barrier_init();
     ptx::barrier_arrive_expect(barrier, EXPECTED);
-    ptx::tensor_load(box + OFFSET, p.map, barrier, p.inner, p.outer);
+    ptx::tensor_load(box + OFFSET, p.map, barrier, PLACE);
   }
   __syncthreads();
   WAIT;
@@ -38,8 +38,8 @@ extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {
   ptx::barrier_wait(barrier, 0);
 })";
 
-std::vector<std::string> load_options(const char* wait, const char* bytes = "1024", const char* offset = "0") {
-  return {std::string("-DWAIT=") + wait, std::string("-DEXPECTED=") + bytes, std::string("-DOFFSET=") + offset};
+std::vector<std::string> load_options(const char* wait, const char* bytes = "1024", const char* offset = "0", const char* place = "p.inner,p.outer") {
+  return {std::string("-DWAIT=") + wait, std::string("-DEXPECTED=") + bytes, std::string("-DOFFSET=") + offset, std::string("-DPLACE=") + place};
 }
 
 // 20 lines of 100 numbers of 16 bits, 256 bytes apart.
@@ -69,6 +69,26 @@ TEST_CASE("a box is swizzled, and zero outside the matrix") {
     CHECK(gpu.run(3, 1, 32, 4096, TensorArguments{matrix.map(), out.data(), inner, outer}) == "");
     CHECK(out == box_of(matrix, inner, outer));
   }
+}
+
+TEST_CASE("a box of pairs has lines of both halves by turns, of those that each half has") {
+  const Matrix matrix;
+  const kernels::TensorMap map = tensor_map(matrix.data, 2, 100, 10, 256, 8, 10);
+  EmulatedGpu gpu(load_text, load_options("ptx::barrier_wait(barrier,0)", "1024", "0", "p.inner,0,p.outer"));
+  for (const auto& [inner, outer] : std::vector<std::pair<int, int>>{{0, 0}, {64, 3}, {0, 8}, {40, 9}, {0, -2}, {0, 10}}) {
+    INFO("from (" << inner << ", " << outer << ")");
+    std::vector<std::uint16_t> out(512, 0xabcd), right(512);
+    CHECK(gpu.run(3, 1, 32, 4096, TensorArguments{map, out.data(), inner, outer}) == "");
+    for (int line = 0; line < 8; ++line)
+      for (int i = 0; i < 64; ++i) {
+        const int pair = outer + line / 2;
+        right[static_cast<std::size_t>(kernels::swizzle_128b(line * 128 + i * 2) / 2)] = pair >= 0 && pair < 10 ? matrix.at(pair + line % 2 * 10, inner + i) : std::uint16_t(0);
+      }
+    CHECK(out == right);
+  }
+  EmulatedGpu flat(load_text, load_options(""));
+  std::vector<std::uint16_t> out(512);
+  CHECK_THAT(flat.run(1, 1, 32, 4096, TensorArguments{map, out.data(), 0, 0}), ContainsSubstring("2 coordinates for a tensor map of 3 dimensions"));
 }
 
 TEST_CASE("a tensor load that is not waited for shows") {
@@ -117,6 +137,7 @@ TEST_CASE("the driver refuses maps as a real one does") {
   CHECK_THROWS(tensor_map(matrix.data, 2, 100, 20, 250, 8));
   CHECK_THROWS(tensor_map(matrix.data, 2, 100, 20, 256, 257));
   CHECK_THROWS(tensor_map(matrix.data, 2, 100, 20, 192, 8));
+  CHECK_THROWS(tensor_map(matrix.data, 2, 100, 10, 256, 8, (std::uint64_t(1) << 40) / 256));
 }
 
 TEST_CASE("a box that is stored is clipped, but for the rest of 16 bytes") {
@@ -254,7 +275,8 @@ extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {
     ptx::tensor_load(box, *p.map, barrier, 0, 0);
     ptx::barrier_wait(barrier, round);
     p.out[round] = shared[0];
-    ptx::tensor_map_replace(*p.map, p.data, 100, 20, 256);
+    ptx::tensor_map_replace(*p.map, p.data, 100);
+    ptx::tensor_map_replace<1>(*p.map, 20, 256);
     ptx::tensor_map_release();
     ACQUIRE;
   }

@@ -32,6 +32,10 @@ TEST_CASE("scales: of a slot those of each operand, and the next slot's, begin a
   CHECK(wrong == 0);
   CHECK(slot_scale_bytes(0, 0) == 0);
   CHECK(tile_scales(scale_none, 128, 64) == 0);
+  // Neighbours of pairs of halves lie in different squares.
+  CHECK(tile_scales(kind_in_tile(scale_block_128x128, true), 128, 64) == 128);
+  CHECK(tile_scales(kind_in_tile(scale_block_128x128, false), 128, 128) == 1);
+  for (const int kind : {scale_none, scale_tensor, scale_vector, scale_block_1x128}) CHECK(kind_in_tile(kind, true) == kind);
   CHECK(tile_scales(scale_vector, 128, 64) == 0);
   CHECK((scaled_by_lines(scale_block_1x128) && !scaled_by_lines(scale_block_128x128) && !scaled_by_lines(scale_vector) && !scaled_by_lines(scale_none)));
 }

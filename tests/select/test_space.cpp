@@ -130,11 +130,12 @@ std::vector<Broken> broken() {
       {"128 sums of terms", terms, cluster(tile(sm90, 128, 256, 64, 8, 1, 4), 1, 1), h, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
       {"four stages of terms", terms, cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, "a tile of k of three terms takes three stages of the ring at a time"},
       {"128 sums of fp8", type_of(GGEMM_E4M3), cluster(tile(sm90, 128, 256, 128, 8, 1, 4), 1, 1), h, "promoted sums, and one set for 64 rows that they are promoted from, must fit in 192 registers of a thread"},
-      {"96 sums of groups by squares", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1; }), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
-      {"112 sums of groups by blocks", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1, t.scale_a = GGEMM_SCALE_BLOCK_1X128; }), cluster(tile(sm90, 256, 112, 128, 8, 1, 3), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128"},
+      {"96 sums of groups by squares", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1; }), cluster(tile(sm90, 128, 192, 128, 8, 1, 4), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128, not of pairs of halves"},
+      {"112 sums of groups by blocks", changed(blocks(fast), [](core::ProblemType& t) { t.grouped = 1, t.scale_a = GGEMM_SCALE_BLOCK_1X128; }), cluster(tile(sm90, 256, 112, 128, 8, 1, 3), 1, 1), h, "in groups scales by blocks leave registers for 64 sums a thread, or 96 where those of A (B if swapped) are 1x128 and the other's 128x128, not of pairs of halves"},
       {"fast fp8 by blocks, 64 deep", blocks(fast), cluster(tile(sm90, 64, 64, 64, 4, 1, 4), 1, 1), h, promotion},
       {"scales by blocks of f16", blocks(f16), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
-      {"halves of Hopper's", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "no gated pairs of halves"},
+      {"halves along n of Hopper's", pairs(type_of(GGEMM_F16, "tt"), GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "gated pairs of halves take B contiguous along k, if of 16 bits"},
+      {"halves of rows", pairs(f16, GGEMM_GATE_HALVES), swapped, h, "gated pairs are columns, which a swapped product has as rows"},
       {"pairs of rows", pairs(f16, GGEMM_GATE_INTERLEAVED), swapped, h, "gated pairs are columns, which a swapped product has as rows"},
       {"pairs of which 8 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 32, 64, 4, 1, 8), 4), h, "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
       {"pairs of which 24 columns are stored", pairs(f16, GGEMM_GATE_INTERLEAVED), along(tile(sm90, 64, 96, 64, 4, 1, 4), 4), h, "with gated pairs a warpgroup must store a multiple of 16 columns of the product"},
@@ -143,7 +144,6 @@ std::vector<Broken> broken() {
       {"64 sums scaled by blocks", blocks(f32), tile(simt, 128, 128, 16, 4, 2, 2), h, "scales by blocks take a depth that divides 128, and leave registers for 32 sums a thread: there are those of the block too"},
       {"scales by blocks on sm_80", blocks(f16), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync's sums are not promoted: no scales by blocks"},
       {"halves along n on sm_80", pairs(type_of(GGEMM_F16, "tt"), GGEMM_GATE_HALVES), tile(sm80, 64, 64, 64, 2, 2, 4), h, "gated pairs of halves take B contiguous along k"},
-      {"halves on Hopper", pairs(f16, GGEMM_GATE_HALVES), cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "no gated pairs of halves"},
       {"2 stages of groups", grouped, cluster(tile(sm90, 128, 128, 64, 8, 1, 2), 1, 1), h, "groups, whose operands threads may bring, need a ring of 3 stages"},
       {"1 stage of Hopper's", f16, cluster(tile(sm90, 128, 128, 64, 8, 1, 1), 1, 1), h, "the ring must have 2 to 16 stages"},
       {"warps across", f16, cluster(tile(sm90, 128, 128, 64, 2, 4, 4), 1, 1), h, "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
@@ -231,7 +231,7 @@ TEST_CASE("space: which families serve scales and pairs") {
     bf16.gate = GGEMM_GATE_INTERLEAVED;
     CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90});
     bf16.gate = GGEMM_GATE_HALVES;
-    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80});
+    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90});
     bf16.gate = GGEMM_GATE_NONE;
   }
 }

@@ -15,6 +15,11 @@ struct Index {
 enum class Mma : int { f16, bf16, tf32, i8, f64, f64_rows16, f64_rows16_deep8, f64_rows16_deep16 };
 enum class Element : int { f16, bf16, tf32, i8, e4m3, e5m2 };
 enum class Shuffle : int { from, up, down, across };  // __shfl_sync, _up, _down, _xor
+// Where a box begins in the matrix of a map of so many dimensions; middle: 0 if these are two.
+struct BoxPlace {
+  int32_t rank, inner, middle, outer;
+};
+
 enum class Fence : int { barrier_init, async, tensor_map };
 
 // A product of a warpgroup (wgmma): types, whether an operand is contiguous along m or n, columns, whether it adds.
@@ -65,9 +70,10 @@ class Machine {
   virtual void copy_wait(int pending) = 0;
 
   virtual void tensor_prefetch(const void* map) = 0;
-  virtual void tensor_map_replace(void* map, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) = 0;
+  virtual void tensor_map_replace(void* map, const void* data, uint32_t inner) = 0;
+  virtual void tensor_map_replace(void* map, uint32_t dimension, uint32_t count, uint64_t stride) = 0;
   virtual void tensor_map_acquire(const void* map) = 0;
-  virtual void tensor_load(uint32_t shared, const void* map, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) = 0;
+  virtual void tensor_load(uint32_t shared, const void* map, uint32_t barrier, const BoxPlace& at, bool multicast, uint16_t ctas) = 0;
   virtual void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) = 0;
   virtual void store_commit() = 0;
   virtual void store_wait(int pending, bool read_only) = 0;

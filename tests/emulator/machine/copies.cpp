@@ -91,7 +91,7 @@ TensorMap Emulation::map_at(const void* address, const char* what) {
     map = found->second;
   }
   if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "%s: there is no tensor map at %p", what, address);
-  if (map.base % 16 != 0 || map.stride % 16 != 0)
+  if (map.base % 16 != 0 || map.stride % 16 != 0 || map.middle_stride % 16 != 0)
     fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base),
          static_cast<unsigned long long>(map.stride));
   return map;
@@ -101,12 +101,23 @@ void Emulation::tensor_prefetch(const void* map) {
   if (reinterpret_cast<uintptr_t>(map) % 64 != 0) fail(misaligned_address, "prefetch.tensormap: the tensor map at %p is no multiple of 64", map);
 }
 
-void Emulation::tensor_map_replace(void* address, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) {
+TensorMap& Emulation::map_to_replace(void* address) {
   if (reinterpret_cast<uintptr_t>(address) % 128 != 0) fail(misaligned_address, "tensormap.replace: the tensor map at %p is no multiple of 128", address);
   TensorMap& map = *static_cast<TensorMap*>(address);
   if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "tensormap.replace: there is no tensor map at %p", address);
-  map.base = reinterpret_cast<uintptr_t>(data);
-  map.inner = inner, map.outer = outer, map.stride = stride;
+  return map;
+}
+
+void Emulation::tensor_map_replace(void* address, const void* data, uint32_t inner) {
+  TensorMap& map = map_to_replace(address);
+  map.base = reinterpret_cast<uintptr_t>(data), map.inner = inner;
+}
+
+void Emulation::tensor_map_replace(void* address, uint32_t dimension, uint32_t count, uint64_t stride) {
+  TensorMap& map = map_to_replace(address);
+  if (dimension < 1 || dimension >= map.rank) fail(illegal_instruction, "tensormap.replace: dimension %u of a tensor map of %u", dimension, map.rank);
+  if (dimension + 1 == map.rank) map.outer = count, map.stride = stride;
+  else map.middle = count, map.middle_stride = stride;
 }
 
 void Emulation::tensor_map_acquire(const void* address) {
@@ -115,11 +126,11 @@ void Emulation::tensor_map_acquire(const void* address) {
   maybe_yield();
 }
 
-void Emulation::check_box(const TensorMap& map, uint32_t shared, int32_t inner, const char* what) {
+void Emulation::check_box(const TensorMap& map, uint32_t shared, int32_t rank, int32_t inner, const char* what) {
+  if (static_cast<int32_t>(map.rank) != rank) fail(illegal_instruction, "%s: %d coordinates for a tensor map of %u dimensions", what, rank, map.rank);
   // Seen on an H200; no documentation of the instruction's says so.
   if (int64_t(inner) * map.element_bytes % 16 != 0) fail(illegal_instruction, "%s: element %d of a line of elements of %u bytes is off 16 bytes", what, inner, map.element_bytes);
-  const std::size_t bytes = static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer;
-  window_at(*running_->cta, shared, bytes, map.swizzle_bytes == 128 ? 1024 : 128, what);
+  window_at(*running_->cta, shared, map.box_bytes(), map.swizzle_bytes == 128 ? 1024 : 128, what);
 }
 
 namespace {
@@ -137,31 +148,32 @@ void round_tf32(char* line, int64_t bytes) {
 }  // namespace
 
 // Fills a box in a CTA's window. What lies outside the matrix is zero.
-void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer) {
+void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, const BoxPlace& at) {
+  const int32_t inner = at.inner;
   const int64_t size = map.element_bytes, width = map.box_inner * size;
   // Bytes of a line of the box that the matrix has: from `begin` to `end`.
   const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, width);
   const int64_t end = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
   alignas(16) char line[2048];
-  for (uint32_t row = 0; row < map.box_outer; ++row) {
-    const int64_t from = int64_t(outer) + row;
+  for (uint32_t row = 0; row < map.box_lines(); ++row) {
+    const int64_t from = int64_t(at.outer) + row / map.box_middle, middle = int64_t(at.middle) + row % map.box_middle;
     std::memset(line, 0, static_cast<std::size_t>(width));
-    if (from >= 0 && from < static_cast<int64_t>(map.outer) && end > begin)
-      std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + inner * size + begin,
+    if (from >= 0 && from < static_cast<int64_t>(map.outer) && middle >= 0 && middle < static_cast<int64_t>(map.middle) && end > begin)
+      std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + middle * static_cast<int64_t>(map.middle_stride) + inner * size + begin,
                   static_cast<std::size_t>(end - begin));
     if (map.tf32) round_tf32(line, width);
     const uint32_t to = shared + row * static_cast<uint32_t>(width);
-    for (uint32_t at = 0; at < width; at += piece)
-      std::memcpy(cta.window + (map.swizzle_bytes == 128 ? swizzled(to + at) : to + at), line + at, std::min<std::size_t>(piece, static_cast<std::size_t>(width) - at));
+    for (uint32_t byte = 0; byte < width; byte += piece)
+      std::memcpy(cta.window + (map.swizzle_bytes == 128 ? swizzled(to + byte) : to + byte), line + byte, std::min<std::size_t>(piece, static_cast<std::size_t>(width) - byte));
   }
 }
 
-void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) {
+void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barrier, const BoxPlace& at, bool multicast, uint16_t ctas) {
   const char* const what = multicast ? "cp.async.bulk.tensor (multicast load)" : "cp.async.bulk.tensor (load)";
   check_launch_waited(what);
   const TensorMap map = map_at(address, what);
-  check_box(map, shared, inner, what);
-  const uint32_t bytes = map.box_inner * map.element_bytes * map.box_outer;
+  check_box(map, shared, at.rank, at.inner, what);
+  const uint32_t bytes = map.box_bytes();
   if (multicast && (ctas == 0 || ctas >> ctas_.size())) fail(illegal_instruction, "%s to CTAs %04x of a cluster of %zu", what, ctas, ctas_.size());
   const uint32_t to = multicast ? ctas : 1u << running_->cta->rank;
   for (uint32_t rank = 0; rank < ctas_.size(); ++rank) {
@@ -170,8 +182,8 @@ void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barri
     if (cta.exited == static_cast<int>(cta.fibers.size())) fail(illegal_address, "%s to CTA %u of the cluster, which has ended", what, rank);
     const Access access = load_access(barrier_at(cta, barrier, what), barrier);
     note(cta, *running_, shared, bytes, true, access, what);
-    submit(Unit::load, [this, &cta, shared, map, inner, outer, barrier, bytes, access] {
-      load_box(cta, shared, map, inner, outer);
+    submit(Unit::load, [this, &cta, shared, map, at, barrier, bytes, access] {
+      load_box(cta, shared, map, at);
       if (telling()) cta.barriers.at(barrier).gathered.known.learn(access.actor, access.step);
       complete_bytes(cta, barrier, bytes);
     });
@@ -202,7 +214,7 @@ void store_box(const TensorMap& map, const std::vector<char>& box, int32_t inner
 void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner, int32_t outer) {
   const char* const what = "cp.async.bulk.tensor (store)";
   const TensorMap map = map_at(address, what);
-  check_box(map, shared, inner, what);
+  check_box(map, shared, 2, inner, what);
   Fiber& fiber = *running_;
   const std::shared_ptr<StoreGroup> group = fiber.open_stores;
   note(*fiber.cta, fiber, shared, static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer, false, store_access(fiber), what);

@@ -61,9 +61,10 @@ class Emulation final : public Machine {
   void copy_wait(int pending) override;
 
   void tensor_prefetch(const void* map) override;
-  void tensor_map_replace(void* map, const void* data, uint32_t inner, uint32_t outer, uint64_t stride) override;
+  void tensor_map_replace(void* map, const void* data, uint32_t inner) override;
+  void tensor_map_replace(void* map, uint32_t dimension, uint32_t count, uint64_t stride) override;
   void tensor_map_acquire(const void* map) override;
-  void tensor_load(uint32_t shared, const void* map, uint32_t barrier, int32_t inner, int32_t outer, bool multicast, uint16_t ctas) override;
+  void tensor_load(uint32_t shared, const void* map, uint32_t barrier, const BoxPlace& at, bool multicast, uint16_t ctas) override;
   void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) override;
   void store_commit() override;
   void store_wait(int pending, bool read_only) override;
@@ -161,8 +162,9 @@ class Emulation final : public Machine {
 
   // copies.cpp
   TensorMap map_at(const void* map, const char* what);
-  void load_box(Cta& cta, uint32_t shared, const TensorMap& map, int32_t inner, int32_t outer);
-  void check_box(const TensorMap& map, uint32_t shared, int32_t inner, const char* what);
+  TensorMap& map_to_replace(void* map);
+  void load_box(Cta& cta, uint32_t shared, const TensorMap& map, const BoxPlace& at);
+  void check_box(const TensorMap& map, uint32_t shared, int32_t rank, int32_t inner, const char* what);
   void do_copies(Fiber& fiber, std::size_t count);
 
   // products.cpp

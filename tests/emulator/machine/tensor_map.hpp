@@ -15,7 +15,13 @@ struct alignas(64) TensorMap {
   std::uint32_t element_bytes;
   std::uint32_t swizzle_bytes;  // 0 or 128
   std::uint64_t tf32;           // 1: elements are rounded as they are loaded
-  std::uint64_t reserved[7];
+  // Of three dimensions: between the elements of a line and the lines. Of two: one line, 0 bytes apart.
+  std::uint64_t middle, middle_stride;
+  std::uint32_t box_middle;
+  std::uint32_t rank;
+  std::uint64_t reserved[4];
+  std::uint32_t box_lines() const { return box_middle * box_outer; }
+  std::uint32_t box_bytes() const { return box_inner * element_bytes * box_lines(); }
 };
 static_assert(sizeof(TensorMap) == 128);
 
