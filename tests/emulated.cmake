@@ -90,6 +90,15 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f3
   ggemm_add_emulated_kernels("sm90_${config}, copies of groups" 2 --config sm90_${config} --kind grouped --per-kernel 4 --sizes 101x303x199,1x1x1,300x229x171,31x600x81 --repeat 4)
 endforeach()
 # Many of them, and one of so many blocks that a CTA copies several one after the other.
+foreach(case IN ITEMS "bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2;--kind plain --sizes 300x334x700" "f16_f16_f32_nn_128x128x64_w8x1_s6_c2x1_r1;--kind plain --sizes 200x270x190 --scales vector,vector" "i8_i8_i32_tn_64x64x128_w4x1_s8_c1x1_r1;--kind plain --sizes 130x302x517"
+                      "e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1;--kind plain --sizes 90x334x700 --scales vector,vector" "e4m3_e4m3_f32_tn_128x128x128_w8x1_s4_c2x1_r1;--kind plain --sizes 200x674x390 --scales 1x128,128x128" "f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1;--kind plain --sizes 90x150x130"
+                      "e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c1x1_r1;--kind grouped --sizes 100x334x190,30x230x170,0x602x80,64x2x300" "bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1;--kind grouped --sizes 100x320x128,0x320x128,3x320x128,64x320x128,136x320x128 --seed 5" "bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1;--kind grouped --rows by-index --sizes 100x330x128,33x126x72"
+                      "e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c1x1_r2;--kind grouped --sizes 100x334x390,30x514x170,0x602x80,64x300x300 --scales 1x128,128x128" "tf32_tf32_f32_tt_64x64x32_w4x1_s8_c1x1_r1;--kind grouped --sizes 101x302x199,2x2x1,300x230x171,31x600x81 --repeat 4")
+  list(GET case 0 config)
+  list(GET case 1 options)
+  separate_arguments(options UNIX_COMMAND "${options}")
+  ggemm_add_emulated_kernels("sm90_${config}, pairs of halves" 2 --epilogue halves --config sm90_${config} --per-kernel 6 ${options})
+endforeach()
 set(turned_groups sm90_e4m3_e4m3_f32_nt_64x64x128_w4x1_s8_c1x1_r1)
 ggemm_add_emulated_kernels("copies of many groups" 1 --config ${turned_groups} --kind grouped --per-kernel 2 --sizes 9x17x33,10x18x34,11x19x35,12x20x36,13x21x37,14x22x33,15x23x34,16x17x35,17x18x36,18x19x37,19x20x33,20x21x34,21x22x35,22x23x36,23x17x37,24x18x33,25x19x34,26x20x35,27x21x36,28x22x37,29x23x33,30x17x34,31x18x35,32x19x36,33x20x37,34x21x33,35x22x34,36x23x35,37x17x36,38x18x37,39x19x33,40x20x34,41x21x35,42x22x36,43x23x37,44x17x33,45x18x34,46x19x35,47x20x36,48x21x37 --repeat 4)
 ggemm_add_emulated_kernels("a copy of many blocks" 1 --config ${turned_groups} --kind grouped --per-kernel 2 --sizes 30x1100x1000,64x40x100 --repeat 4)
@@ -213,6 +222,12 @@ ggemm_add_emulated_mutant("who has no part of a tile does not wait for its slots
 ggemm_add_emulated_mutant("sums of fp8 are not promoted" sm90_e4m3_e4m3_f32_tn_64x64x128_w4x1_s4_c1x1_r1 traits.cuh "FAST = GG_COMPUTE == 2" "FAST = FP8" --kind plain --sizes 70x90x2300 --per-kernel 8 --seed 3)
 ggemm_add_emulated_mutant("a slot is released before its lower rows are multiplied" sm90_e4m3_e4m3_f32_tn_256x128x128_w8x1_s2_c1x2_r1 mainloop/wgmma.cuh "if (!Scales::COLUMNS && ends) release" "if (!Scales::COLUMNS && b == 0) release")
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} tile/panel_tile.cuh "0 : slice * HEIGHT" "0 : 0")
+set(pairs --epilogue halves --sizes 200x334x190)
+set(pairs_of_groups --epilogue halves --kind grouped --sizes 100x334x190,30x230x170,64x130x300)
+ggemm_add_emulated_mutant("pairs of halves are counted as lines" ${pair} tile/panel_tile.cuh "(first + row) / 2" "first + row" --kind plain ${pairs})
+ggemm_add_emulated_mutant("biases of pairs of halves are those of neighbours" ${small} "epilogue/step_vectors.cuh#1" "T::BIAS == 1 ? placed(column + i)" "T::BIAS == 1 ? column + i" --kind plain ${pairs})
+ggemm_add_emulated_mutant("a group's halves lie as far apart as its lines" ${listed} prepare.cu "static_cast<u64>(lines.half) * apart" "apart" ${pairs_of_groups})
+ggemm_add_emulated_mutant("threads bring one half of pairs" ${listed} pipeline/line_copy.cuh "row % 2 * operand().half" "0" ${pairs_of_groups})
 ggemm_add_emulated_mutant("copied vectors are not moved into place" ${small} pipeline/repack.cuh "joined(low[l][v], high[l][v], off)" "low[l][v]")
 set(copied_groups --kind grouped --sizes 101x303x199,300x229x171 --repeat 4)
 ggemm_add_emulated_mutant("copies of two groups have one place" ${turned_groups} prepare.cu "all.room + at" "all.room" ${copied_groups})

@@ -231,7 +231,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
     if (options_.no_blocks && kernel.type.scaled_by_blocks()) continue;
     if (options_.bare) make_bare(kernel.type);
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
-    if ((options_.gathered && !kernel.type.gather) || (options_.scattered && !kernel.type.scatter) || (options_.gated && !kernel.type.gate)) continue;
+    if ((options_.gathered && !kernel.type.gather) || (options_.scattered && !kernel.type.scatter) || (options_.gated && !kernel.type.gate) || (options_.halves && kernel.type.gate != GGEMM_GATE_HALVES)) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }
   return std::nullopt;

@@ -31,7 +31,7 @@ constexpr const char* help =
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I), which is described
   --kind plain|grouped|both
   --rows any|by-index|gathered|scattered  by-index: only kernels that find rows of A, or of D, where an index says; gathered: of A; scattered: of D (any)
-  --epilogue any|bare|gated  bare: alpha, beta and C alone, D of A's type or the sums', rows in order; gated: pairs of columns are one (any)
+  --epilogue any|bare|gated|halves  bare: alpha, beta and C alone, D of A's type or the sums', rows in order; gated: pairs of columns are one; halves: pairs of both halves (any)
   --scales any|whole|A,B  whole: none by blocks; A, B: none, tensor, vector, 1x128 or 128x128, of A and of B (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
@@ -132,7 +132,7 @@ Options parse_options(int argc, char** argv) {
       {"--case", [&](auto& k, auto& v) { o.only_case = whole(k, v); }},
       {"--rows", [&](auto& k, auto& v) { one_of(k, v, {"any", "by-index", "gathered", "scattered"}), o.by_index = v == "by-index", o.gathered = v == "gathered", o.scattered = v == "scattered"; }},
       {"--kind", [&](auto& k, auto& v) { one_of(k, v, {"plain", "grouped", "both"}), o.plain = v != "grouped", o.grouped = v != "plain"; }},
-      {"--epilogue", [&](auto& k, auto& v) { one_of(k, v, {"any", "bare", "gated"}), o.bare = v == "bare", o.gated = v == "gated"; }},
+      {"--epilogue", [&](auto& k, auto& v) { one_of(k, v, {"any", "bare", "gated", "halves"}), o.bare = v == "bare", o.gated = v == "gated", o.halves = v == "halves"; }},
       {"--scales", [&](auto& k, auto& v) { read_scales(k, v, o); }},
       {"--family", [&](auto&, auto& v) { o.family = v; }},
       {"--config", [&](auto&, auto& v) { o.config = v; }},
@@ -188,7 +188,7 @@ std::string repeat_kernel_case(const Options& o, std::int64_t kernel, std::int64
   std::string out = repeat_start(o, "kernels", o.family) + text;
   if (o.exact != o.real) out += o.exact ? " --values exact" : " --values real";
   if (o.by_index || o.gathered || o.scattered) out += o.by_index ? " --rows by-index" : o.gathered ? " --rows gathered" : " --rows scattered";
-  if (o.bare || o.gated) out += o.bare ? " --epilogue bare" : " --epilogue gated";
+  if (o.bare || o.gated || o.halves) out += o.bare ? " --epilogue bare" : o.gated ? " --epilogue gated" : " --epilogue halves";
   if (o.no_blocks) out += " --scales whole";
   if (!o.scales.empty()) out += " --scales " + scale_names[o.scales[0]] + "," + scale_names[o.scales[1]];
   if (o.plain != o.grouped) out += o.plain ? " --kind plain" : " --kind grouped";

@@ -19,6 +19,7 @@ struct Options {
   bool gathered = false, scattered = false;  // only those with one of A's rows, of D's
   bool bare = false;      // no epilogue but alpha, beta and C
   bool gated = false;     // only gated pairs of columns
+  bool halves = false;    // only those of both halves
   std::vector<ggemm_scale_kind> scales;  // of A and of B; empty: any
   bool no_blocks = false;  // no scales by blocks
   std::uint64_t seed = 1;

@@ -93,7 +93,9 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_TENSOR, GGEMM_SCALE_TENSOR, GGEMM_GATE_HALVES},
                                   {true, GGEMM_BIAS_PER_COLUMN, GGEMM_SCALE_VECTOR, GGEMM_SCALE_VECTOR, GGEMM_GATE_INTERLEAVED},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128},
-                                  {true, GGEMM_BIAS_PER_ROW, GGEMM_SCALE_BLOCK_128X128, GGEMM_SCALE_BLOCK_1X128, GGEMM_GATE_HALVES}};
+                                  {true, GGEMM_BIAS_PER_ROW, GGEMM_SCALE_BLOCK_128X128, GGEMM_SCALE_BLOCK_1X128, GGEMM_GATE_HALVES},
+                                  {true, GGEMM_BIAS_PER_COLUMN, GGEMM_SCALE_VECTOR, GGEMM_SCALE_VECTOR, GGEMM_GATE_HALVES},
+                                  {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
 // Plain, grouped, and with rows of D, of A and D, that lie where an index says; and by the copy engine alone.
