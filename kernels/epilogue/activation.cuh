@@ -20,16 +20,35 @@ GG_HD double tanh_of(double x) { return tanh(x); }
 GG_HD float finite_below(float x) { return x < -0x1.fffffep+127f ? -0x1.fffffep+127f : x; }
 GG_HD double finite_below(double x) { return x < -0x1.fffffffffffffp+1023 ? -0x1.fffffffffffffp+1023 : x; }
 
-// V is float or double. Comparisons are written so that NaN stays NaN.
+// 1 / x, x from 1 to 2, to within a unit in the last place, and without a division's branch for what is special. PTX ISA, "rcp.approx.ftz".
+GG_HD float reciprocal_of(float x) {
+#if defined(__CUDA_ARCH__)
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return fmaf(y, fmaf(-x, y, 1.0f), y);
+#else
+  return 1 / x;
+#endif
+}
+GG_HD double reciprocal_of(double x) { return 1 / x; }
+
+// 1 / (1 + exp(-x)), without a branch, so that a thread has several under way.
+template <class V>
+GG_HD V sigmoid(V x) {
+  const V e = exp_of(x < V(0) ? x : -x), r = reciprocal_of(V(1) + e);
+  return x < V(0) ? e * r : r;
+}
+
+// V is float or double. Comparisons are written so that NaN stays NaN. 1 + tanh(x) is 2 sigmoid(2 x).
 template <int Activation, class V>
 GG_HD V activate(V x, V p0, V p1) {
   if constexpr (Activation >= 3 && Activation <= 5) x = finite_below(x);
   if constexpr (Activation == 1) return x < V(0) ? V(0) : x;
   else if constexpr (Activation == 2) return x > V(0) ? x : p0 * x;
   else if constexpr (Activation == 3) return V(0.5) * x * (V(1) + erf_of(x * V(0.70710678118654752440)));
-  else if constexpr (Activation == 4) return V(0.5) * x * (V(1) + tanh_of(V(0.79788456080286535588) * (x + V(0.044715) * x * x * x)));
-  else if constexpr (Activation == 5) return x / (V(1) + exp_of(-x));
-  else if constexpr (Activation == 6) return V(1) / (V(1) + exp_of(-x));
+  else if constexpr (Activation == 4) return x * sigmoid(V(1.5957691216057307117) * (x + V(0.044715) * x * x * x));
+  else if constexpr (Activation == 5) return x * sigmoid(x);
+  else if constexpr (Activation == 6) return sigmoid(x);
   else if constexpr (Activation == 7) return tanh_of(x);
   else if constexpr (Activation == 8) return x < p0 ? p0 : x > p1 ? p1 : x;
   else return x;
