@@ -125,7 +125,7 @@ GG_DEVICE void sum_block(const SumParams& p, i64 first, i64 begin, i64 count) {
 extern "C" __global__ void __launch_bounds__(THREADS, 2) GG_KERNEL_NAME(const __grid_constant__ SumParams p) {
   if (p.status && *p.status) return;
   const i64 count = count_rows(p);
-  // (In 32 bits: many rows of D are not cut.)
+  // (In 32 bits, as the host has seen to: a division in 64 is a call, around which ptxas spills.)
   const u32 across = p.blocks_across, blocks = static_cast<u32>(ceil_div(p.rows.d_index.value, WARPS)) * across;
   for (u32 block = blockIdx.x; block < blocks; block += gridDim.x) sum_block(p, i64(block / across) * WARPS, i64(block % across) * p.block_columns, count);
 }

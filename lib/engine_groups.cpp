@@ -100,7 +100,8 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   kernels::SumParams sum{lease.data, columns, params.groups, 0, 0, 0, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
   // Few rows of D are cut, so that all of the device has a part of them; each CTA looks through the index for itself.
   const std::int64_t down = kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), parts = down > 0 ? kernels::ceil_div(choice.sum->resident_ctas, down) : 1;
-  sum.block_columns = kernels::ceil_div(kernels::ceil_div(columns, parts), kernels::sum_columns_at_once) * kernels::sum_columns_at_once;
+  if (down > most_blocks) core::fail(GGEMM_ERROR_UNSUPPORTED, "d_rows=%lld: rows that may meet go to %lld rows of D at most on a CUDA device", static_cast<long long>(sum.rows.d_index.value), static_cast<long long>(most_blocks * kernels::sum_rows));
+  sum.block_columns = std::max<std::int64_t>(1, kernels::ceil_div(kernels::ceil_div(columns, parts), kernels::sum_columns_at_once)) * kernels::sum_columns_at_once;
   sum.blocks_across = static_cast<kernels::u32>(kernels::ceil_div(columns, sum.block_columns));
   const core::ProblemType before = core::before_sums(type);
   const auto constant = [](std::int64_t value) { return kernels::Source{nullptr, 0, value, 0, kernels::source_itself}; };

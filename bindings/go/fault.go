@@ -16,7 +16,7 @@ const (
 	EndFault    FaultKind = C.GGEMM_FAULT_END    // a group ends before it begins, or above the size in all
 	NullFault   FaultKind = C.GGEMM_FAULT_NULL   // a pointer that is followed is NULL
 	AlignFault  FaultKind = C.GGEMM_FAULT_ALIGN  // a pointer is not a multiple of its element's size
-	StrideFault FaultKind = C.GGEMM_FAULT_STRIDE // a stride of D is 0, so that its rows or columns coincide
+	StrideFault FaultKind = C.GGEMM_FAULT_STRIDE // elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over
 	SpanFault   FaultKind = C.GGEMM_FAULT_SPAN   // a matrix spans 2^63 bytes or more
 	IndexFault  FaultKind = C.GGEMM_FAULT_INDEX  // an index of a row of A or D is not below its number of rows
 )
@@ -34,7 +34,7 @@ var faultTexts = [...]string{
 	EndFault:    "it ends before it begins, or above the size in all",
 	NullFault:   "a pointer that is followed is NULL",
 	AlignFault:  "a pointer is not a multiple of its element's size",
-	StrideFault: "a stride of D is 0, so that its rows or columns coincide",
+	StrideFault: "elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over",
 	SpanFault:   "a matrix spans 2^63 bytes or more",
 	IndexFault:  "it is not below the number of rows",
 }

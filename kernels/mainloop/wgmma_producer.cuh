@@ -87,8 +87,8 @@ class WgmmaProducer {
         if (by_threads_b) round_tile(slot + TileA::BYTES, TileB::BYTES);
       }
     };
-    // Rows by index that are whole vectors, beside what the copy engine brings, need no more than addresses, which stay in registers. (Beside scales by blocks there are too few in clusters.)
-    if constexpr (T::GATHER && !(T::BLOCK_SCALED && Shape::CLUSTER > 1)) {
+    // Rows by index that are whole vectors, beside what the copy engine brings, need no more than addresses, which stay in registers.
+    if constexpr (T::GATHER) {
       using Gather = If<Shape::INDEX_A, GatherA, GatherB>;
       if (reach && Gather::straight(index.value)) {
         const typename Gather::Straight lines;

@@ -5,6 +5,7 @@
 // (tile/panels.cuh). A line may begin anywhere, so its aligned vectors of 16 bytes are copied as they are, from the one on that holds its first byte: issue(). When they have
 // arrived, the line is moved by the up to 15 bytes that it lies off, in place: realign(). Vectors that reach past the tile's first or last byte, and operands without
 // neighbouring elements, are gathered element by element: nothing outside the operand is read, though what lies between its lines may be. Zeros take the place of what is outside.
+// Lines may lie where an index says (whole vectors then take a shorter way, Straight), or, of gated pairs, by turns in two halves of the operand.
 #pragma once
 #include "params.cuh"
 #include "ptx/async.cuh"

@@ -179,7 +179,7 @@ class TileBoard {
   GG_DEVICE static void tell_others(const Params& p) {
     if (p.cleared) {
       i32 others = 0;
-      for (i32 g = DeviceWarp::lane(); g < p.groups; g += 32) {
+      for (i32 g = ptx::renewed(DeviceWarp::lane()); g < p.groups; g += 32) {  // else ptxas keeps how often it runs through all tiles
         const i32 rows = group_span(p.uniform, g).rows;
         others |= rows > 0 && rows <= p.uniform.above;
       }

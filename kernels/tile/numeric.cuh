@@ -72,9 +72,9 @@ using E5m2Format = SmallFloat<5, 2, true>;
 // do not look at the low bits, where all of its payload may be.
 GG_HD float round_tf32(float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  u32 out;  // one instruction where the lines below are several, for every fragment of a tensor-core product
+  u32 out;  // one instruction, and two for NaN, which it leaves as it is, where the lines below are several, for every fragment of a tensor-core product
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out) : "f"(value));
-  return bit_cast<float>(out);
+  return bit_cast<float>(value == value ? out : 0x7fffffffu);
 #else
   const u32 bits = bit_cast<u32>(value);
   if ((bits & 0x7f800000u) == 0x7f800000u) return bit_cast<float>((bits & 0x7fffffu) ? bits | 0x400000u : bits);

@@ -142,7 +142,7 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
   const MapKey key{data, inner, outer, line_bytes, half, swizzled ? static_cast<int>(kernels::panel_bytes / core::dtype_size(dtype)) : box_length, box_lines, swizzled, type()};
   kernels::TensorMap maps[1] = {};  // the driver wants 64 bytes of alignment, which GCC 12 does not give the place of what a function returns
   if (impl_->maps.find(key, maps[0])) return maps[0];
-  // Of pairs the two are a dimension between the elements of a line and the lines, so that a box has them one after the other.
+  // Of pairs the two are a dimension between the elements of a line and the lines, so that a box has them one after the other. (Its stride is the larger one, which the driver's documentation does not foresee; 580 takes it.)
   const std::uint64_t length = static_cast<std::uint64_t>(inner), lines = static_cast<std::uint64_t>(outer), apart = static_cast<std::uint64_t>(line_bytes);
   const std::uint64_t dims[3] = {length, half ? 2 : lines, lines}, strides[2] = {half ? static_cast<std::uint64_t>(half) * apart : apart, apart};
   const std::uint32_t box = static_cast<std::uint32_t>(box_lines), boxes[3] = {static_cast<std::uint32_t>(key.box_length), half ? 2 : box, box / 2}, steps[3] = {1, 1, 1};

@@ -99,11 +99,10 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even = fal
   constexpr double latency_clocks = 130;  // a slot's way when nothing else is on it
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so, and most where they give back a slot of terms before the step is done.
   const double together = c.cluster_m * c.cluster_n > 1 ? terms ? 2000 : promotes ? 147 : 73 : 0;
-  // Rows by index are brought by 128 threads, whole vectors by addresses that stay in registers, others at so many bytes a clock.
-  constexpr double slot_clocks = 300, vectors = 170, gathered = 24, turned_bytes = 4;
+  // Rows by index are brought by 128 threads: so many clocks a slot, and bytes a clock, an element where they are turned. (Of groups it is not known whether rows are whole vectors, which come as fast as here alone.)
+  constexpr double slot_clocks = 300, vectors = 170, turned_bytes = 4;
   const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type, c) & core::operand_a);
-  const bool slow = (type.unreachable & core::operand_a) || (core::scaled_by_blocks(type) && c.cluster_m * c.cluster_n > 1);
-  const double row_bytes = (c.swap ? bn : bm) * bk * size, by_index = !indexed ? 0 : turns ? (travels_a + travels_b) / turned_bytes : slow ? row_bytes / gathered : slot_clocks + row_bytes / vectors;
+  const double row_bytes = (c.swap ? bn : bm) * bk * size, by_index = !indexed ? 0 : turns ? (travels_a + travels_b) / turned_bytes : slot_clocks + row_bytes / vectors;
   const double bring = std::max({by_index, travels_a / rates.a + travels_b / rates.b, latency_clocks / c.stages}) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before (where there is one for every step, a fifth less)
   const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);

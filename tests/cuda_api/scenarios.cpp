@@ -31,7 +31,7 @@ void open_copied(Stage& s) {
 // Pointers, sizes and a stride in memory: each group has a record, which a launch before writes.
 void open_recorded(Stage& s) {
   open(s);
-  s.g.desc.compute = GGEMM_COMPUTE_TF32, s.g.desc.config = "sm90_tf32_tf32_f32_tt_64x64x32_w4x1_s2_c1x1_r1";
+  s.g.desc.compute = GGEMM_COMPUTE_TF32, s.g.desc.config = "sm90_tf32_tf32_f32_tt_64x64x32_w4x1_s3_c1x1_r1";
 }
 
 // As calls before have noted that there are operands to copy, and this one knows how much memory they take.

@@ -331,7 +331,7 @@ TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are
   {
     const ContextPointer context = make_context(cuda_options(folder.path()));
     ragged::Ragged p;
-    const std::int32_t index[] = {6, 5, 4, 3, 2, 1, 0};
+    const std::int32_t index[] = {6, 5, 4, 3, 2, 1, 0}, nowhere[] = {-1, -1, -1, -1, -1, -1, -1};
     p.desc.a_index = ggemm_i32_at(index, 4), p.desc.a_rows = ragged::rows;
     p.desc.d_index = ggemm_i32_at(index, 4), p.desc.d_rows = ragged::rows;
     p.desc.d_index_unique = 1;
@@ -367,6 +367,20 @@ TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are
     CHECK(p.d == Floats{6 + 5 + 4 + 9 + 6, 1 + 1 + 1 + 3 + 3, -7, -7, -7, -7, -7, -7, -7, -7, -7, -7, -7, -7});
     stream.drop_graph();
     ggemm_plan_destroy(plan);
+    // Checked, of no columns, or to no rows: nothing is added up.
+    std::int32_t status[4] = {9, 9, 9, 9};
+    p.desc.checked = 1, p.args.status = status;
+    const std::size_t before = launched().size();
+    for (const bool no_rows : {true, false}) {
+      if (no_rows) p.desc.d_rows = 0, p.desc.d_index = ggemm_i32_at(nowhere, 4);
+      else p.desc.d_rows = ragged::rows, p.desc.n = ggemm_const(0);
+      p.d.assign(p.d.size(), -7), status[0] = 9;
+      CHECK(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+      driver().wait();
+      CHECK(p.d == Floats(p.d.size(), -7));
+      CHECK(status[0] == GGEMM_FAULT_NONE);
+    }
+    for (std::size_t i = before; i < launched().size(); ++i) CHECK(launched()[i] != "ggemm_sum_rows_f32_f32");
   }
   machine.check_clean();
 }

@@ -135,12 +135,13 @@ void Emulation::check_box(const TensorMap& map, uint32_t shared, int32_t rank, i
 
 namespace {
 
-// f32 to nearest even in tf32's 10 bits of mantissa, as an H200's copy engine did. Infinity and NaN pass.
+// f32 to nearest even in tf32's 10 bits of mantissa, as an H200's copy engine did. Infinity passes, and NaN stays NaN in these bits, as an H100's did.
 void round_tf32(char* line, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += 4) {
     uint32_t bits;
     std::memcpy(&bits, line + at, 4);
     if ((bits & 0x7f800000u) != 0x7f800000u) bits = (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
+    else if (bits & 0x7fffffu) bits |= 0x400000u;
     std::memcpy(line + at, &bits, 4);
   }
 }

@@ -13,7 +13,7 @@ _WHAT = {
     "end": "it ends before it begins, or above the size in all",
     "null": "a pointer that is followed is NULL",
     "align": "a pointer is not a multiple of its element's size",
-    "stride": "a stride of D is 0, so that its rows or columns coincide",
+    "stride": "elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over",
     "span": "a matrix spans 2^63 bytes or more",
     "index": "an index is not below the number of rows",
 }
