@@ -158,7 +158,7 @@ struct SharedCursor {
   template <class Count>
   GG_DEVICE GroupTile find(i32 tile, i32 groups, Count count) {
     __syncwarp();
-    GroupCursor<DeviceWarp> cursor{base, tiles_before, tiles_in, ends[DeviceWarp::lane()]};
+    GroupCursor<DeviceWarp> cursor{base, tiles_before, tiles_in, ends[ptx::renewed(DeviceWarp::lane())]};  // else its place is kept in a register from tile to tile
     __syncwarp();
     const GroupTile found = cursor.find(tile, groups, count);
     save(cursor);
@@ -167,7 +167,7 @@ struct SharedCursor {
 
  private:
   GG_DEVICE void save(const GroupCursor<DeviceWarp>& cursor) {
-    ends[DeviceWarp::lane()] = cursor.ends;
+    ends[ptx::renewed(DeviceWarp::lane())] = cursor.ends;
     if (DeviceWarp::lane() == 0) base = cursor.base, tiles_before = cursor.tiles_before, tiles_in = cursor.tiles_in;
   }
 };

@@ -91,7 +91,7 @@ step() {
   timeout --kill-after=10 "$limit" "$@" >"$work/$name.log" 2>&1
   local code=$?
   echo "$code $((SECONDS - start))" >"$work/$name.rc"
-  [ $code = 0 ] && echo "   $name passed in $((SECONDS - start)) s" || { echo "   $name FAILED with exit code $code"; tail -n 40 "$work/$name.log"; }
+  [ $code = 0 ] && echo "   $name passed in $((SECONDS - start)) s" || { echo "   $name FAILED with exit code $code"; grep -h -A 4 '^FAILED' "$work/$name.log" | head -n 60; tail -n 40 "$work/$name.log"; }
   return $code
 }
 
