@@ -207,15 +207,20 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
     fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s:%s", facts().name.c_str(), reasons.c_str());
   }
   // A kernel that a compiler or driver refuses must not stop a problem that another one serves.
+  // After so many the best of another family is next.
   constexpr std::size_t tries = 8;
-  for (std::size_t i = 0;; ++i) {
+  for (std::size_t i = 0, refused = 0;;) {
     try {
       auto choice = chosen(ranking.legal[i].config, "model");
       refuse_spills(*choice);
       return choice;
     } catch (const core::Error& error) {
-      if (!of_kernel(error) || i + 1 >= std::min(tries, ranking.legal.size())) throw;
+      if (!of_kernel(error)) throw;
       log_.write(GGEMM_LOG_WARNING, "%s is passed over: %s", core::config_name(type, ranking.legal[i].config).c_str(), error.what());
+      const core::Family family = ranking.legal[i++].config.family;
+      if (++refused >= tries)
+        while (i < ranking.legal.size() && ranking.legal[i].config.family == family) ++i;
+      if (i == ranking.legal.size()) throw;
     }
   }
 }

@@ -74,6 +74,24 @@ TEST_CASE("A kernel that spills runs when it is forced by name, with a warning i
   machine.check_clean();
 }
 
+TEST_CASE("Where all that is tried of a family spills, another family's kernel runs") {
+  nvrtc_or_skip();
+  const TempFolder folder;
+  Machine machine;
+  driver().set_spill("ggemm_sm90_", 8);
+  LogLines log;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path(), &log));
+    F32 p(GGEMM_F32);
+    p.desc.compute = GGEMM_COMPUTE_TF32;
+    REQUIRE(call_and_wait(context, p) == GGEMM_OK);
+    REQUIRE(driver().launches() == 1);
+    CHECK(std::string(driver().all_launches()[0].kernel).find("ggemm_sm90_") == std::string::npos);
+    CHECK(log.count("sm90_") == 8);  // passed over
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("Where every kernel that is tried spills, the call fails with the bytes, and nothing is launched") {
   nvrtc_or_skip();
   const TempFolder folder;
