@@ -71,7 +71,9 @@ impl fmt::Display for Fault {
             FaultKind::End => "it ends before it begins, or above the size in all",
             FaultKind::Null => "a pointer that is followed is NULL",
             FaultKind::Align => "a pointer is not a multiple of its element's size",
-            FaultKind::Stride => "elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over",
+            FaultKind::Stride => {
+                "elements of D coincide: a stride is 0, or too short for the rows or columns that it leads over"
+            }
             FaultKind::Span => "a matrix spans 2^63 bytes or more",
             FaultKind::Index => {
                 return write!(f, "{field}_index[{row}], group {group}: it is not below the number of rows")
