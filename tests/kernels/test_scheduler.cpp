@@ -24,6 +24,9 @@ inline unsigned __ballot_sync(unsigned, bool) { return 0; }
 inline int __ffs(int) { return 0; }
 inline void __syncwarp() {}
 inline void __syncthreads() {}
+namespace ptx {
+inline int renewed(int x) { return x; }
+}  // namespace ptx
 }  // namespace ggemm::kernels
 #include "scheduler/scheduler.cuh"
 
