@@ -670,8 +670,8 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  as is said there.
  *  Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm_grouped_matrix) to it if there is room. How
  *  much that takes is found out by the first two calls of the kind (types, layouts, sizes within an octave or so). Operands that find no room are
- *  gathered instead, which is slower and gives the same bits; operands that all groups share always are, and rows of A by index (at full speed if they
- *  are whole vectors of 16 bytes). A captured call makes do with what its stream has, and never fails for want of this memory.
+ *  gathered instead, which is slower and gives the same bits; operands that all groups share always are, and rows of A by index (nearly as fast as in
+ *  order if they are whole vectors of 16 bytes). A captured call makes do with what its stream has, and never fails for want of this memory.
  *  Threads: as ggemm_gemm.
  *  @param context its device runs the products. @param desc the problem. @param args the arrays of operands. @param stream as in ggemm_gemm.
  *  @retval as ggemm_gemm; what a group's own numbers and pointers have wrong is seen on the host device only, and in checked mode told by the status

@@ -2049,8 +2049,8 @@ extern "C" {
  as is said there.
  Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm\_grouped\_matrix) to it if there is room. How
  much that takes is found out by the first two calls of the kind (types, layouts, sizes within an octave or so). Operands that find no room are
- gathered instead, which is slower and gives the same bits; operands that all groups share always are, and rows of A by index (at full speed if they
- are whole vectors of 16 bytes). A captured call makes do with what its stream has, and never fails for want of this memory.
+ gathered instead, which is slower and gives the same bits; operands that all groups share always are, and rows of A by index (nearly as fast as in
+ order if they are whole vectors of 16 bytes). A captured call makes do with what its stream has, and never fails for want of this memory.
 
  Threads: as ggemm\_gemm.
 
