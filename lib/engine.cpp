@@ -135,7 +135,7 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 std::shared_ptr<const cuda::Kernel> Engine::load_product(const core::ProblemType& type, const core::Config& config, bool may_load) {
-  return load(jit::render(core::compiled(type, config.family), config, select::min_ctas(config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  return load(jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
 }
 
 Choice Engine::load(const Request& request, const core::Config& config, const char* origin, bool may_load) {
@@ -321,11 +321,11 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
   if (!type.limited) {
     void* arguments[] = {&params};
-    return device_->launch(*choice.kernel, tiles, stream, arguments);
+    return device_->launch(*choice.kernel, tiles, stream, arguments, choice.waits());
   }
   kernels::GroupedParams group = kernels::one_group(params);
   void* arguments[] = {&group};
-  device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments);
+  device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments, choice.waits());
 }
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.

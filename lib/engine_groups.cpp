@@ -129,7 +129,7 @@ void Engine::run_groups(const Choice& choice, core::ProblemType type, const kern
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};
-    return device_->launch(*choice.kernel, most, stream, arguments);
+    return device_->launch(*choice.kernel, most, stream, arguments, choice.waits());
   }
   type.by_engine = choice.upright_type.by_engine;
   kernels::GroupedTensorParams params{}, large{};

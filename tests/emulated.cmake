@@ -19,6 +19,7 @@ endfunction()
 ggemm_add_emulated_kernels("sm90" 24 --family sm90 --per-kernel 4 --work 1000000)
 ggemm_add_emulated_kernels("sm80" 7 --family sm80 --per-kernel 4 --work 300000)
 ggemm_add_emulated_kernels("simt" 6 --family simt --per-kernel 4 --work 300000)
+ggemm_add_emulated_kernels("gemv" 24 --family gemv --per-kernel 6 --work 300000)
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
                         tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 tf32_tf32_f32_nn_128x64x32_w8x1_s2_c1x1_r2 tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_k3_r2 tf32_tf32_f32_tt_64x64x64_w1x4_s2_c1x1x2_swap_r1 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_k11_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
@@ -110,7 +111,16 @@ endforeach()
 foreach(config IN ITEMS e4m3_e5m2_f32_tn_128x192x128_w8x1_s2_c1x1_r1 e4m3_e4m3_f32_tn_256x128x128_w8x1_s2_c1x2_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
-foreach(family sm80 sm90)
+# Few rows and few columns: of all layouts, and k and bases of any alignment; of pairs, whose columns lie apart.
+foreach(config IN ITEMS bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1:5x70x1100 bf16_bf16_f32_tt_8x16x128_w1x4_s4_r1:8x66x515 f16_f16_f32_nn_16x8x512_w1x16_s2_r1:48x3x900 i8_i8_i32_tt_8x32x512_w1x8_s2_r1:9x64x1300 e4m3_e5m2_f32_nt_16x8x1024_w1x16_s2_r1:34x8x1500
+                        f32_f32_f32_tt_1x16x128_w1x8_s4_r1:1x50x700 f32_f32_f32_nt_16x4x128_w1x8_s2_r1:62x4x300 f64_f64_f64_nn_16x1x64_w1x8_s2_r1:30x1x130 tf32_tf32_f32_tt_8x16x128_w1x8_s2_r1:3x64x333)
+  string(REPLACE ":" ";" case ${config})
+  list(GET case 0 config)
+  list(GET case 1 sizes)
+  ggemm_add_emulated_kernels("gemv_${config}" 3 --config gemv_${config} --per-kernel 6 --sizes ${sizes} --repeat 2)
+endforeach()
+ggemm_add_emulated_kernels("gemv, halves" 3 --config gemv_bf16_bf16_f32_tt_8x16x256_w1x8_s2_r1 --epilogue halves --per-kernel 6 --sizes 6x88x300)
+foreach(family sm80 sm90 gemv)
   ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
 endforeach()
 # f32 by terms, whose copies are another kernel's; k that ends within a tile, slices of it; what is not finite.
@@ -118,7 +128,7 @@ foreach(config IN ITEMS f32x3_f32x3_f32_tn_64x64x64_w4x1_s3_c1x1_r1 f32x3_f32x3_
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 6 --sizes 90x150x130 --repeat 2)
 endforeach()
 ggemm_add_emulated_kernels("copies" 4 --family sm90 --dtype i8 --per-kernel 6 --sizes 300x333x517)
-foreach(family simt sm80 sm90)
+foreach(family simt sm80 sm90 gemv)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16)
 endforeach()
 # Tuning verifies what real kernels compute, groups with an empty one included.
@@ -325,6 +335,12 @@ ggemm_add_emulated_mutant("sums are left in each other's place" simt_f32_f32_f32
 ggemm_add_emulated_mutant("C is read past its last column" ${small} epilogue/by_threads.cuh "const bool whole = MN ? step.rows == 64 : step.columns == STEP" "const bool whole = true")
 ggemm_add_emulated_mutant("copies are waited for too late, CUDA cores" ${elements} "mainloop/simt.cuh#1" "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("the last tile's depth is not cut off, CUDA cores" ${elements} pipeline/element_copy.cuh "k < depth && line_.has(mn)" "line_.has(mn)")
+set(few gemv_bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1)
+ggemm_add_emulated_mutant("the end of k is left out, few rows" ${few} mainloop/gemv.cuh "if (from < p.k)" "if (false)" --sizes 5x70x1101)
+ggemm_add_emulated_mutant("what vectors have added is added again" ${few} mainloop/gemv.cuh "by_vectors ? static_cast<i64>(whole * VECTOR) : 0" "0" --sizes 5x70x1101)
+ggemm_add_emulated_mutant("vectors beyond the last are read" ${few} mainloop/gemv.cuh "step < own && wide[i].on" "wide[i].on" --sizes 5x70x1100)
+ggemm_add_emulated_mutant("warps' sums are added before they are there" ${few} mainloop/gemv.cuh "__syncthreads()" "(void)0" --sizes 5x70x1100)
+ggemm_add_emulated_mutant("neighbours are taken for each other" gemv_bf16_bf16_f32_tt_8x16x256_w1x8_s2_r1 mainloop/gemv.cuh "0x7632" "0x5410" --sizes 5x70x512)
 # Seeds that draw a kernel of rows of A, of D, by index.
 set(gathered --kind grouped --rows by-index --seed 8 --per-kernel 4)
 set(scattered --kind grouped --rows by-index --seed 10)

@@ -33,6 +33,25 @@ class StoreEpilogue {
     Sum* const sums = reinterpret_cast<Sum*>(shared);
     mainloop.each_sum([&](int i, int j, Sum sum) { sums[i * PITCH + j] = sum; });
     __syncthreads();
+    output(Staged{sums}, p, group_rows, row, column).store();
+  }
+
+  // The same of a mainloop that gives any thread any sum (sum(i, j)), and does so later: a thread an element.
+  template <class Mainloop>
+  GG_DEVICE static auto each(const Mainloop& mainloop, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
+    return output(mainloop, p, group_rows, row, column);
+  }
+
+ private:
+  // Sums of the tile, as run has put them.
+  struct Staged {
+    const Sum* sums;
+    GG_DEVICE Sum sum(int i, int j) const { return sums[i * PITCH + (j ^ SWAP)]; }
+  };
+  template <class Sums> struct Output;
+
+  template <class Sums>
+  GG_DEVICE static Output<Sums> output(const Sums& sums, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int rows = static_cast<int>(min_of(p.m - row, T::BM));
     const Columns columns(p.n, column);
@@ -41,16 +60,16 @@ class StoreEpilogue {
     const Bias* bias = static_cast<const Bias*>(p.bias) + (T::BIAS == 1 ? columns.first() : T::BIAS == 2 ? row : 0);
     const ScaleA scale_a(p.scale_a, p.scale_a.row_stride, T::GATHER ? 0 : row);
     const ScaleB scale_b(p.scale_b, p.scale_b.col_stride, columns.first());
-    Output{c, d, bias, scalars, sums, rows, columns.outputs(), columns, scale_a, scale_b, group_rows, row}.store();
+    return {c, d, bias, scalars, sums, rows, columns.outputs(), columns, scale_a, scale_b, group_rows, row};
   }
 
- private:
   // One tile of D. c, d, bias and scales begin at the tile's first element. `columns` and j count D's; `at` is a column of the tile of sums.
+  template <class Sums>
   struct Output {
     Matrix c, d;
     const Bias* bias;
-    const EpilogueScalars<Value>& s;
-    const Sum* sums;
+    EpilogueScalars<Value> s;
+    const Sums& sums;
     int rows, columns;
     Columns of;
     ScaleA scale_a;
@@ -66,6 +85,14 @@ class StoreEpilogue {
       else store_lines<true>();
     }
 
+    GG_DEVICE void store_each() const {
+#pragma unroll 1
+      for (u32 e = threadIdx.x; e < T::BM * Columns::OUTPUTS; e += T::THREADS) {
+        const u32 i = e / Columns::OUTPUTS, j = e % Columns::OUTPUTS;
+        if (static_cast<int>(i) < rows && static_cast<int>(j) < columns) store_one(static_cast<int>(i), static_cast<int>(j));
+      }
+    }
+
     // Row i of the tile in D; below 0: it is left out.
     GG_DEVICE auto row_of(int i) const {
       if constexpr (T::SCATTER) return read_row(group_rows.d_index, first_row + i);
@@ -75,7 +102,6 @@ class StoreEpilogue {
     GG_DEVICE D* d_at(Row i, int j) const { return static_cast<D*>(const_cast<void*>(d.data)) + i * d.row_stride + j * d.col_stride; }
     GG_DEVICE const C* c_at(int i, int j) const { return static_cast<const C*>(c.data) + i * c.row_stride + j * c.col_stride; }
 
-    GG_DEVICE Sum sum_at(int i, int j) const { return sums[i * PITCH + (j ^ SWAP)]; }
     GG_DEVICE Value addend(int i, int at) const {
       if constexpr (T::BIAS == 0) return Value(0);
       else return to_sum<Value>(bias[T::BIAS == 1 ? of.at(at) : i]);
@@ -108,11 +134,11 @@ class StoreEpilogue {
       const auto to = row_of(i);
       if (T::SCATTER && to < 0) return;
       if constexpr (Columns::PAIRED) {
-        *d_at(to, j) = gated(sum_at(i, Columns::gate(j)), sum_at(i, Columns::up(j)), i, j);
+        *d_at(to, j) = gated(sums.sum(i, Columns::gate(j)), sums.sum(i, Columns::up(j)), i, j);
       } else {
         Value add = addend(i, j);
         if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-        *d_at(to, j) = value(sum_at(i, j), i, j, add);
+        *d_at(to, j) = value(sums.sum(i, j), i, j, add);
       }
     }
 
@@ -142,7 +168,7 @@ class StoreEpilogue {
         for (int run = 0; run < RUNS; ++run) {
           const int first = !Columns::PAIRED || Columns::HALVES ? j + run * (T::BN / 2) : 2 * j + run * VECTOR;
 #pragma unroll
-          for (int v = 0; v < PIECES; ++v) sum.piece[run][v] = reinterpret_cast<const Piece*>(sums + i * PITCH + first)[v];
+          for (int v = 0; v < PIECES; ++v) sum.piece[run][v] = reinterpret_cast<const Piece*>(sums.sums + i * PITCH + first)[v];
         }
         if constexpr (ADD_C && sizeof(C) == sizeof(D)) in.vector = ptx::load_vector(c_at(i, j));
 #pragma unroll

@@ -14,7 +14,11 @@ GG_DEVICE void launch_next() {
 }
 
 // Waits until the launch ahead has ended and all that it wrote is seen; where this launch does not overlap it, it has. Every thread that reads any of it. PTX ISA, "griddepcontrol".
-GG_DEVICE void launch_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+GG_DEVICE void launch_wait() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 // Instead of launch_wait, where the launch ahead had waited itself before it said launch_next, and this one reads nothing that it writes, but by atomics what it fenced before. Before a CTA ends it waits all the same.
 GG_DEVICE void launch_beside() {}

@@ -22,8 +22,8 @@ class OnceScheduler {
   bool taken_ = false;
 };
 
-// One tile a CTA. Where it lies is worked out again when it is asked for: keeping it would cost the mainloop registers.
-template <int BM, int BN>
+// One tile a CTA. Where it lies is worked out again when it is asked for: keeping it would cost the mainloop registers. NARROW: one row or column of tiles is what is expected, and needs no divisions.
+template <int BM, int BN, bool NARROW = false>
 class PlainScheduler : public OnceScheduler {
  public:
   using Params = GemmParams;
@@ -34,6 +34,10 @@ class PlainScheduler : public OnceScheduler {
 
  private:
   GG_DEVICE TileCoord tile() const {
+    if constexpr (NARROW) {
+      if (params_.m <= BM) return {0, blockIdx.x};
+      if (params_.n <= BN) return {blockIdx.x, 0};
+    }
     return raster_tile(blockIdx.x, static_cast<u32>(ceil_div(params_.m, BM)), static_cast<u32>(ceil_div(params_.n, BN)), params_.raster);
   }
 

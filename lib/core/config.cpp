@@ -12,8 +12,8 @@
 namespace ggemm::core {
 namespace {
 
-constexpr const char* families[] = {"host", "simt", "sm80", "sm90"};
-constexpr const char* examples[] = {"host_f32_f32_f32_tn", "simt_f32_f32_f32_tn_128x128x16_w2x4_s2_r4", "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8"};
+constexpr const char* families[] = {"host", "simt", "sm80", "sm90", "gemv"};
+constexpr const char* examples[] = {"host_f32_f32_f32_tn", "simt_f32_f32_f32_tn_128x128x16_w2x4_s2_r4", "sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", "sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", "gemv_bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1"};
 
 // What stands for both dtypes under a compute mode of f32 inputs; nullptr for the others.
 const char* compute_word(int compute) { return compute == GGEMM_COMPUTE_TF32 ? "tf32" : compute == GGEMM_COMPUTE_F32_ACCURATE ? "f32x3" : nullptr; }
@@ -104,7 +104,7 @@ ParsedConfig parse_config(std::string_view name) {
   int family = -1;
   for (int i = 0; i < family_count; ++i)
     if (parts[0] == families[i]) family = i;
-  if (family < 0) bad_name(name, parts[0], "a kernel family (host, simt, sm80, sm90)");
+  if (family < 0) bad_name(name, parts[0], "a kernel family (host, simt, sm80, sm90, gemv)");
   out.config.family = static_cast<Family>(family);
   const bool sm90 = out.config.family == Family::sm90;
   // Parts that may be missing, in their order; the raster group is the last.
@@ -209,7 +209,7 @@ std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n) {
 ProblemType compiled(const ProblemType& type, Family family) {
   if (family == Family::host) return type;
   ProblemType out = before_sums(type);
-  if (type.limited && (family == Family::simt || family == Family::sm80)) out.grouped |= grouped_call;
+  if (type.limited && family != Family::sm90) out.grouped |= grouped_call;
   if (family != Family::sm90) out.by_engine = 0;
   return out;
 }

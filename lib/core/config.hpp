@@ -9,8 +9,8 @@
 
 namespace ggemm::core {
 
-enum class Family : std::uint8_t { host = 0, simt = 1, sm80 = 2, sm90 = 3 };
-constexpr int family_count = 4;
+enum class Family : std::uint8_t { host = 0, simt = 1, sm80 = 2, sm90 = 3, gemv = 4 };
+constexpr int family_count = 5;
 const char* family_name(Family family);
 
 // Bytes and 16-bit numbers only, no padding: hashed and compared as memory. The host family has 0 everywhere.
@@ -55,7 +55,7 @@ std::uint8_t repacked_operands(const ProblemType& type, const Config& config);
 // Where rows of D may meet, what is computed before they are added up: D in the groups' order, in the type that the epilogue computes in.
 ProblemType before_sums(const ProblemType& type);
 
-// What a family's kernel is compiled for; of sums, that which comes before. Plain products of simt and sm80 have a CTA a tile; where CTAs are limited, the grouped kernel walks the tiles of a single group.
+// What a family's kernel is compiled for; of sums, that which comes before. Plain products of others than sm90 have a CTA a tile; where CTAs are limited, the grouped kernel walks the tiles of a single group.
 ProblemType compiled(const ProblemType& type, Family family);
 
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.

@@ -172,7 +172,7 @@ void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** pa
                                 .shared_bytes = static_cast<unsigned>(kernel.dynamic_shared),
                                 .stream = as_stream(stream),
                                 .attributes = &attribute,
-                                .attribute_count = overlap && impl_->facts.driver_version >= graphs_know_it};
+                                .attribute_count = overlap && impl_->facts.compute_capability >= 90 && impl_->facts.driver_version >= graphs_know_it};
   const cu::Result result = impl_->driver.call.launch_kernel_ex(&config, static_cast<cu::Function>(kernel.function), params, nullptr);
   if (result == cu::Result::success) return;
   core::fail(is_capture_error(result) ? GGEMM_ERROR_LAUNCH : status_of(result, GGEMM_ERROR_LAUNCH),

@@ -42,6 +42,9 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
     return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
+  // The warps' sums (kernels/mainloop/gemv.cuh), of which four lanes have a term each where CUDA cores multiply.
+  const int terms = gemv_by_cuda_cores(type) ? 4 : 1;
+  if (c.family == Family::gemv) return std::int64_t(c.warps_n) * c.tile_m * c.tile_n * terms * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * operand_size(type);
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
@@ -54,6 +57,13 @@ std::int64_t static_shared_bytes(const ProblemType& given, const Config& config)
   return notes + pieces + index + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
 }
 
-int min_ctas(const Config& config) { return config.family != Family::sm90 && threads(config) <= 128 ? 2 : 1; }
+int min_ctas(const ProblemType& type, const Config& config) {
+  if (config.family == Family::sm90) return 1;
+  if (config.family != Family::gemv) return threads(config) <= 128 ? 2 : 1;
+  // What is under way is in registers, of which ptxas takes many more if it is let.
+  if (threads(config) > 256 || std::max(config.tile_m, config.tile_n) > 16) return 1;
+  const int most = core::compiled(type, config.family).grouped ? 2 : 3;
+  return config.stages > 2 && threads(config) > 128 ? most - 1 : most;
+}
 
 }  // namespace ggemm::select

@@ -11,13 +11,16 @@ namespace ggemm::select {
 inline int operand_size(const core::ProblemType& type) { return core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
 inline int sum_size(const core::ProblemType& type) { return type.sum == core::Sum::f64 ? 8 : 4; }
 
+// Whether the gemv family multiplies by CUDA cores (kernels/mainloop/gemv.cuh: BY_FMA).
+inline bool gemv_by_cuda_cores(const core::ProblemType& type) { return type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32); }
+
 // Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh), or lie
 // side by side (kernels/sm90.cu).
 std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);
 // And of static shared memory, where the grouped scheduler and the copies park what would cost registers; with the padding that aligns the dynamic part.
 std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Config& config);
 // CTAs that a multiprocessor should hold, for the kernel's register bound (GG_MIN_CTAS).
-int min_ctas(const core::Config& config);
+int min_ctas(const core::ProblemType& type, const core::Config& config);
 // Threads of a CTA. Those of the sm90 family have a warpgroup more than they name: the producer's.
 inline int threads(const core::Config& config) { return 32 * config.warps_m * config.warps_n * (config.teams > 1 ? config.teams : 1) + (config.family == core::Family::sm90 ? 128 : 0); }
 // CTAs of a cluster, or 1.

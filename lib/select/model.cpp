@@ -338,7 +338,32 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
+// Of few rows or columns, by what the memory reads: H200, docs/performance.md, "Few rows without a ring".
+double estimate_gemv(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  const bool thin_a = c.tile_m < c.tile_n, fma = gemv_by_cuda_cores(type);
+  const double size = static_cast<double>(core::dtype_size(type.a)), wide = thin_a ? n : m, thin = thin_a ? m : n, wide_tile = std::max(c.tile_m, c.tile_n), thin_tile = std::min(c.tile_m, c.tile_n);
+  const double thin_tiles = tiles_along(thin, thin_tile, type.grouped && thin_a), tiles = groups * thin_tiles * ceil_div(wide, wide_tile), multiprocessors = std::max(1, facts.multiprocessors);
+  const double lines = wide_tile / 8 + (fma ? thin_tile : thin_tile / 8), registers = 36 + 4 * lines * c.stages + (fma ? wide_tile * thin_tile / 8 : 0) * sum_size(type) / 4;
+  const double fit = std::max(1.0, std::floor(65536 / (registers * threads(c)))), a_multiprocessor = ceil_div(tiles, multiprocessors), at_once = std::min(a_multiprocessor, fit);
+  // Of the wide operand elements that lie at no multiples of 16 bytes come one by one, and where they do not lie along k two by two; the thin one's that are no vectors along k come with the products.
+  const bool by_elements = type.unreachable & (thin_a ? core::operand_b : core::operand_a), by_pairs = (thin_a ? type.major_b : type.major_a) == core::Major::mn;
+  const bool late = thin > 1 && ((type.unreachable & (thin_a ? core::operand_a : core::operand_b)) || (thin_a ? type.major_a : type.major_b) == core::Major::mn);
+  // Bytes a microsecond of the device (what converts fp8 takes longer than memory), and of a multiprocessor; microseconds.
+  const double vectors = core::fp8(type) ? 3.3e6 : 4.05e6;
+  constexpr double latency = 0.5, most = 75e3;
+  const double dram = by_elements ? std::min(3.6e6, 1.2e6 * size) : by_pairs ? std::min(vectors, 1.2e6 + 0.95e6 * size) : vectors;
+  const double read = groups * (thin_tiles * wide + thin) * k * size, share = a_multiprocessor * wide_tile * k * size;
+  const double under_way = at_once * c.warps_n * wide_tile / 8 * (by_elements || late ? 0.5 : c.stages) * 512, by_latency = share / (under_way / (latency + under_way / most)), by_memory = read / dram;
+  // CTAs begin and end; where few fit, nothing is under way for so long each time.
+  const double between = (a_multiprocessor / at_once - 1) * (fit <= 2 ? 0.5 : fit <= 3 ? 0.2 : 0.05) + (type.grouped ? 4 + a_multiprocessor / fit : 0);
+  const double thin_again = std::min(thin, thin_tile) * k * size * tiles / 16e6;  // every CTA reads the thin operand, from L2
+  // Tiles that read the same of the wide operand do so at about the same time.
+  const double again = thin_tiles > 1 ? 1.3 : 1;
+  return 2.9 + 1.5 * (again > 1) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.3 * thin_again);
+}
+
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
+  if (c.family == Family::gemv) return estimate_gemv(type, c, groups, m, n, k, facts);
   return c.family == Family::sm90 ? estimate_sm90(type, c, groups, m, n, k, facts, even) : estimate_others(type, c, groups, m, n, k, facts);
 }
 

@@ -17,7 +17,7 @@ using core::Major;
 using core::ProblemType;
 using core::Sum;
 
-// A row of the table. depth_bytes: the tile along k in bytes of an operand's row for the tensor-core kernels, in elements for the others.
+// A row of the table. depth: the tile along k in elements for simt, in bytes of an operand's row for the others.
 struct Row {
   Family family;
   int tile_m, tile_n, depth;
@@ -142,6 +142,28 @@ constexpr Row rows[] = {
     {Family::simt, 128, 128, 16, 4, 2, 2},
     {Family::simt, 64, 64, 16, 2, 2, 2},
     {Family::simt, 32, 32, 16, 2, 1, 2},
+    // Few rows, few columns: what the memory reads is what they take. The more warps, the more of k is under way; the more lines, the fewer CTAs read the other operand. By tensor cores,
+    {Family::gemv, 8, 16, 256, 1, 4, 4},
+    {Family::gemv, 8, 16, 512, 1, 8, 2},
+    {Family::gemv, 8, 16, 1024, 1, 16, 2},
+    {Family::gemv, 8, 16, 512, 1, 8, 4},
+    {Family::gemv, 8, 32, 512, 1, 8, 2},
+    {Family::gemv, 16, 8, 256, 1, 4, 4},
+    {Family::gemv, 16, 8, 512, 1, 8, 2},
+    {Family::gemv, 16, 8, 1024, 1, 16, 2},
+    {Family::gemv, 16, 8, 512, 1, 8, 4},
+    {Family::gemv, 32, 8, 512, 1, 8, 2},
+    // and by CUDA cores, for which a thread has a vector of each row or column.
+    {Family::gemv, 1, 16, 256, 1, 4, 4},
+    {Family::gemv, 1, 16, 512, 1, 8, 2},
+    {Family::gemv, 1, 16, 1024, 1, 16, 2},
+    {Family::gemv, 1, 16, 512, 1, 8, 4},
+    {Family::gemv, 4, 16, 512, 1, 8, 2},
+    {Family::gemv, 16, 1, 256, 1, 4, 4},
+    {Family::gemv, 16, 1, 512, 1, 8, 2},
+    {Family::gemv, 16, 1, 1024, 1, 16, 2},
+    {Family::gemv, 16, 1, 512, 1, 8, 4},
+    {Family::gemv, 16, 4, 512, 1, 8, 2},
     {Family::host, 0, 0, 0, 0, 0, 0},
 };
 
@@ -162,8 +184,8 @@ struct Rule {
 
 constexpr Rule any_cuda[] = {
     {[](const Query& q) { return q.facts.cuda; }, "needs a CUDA device"},
-    {[](const Query& q) { return q.config.family == Family::sm90 || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
-    {[](const Query& q) { return !q.type.gate || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
+    {[](const Query& q) { return q.config.family == Family::sm90 || q.config.family == Family::gemv || q.config.tile_n % 16 == 0; }, "the tile must be a multiple of 16 columns, so that 16 bytes of any D divide a row of it"},
+    {[](const Query& q) { return !q.type.gate || q.config.family == Family::gemv || q.config.tile_n % 32 == 0; }, "with gated pairs the tile must be a multiple of 32 columns, as D has half of them"},
     {[](const Query& q) { return q.config.raster >= 1; }, "the raster group must be 1 or more"},
     {[](const Query& q) { return q.config.family == Family::sm90 || q.config.slices == 0 || (q.config.slices == core::tail_slices && !core::compiled(q.type, q.config.family).grouped && !core::scaled_by_blocks(q.type)); },
      "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
@@ -242,6 +264,22 @@ constexpr Rule sm80_rules[] = {
      "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
     {[](const Query& q) { return !gathers_bytes(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
+};
+
+constexpr Rule gemv_rules[] = {
+    {[](const Query& q) { return q.facts.compute_capability >= 80; }, "needs compute capability 8.0 or newer"},
+    {[](const Query& q) { return !core::fp8(q.type) || q.facts.compute_capability >= 89; }, "fp8 needs compute capability 8.9 or newer, which converts it"},
+    {[](const Query& q) { return q.type.a == q.type.b || core::fp8(q.type); }, "A and B must have one dtype, or be e4m3 and e5m2"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "sums are not promoted: no scales by blocks"},
+    {[](const Query& q) { return q.config.slices == 0; }, "warps share k, and CTAs do not"},
+    {[](const Query& q) {
+       const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
+       return gemv_by_cuda_cores(q.type) ? wide == 16 && (thin == 1 || (thin == 4 && q.type.a == GGEMM_F32 && threads(q.config) <= 256 && q.config.stages <= 2)) : (wide == 16 || wide == 32) && thin == 8;
+     },
+     "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way"},
+    {[](const Query& q) { return !q.type.gate || q.config.tile_n % 2 == 0; }, "with gated pairs the tile must have whole pairs"},
+    {[](const Query& q) { return q.config.warps_m == 1 && q.config.tile_k * static_cast<int>(core::dtype_size(q.type.a)) == 64 * q.config.warps_n; }, "warps must be 1 down, and the tile 64 bytes deep for each"},
+    {[](const Query& q) { return q.config.stages >= 1 && q.config.stages <= 4; }, "1 to 4 steps may be under way"},
 };
 
 constexpr int most_slices = 256;
@@ -362,7 +400,14 @@ std::optional<std::string> illegal(const ProblemType& type, const Config& config
   const Query query{kernel, config, facts};
   const char* reason = nullptr;
   if (config.family == Family::host) reason = facts.cuda ? "needs the host device" : nullptr;
-  else if (!(reason = broken(any_cuda, query))) reason = config.family == Family::simt ? broken(simt_rules, query) : config.family == Family::sm80 ? broken(sm80_rules, query) : broken(sm90_rules, query);
+  else if (!(reason = broken(any_cuda, query))) {
+    switch (config.family) {
+      case Family::simt: reason = broken(simt_rules, query); break;
+      case Family::sm80: reason = broken(sm80_rules, query); break;
+      case Family::gemv: reason = broken(gemv_rules, query); break;
+      default: reason = broken(sm90_rules, query);
+    }
+  }
   return reason ? std::optional<std::string>(reason) : std::nullopt;
 }
 
@@ -378,7 +423,7 @@ std::vector<Config> table(const ProblemType& type) {
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
-    c.tile_k = static_cast<std::uint16_t>(row.family == Family::sm80 || row.family == Family::sm90 ? row.depth / operand_size(type) : row.depth);
+    c.tile_k = static_cast<std::uint16_t>(row.family == Family::simt ? row.depth : row.depth / (row.family == Family::gemv ? static_cast<int>(core::dtype_size(type.a)) : operand_size(type)));
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
     c.stages = static_cast<std::uint8_t>(row.family == Family::sm90 && core::by_terms(type) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
@@ -395,6 +440,7 @@ std::vector<Config> table(const ProblemType& type) {
   // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, and those that come in halves.
   const auto cut = [&](const Row& row) { return type.grouped ? row.swap || (row.tile_n == 128 && row.cluster_m * row.cluster_n == 1) : !row.swap; };
   for (const Row& row : rows) {
+    if (row.family == Family::gemv && (std::min(row.tile_m, row.tile_n) == 8) == gemv_by_cuda_cores(type)) continue;
     if (row.family == Family::sm80 && (row.depth > 128 || row.slices) && type.a != GGEMM_F64) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (const int columns = row.swap ? row.tile_m : row.tile_n; row.family == Family::sm90 && columns > 128 && columns % 64 != 0 && (type.grouped || type.gate)) continue;

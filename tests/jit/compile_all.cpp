@@ -159,7 +159,7 @@ struct Task {
   const Arch* arch;
   core::ProblemType type;
   core::Config config;
-  jit::Request request() const { return jit::render(type, config, select::min_ctas(config), arch->name); }
+  jit::Request request() const { return jit::render(type, config, select::min_ctas(type, config), arch->name); }
   std::string label() const { return arch->name + (" " + request().name); }
 };
 

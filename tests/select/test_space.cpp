@@ -29,7 +29,7 @@ struct Broken {
 };
 
 std::vector<Broken> broken() {
-  constexpr Family simt = Family::simt, sm80 = Family::sm80, sm90 = Family::sm90;
+  constexpr Family simt = Family::simt, sm80 = Family::sm80, sm90 = Family::sm90, gemv = Family::gemv;
   const core::ProblemType f16 = type_of(GGEMM_F16), f16_nt = type_of(GGEMM_F16, "nt"), f32 = type_of(GGEMM_F32), i8_nn = type_of(GGEMM_I8, "nn");
   core::ProblemType mixed = f16;
   mixed.b = GGEMM_BF16;
@@ -55,6 +55,7 @@ std::vector<Broken> broken() {
   const core::DeviceFacts h = device(90);
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product without max_ctas on compute capability 9.0";
+  constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
   const auto pairs = [](core::ProblemType type, ggemm_gate gate) { return type.gate = gate, type; };
@@ -178,6 +179,20 @@ std::vector<Broken> broken() {
       {"less than a panel along n", type_of(GGEMM_F16, "tt"), cluster(tile(sm90, 128, 48, 64, 8, 1, 4), 2, 1), h, "tiles must be panels of 128 bytes, whole ones but for a second or later one along m or n, cut into parts of 8 to 256 rows"},
       {"half a panel", f16, cluster(tile(sm90, 128, 128, 32, 8, 1, 4), 1, 1), h, "tiles must be panels of 128 bytes, whole ones but for a second or later one along m or n, cut into parts of 8 to 256 rows"},
       {"D in f64", wide, cluster(tile(sm90, 128, 128, 64, 8, 1, 4), 1, 1), h, "the epilogue stores elements of 4 bytes or fewer"},
+      {"few rows on sm_75", f16, tile(gemv, 8, 16, 256, 1, 8, 4), device(75), "needs compute capability 8.0 or newer"},
+      {"few rows of fp8 on sm_80", type_of(GGEMM_E4M3), tile(gemv, 8, 16, 512, 1, 8, 4), device(80), "fp8 needs compute capability 8.9 or newer, which converts it"},
+      {"few rows of f16 and bf16", mixed, tile(gemv, 8, 16, 256, 1, 8, 4), h, "A and B must have one dtype, or be e4m3 and e5m2"},
+      {"few rows scaled by blocks", blocks(f16), tile(gemv, 8, 16, 256, 1, 8, 4), h, "sums are not promoted: no scales by blocks"},
+      {"few rows, cut along k", f16, sliced(tile(gemv, 8, 16, 256, 1, 8, 4), core::tail_slices), h, "warps share k, and CTAs do not"},
+      {"16 rows", f16, tile(gemv, 16, 16, 256, 1, 8, 4), h, few_rows},
+      {"8 rows and 64 columns", f16, tile(gemv, 8, 64, 256, 1, 8, 4), h, few_rows},
+      {"8 rows of f32", f32, tile(gemv, 8, 16, 128, 1, 8, 4), h, few_rows},
+      {"4 rows of f32, many vectors under way", f32, tile(gemv, 4, 16, 128, 1, 8, 4), h, few_rows},
+      {"4 rows of f64", type_of(GGEMM_F64), tile(gemv, 4, 16, 64, 1, 8, 2), h, few_rows},
+      {"pairs of one column", pairs(f32, GGEMM_GATE_HALVES), tile(gemv, 16, 1, 128, 1, 8, 2), h, "with gated pairs the tile must have whole pairs"},
+      {"few rows, two warps down", f16, tile(gemv, 8, 16, 256, 2, 4, 4), h, "warps must be 1 down, and the tile 64 bytes deep for each"},
+      {"few rows, 32 bytes a warp", f16, tile(gemv, 8, 16, 128, 1, 8, 4), h, "warps must be 1 down, and the tile 64 bytes deep for each"},
+      {"few rows, 5 steps under way", f16, tile(gemv, 8, 16, 256, 1, 8, 5), h, "1 to 4 steps may be under way"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
   };
 }
@@ -216,22 +231,22 @@ TEST_CASE("space: which families serve scales and pairs") {
         core::ProblemType type = e4m3;
         type.scale_a = a & 7, type.scale_b = b & 7;
         INFO(a << " and " << b);
-        CHECK(served(type, hopper) == Families{Family::simt, Family::sm90});
+        const bool blocks = core::scaled_by_blocks(type);
+        CHECK(served(type, hopper) == (blocks ? Families{Family::simt, Family::sm90} : Families{Family::simt, Family::sm90, Family::gemv}));
         CHECK(served(type, ampere) == Families{Family::simt});
         type = bf16;
         type.scale_a = a & 7, type.scale_b = b & 7;
-        const bool blocks = core::scaled_by_blocks(type);
-        CHECK(served(type, hopper) == (blocks ? Families{Family::simt} : Families{Family::simt, Family::sm80, Family::sm90}));
-        CHECK(served(type, ampere) == (blocks ? Families{Family::simt} : Families{Family::simt, Family::sm80}));
+        CHECK(served(type, hopper) == (blocks ? Families{Family::simt} : Families{Family::simt, Family::sm80, Family::sm90, Family::gemv}));
+        CHECK(served(type, ampere) == (blocks ? Families{Family::simt} : Families{Family::simt, Family::sm80, Family::gemv}));
         type = i8;
         type.d = type.c = GGEMM_BF16, type.scale_a = a & 7, type.scale_b = b & 7;
         if (blocks) type.sum = core::Sum::f32;
-        CHECK(served(type, hopper) == (blocks ? Families{Family::simt, Family::sm90} : Families{Family::simt, Family::sm80, Family::sm90}));
+        CHECK(served(type, hopper) == (blocks ? Families{Family::simt, Family::sm90} : Families{Family::simt, Family::sm80, Family::sm90, Family::gemv}));
       }
     bf16.gate = GGEMM_GATE_INTERLEAVED;
-    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90});
+    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90, Family::gemv});
     bf16.gate = GGEMM_GATE_HALVES;
-    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90});
+    CHECK(served(bf16, hopper) == Families{Family::simt, Family::sm80, Family::sm90, Family::gemv});
     bf16.gate = GGEMM_GATE_NONE;
   }
 }
@@ -324,6 +339,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     CHECK(families[1] >= 3);
     CHECK(families[2] >= 10);
     CHECK(families[3] >= 10);
+    CHECK(families[4] == 10);
   }
 }
 
@@ -520,9 +536,9 @@ TEST_CASE("space: legal configurations fit in the device, threads and registers"
       for (const Config& c : select::table(type)) {
         if (c.family == Family::host || select::illegal(type, c, facts)) continue;
         ++legal;
-        const int threads = select::threads(c), ctas = select::min_ctas(c), sum = type.sum == core::Sum::f64 ? 2 : 1;
+        const int threads = select::threads(c), ctas = select::min_ctas(type, c), sum = type.sum == core::Sum::f64 ? 2 : 1;
         const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) + select::static_shared_bytes(type, c) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
-                          ctas * threads * 128 <= 65536;  // 128 registers a thread at the least
+                          ctas * threads * (c.family == Family::gemv ? 80 : 128) <= 65536;  // so many registers a thread at the least
         if (!fits) FAIL_CHECK(core::config_name(type, c) << " on sm_" << capability);
       }
     }

@@ -62,7 +62,7 @@ struct Case {
 // The same case with scales: its name ends in "_" and how they are. By blocks it is of another category, if it is plain and of e4m3.
 Case scaled(Case one, Scaling scaling);
 
-// Which mark of the project a plain or grouped case counts towards. `odd` and `longk` cases say so themselves.
+// Which mark of the project a plain or grouped case counts towards. `odd`, `longk` and `gemv` cases say so themselves.
 std::string plain_category(const std::string& dtype, const std::string& layout, const Size& size);
 std::string grouped_category(const std::string& dtype, const std::vector<Size>& groups);
 

@@ -72,6 +72,24 @@ void add_odd(std::vector<Case>& cases) {
   for (size_t i = begin; i < cases.size(); i++) cases[i].category = "odd";
 }
 
+// One row or column, or 8 of them, beside what decode has of them: other types and layouts, and lines of any alignment. There is no mark for these.
+void add_gemv(std::vector<Case>& cases) {
+  const size_t begin = cases.size();
+  for (const char* dtype : {"bf16", "f32", "f64", "e4m3", "i8"}) {
+    const bool decode = std::string(dtype) == "bf16" || std::string(dtype) == "e4m3";
+    if (!decode) add(cases, "gemv", dtype, "nt", {1, 4096, 4096});
+    add(cases, "gemv", dtype, "nn", {1, 4096, 4096});
+    add(cases, "gemv", dtype, "nt", {4096, 1, 4096});
+    add(cases, "gemv", dtype, "tt", {4096, 1, 4096});
+  }
+  add(cases, "gemv", "f32", "nt", {8, 4096, 4096});
+  add(cases, "gemv", "bf16", "nt", {4096, 8, 4096});
+  add(cases, "gemv", "bf16", "nt", {28672, 1, 4096});
+  add(cases, "gemv", "bf16", "nt", {1, 4095, 4095});
+  add(cases, "gemv", "f32", "nt", {1, 4095, 4095});
+  for (size_t i = begin; i < cases.size(); i++) cases[i].category = "gemv";
+}
+
 std::vector<Case> plain_suite() {
   std::vector<Case> cases;
   add_squares(cases);
@@ -82,6 +100,7 @@ std::vector<Case> plain_suite() {
   add(cases, "wide", "bf16", "nt", {128, 65536, 512});
   add(cases, "thousand", "bf16", "nt", {1000, 1000, 1000});
   add_odd(cases);
+  add_gemv(cases);
   append_scaled(cases);
   return cases;
 }

@@ -24,6 +24,8 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return *p;
 }
 
+GG_DEVICE Vector16 load_streamed(const Vector16* p, bool on) { return load_constant(p, on); }
+
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   const u32 by = shift < 32 ? shift : 32;
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
