@@ -276,7 +276,9 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
   // (Of upper halves little is in vain, but where they have many times a group's rows: Zipf 1.1 to 1.17 with 4 rows, even 1.04 to 1.07.)
   const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n >= 128 ? 0 : named.tile_m <= 32 ? 0.02 : 0.08) : 1;
-  const double multiplied = skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / 4.5e6 + 0.25;
+  // A few rows or columns take as much of shared memory as a tile of them.
+  const double empty = !type.grouped && ((across <= 16 && bn >= 64) || (down <= 16 && bm >= 64)) ? 1.35 : 1;
+  const double multiplied = empty * skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / 4.5e6 + 0.25;
   // The lesser of the two does not hide quite.
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
@@ -343,11 +345,12 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   const bool thin_a = c.tile_m < c.tile_n, fma = gemv_by_cuda_cores(type);
   const double size = static_cast<double>(core::dtype_size(type.a)), wide = thin_a ? n : m, thin = thin_a ? m : n, wide_tile = std::max(c.tile_m, c.tile_n), thin_tile = std::min(c.tile_m, c.tile_n);
   const double thin_tiles = tiles_along(thin, thin_tile, type.grouped && thin_a), tiles = groups * thin_tiles * ceil_div(wide, wide_tile), multiprocessors = std::max(1, facts.multiprocessors);
-  const double lines = wide_tile / 8 + (fma ? thin_tile : thin_tile / 8), registers = 36 + 4 * lines * c.stages + (fma ? wide_tile * thin_tile / 8 : 0) * sum_size(type) / 4;
-  const double fit = std::max(1.0, std::floor(65536 / (registers * threads(c)))), a_multiprocessor = ceil_div(tiles, multiprocessors), at_once = std::min(a_multiprocessor, fit);
   // Of the wide operand elements that lie at no multiples of 16 bytes come one by one, and where they do not lie along k two by two; the thin one's that are no vectors along k come with the products.
   const bool by_elements = type.unreachable & (thin_a ? core::operand_b : core::operand_a), by_pairs = (thin_a ? type.major_b : type.major_a) == core::Major::mn;
   const bool late = thin > 1 && ((type.unreachable & (thin_a ? core::operand_a : core::operand_b)) || (thin_a ? type.major_a : type.major_b) == core::Major::mn);
+  const double lines = wide_tile / 8 + (fma ? thin_tile : thin_tile / 8), vector_registers = 4 * (lines + (by_pairs && size == 1 ? wide_tile / 8 : 0)) * c.stages;
+  const double registers = 36 + vector_registers + (fma ? wide_tile * thin_tile / 8 : 0) * sum_size(type) / 4 + (core::fp8(type) ? 45 : size == 1 ? 14 : size == 8 ? 22 : 0);
+  const double fit = std::max(1.0, std::floor(65536 / (registers * threads(c)))), a_multiprocessor = ceil_div(tiles, multiprocessors), at_once = std::min(a_multiprocessor, fit);
   // Bytes a microsecond of the device (what converts fp8 takes longer than memory), and of a multiprocessor; microseconds.
   const double vectors = core::fp8(type) ? 3.3e6 : 4.05e6;
   constexpr double latency = 0.5, most = 75e3;
@@ -355,11 +358,11 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   const double read = groups * (thin_tiles * wide + thin) * k * size, share = a_multiprocessor * wide_tile * k * size;
   const double under_way = at_once * c.warps_n * wide_tile / 8 * (by_elements || late ? 0.5 : c.stages) * 512, by_latency = share / (under_way / (latency + under_way / most)), by_memory = read / dram;
   // CTAs begin and end; where few fit, nothing is under way for so long each time.
-  const double between = (a_multiprocessor / at_once - 1) * (fit <= 2 ? 0.5 : fit <= 3 ? 0.2 : 0.05) + (type.grouped ? 4 + a_multiprocessor / fit : 0);
+  const double between = (a_multiprocessor / at_once - 1) * (fit <= 2 ? 0.5 : fit <= 3 ? 0.2 : 0.05) + (wide_tile > 16 ? 0.6 : 0) + (by_pairs ? 0.1 * std::abs(c.warps_n - 8) + 0.15 * c.stages : 0) + (type.grouped ? 4 + a_multiprocessor / fit : 0);
   const double thin_again = std::min(thin, thin_tile) * k * size * tiles / 16e6;  // every CTA reads the thin operand, from L2
   // Tiles that read the same of the wide operand do so at about the same time.
   const double again = thin_tiles > 1 ? 1.3 : 1;
-  return 2.9 + 1.5 * (again > 1) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.3 * thin_again);
+  return 2.9 + (thin_tiles > 1 ? 1.2 + 0.3 * thin_tiles : 0) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again);
 }
 
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {

@@ -29,7 +29,7 @@ struct Times {
     double ms = 0;
     if (std::sscanf(message, "%15s %511s in %lf ms", how, name, &ms) != 3) return;
     const std::string kernel = name, way = how;
-    const bool product = kernel.starts_with("ggemm_sm90_") || kernel.starts_with("ggemm_sm80_") || kernel.starts_with("ggemm_simt_");
+    const bool product = kernel.starts_with("ggemm_sm90_") || kernel.starts_with("ggemm_sm80_") || kernel.starts_with("ggemm_simt_") || kernel.starts_with("ggemm_gemv_");
     if (!product || kernel.ends_with("_sum_pieces") || (way != "compiled" && way != "loaded")) return;
     (way == "loaded" ? times.from_disk : kernel.ends_with("_by_engine") ? times.by_engine : times.any).push_back(ms * 1e3);
     if (way == "compiled") times.note(tools::format("  %s: %.0f ms", name, ms));
