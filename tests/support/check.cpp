@@ -230,9 +230,10 @@ class Judge {
 
   double gamma(double n) const { return n * u_ / (1 - n * u_); }
   // Of sums of k products in 14 bits. The errors of many like terms nearly cancel: 4 sqrt(k / 32) cuts of |A||B|, of promoted sums 4, is far outside what random numbers reach. One outlier among
-  // them may cost every other term its bits, and all in one direction.
+  // them may cost every other term its bits, and all in one direction; as they are where all are the same product, of operands that repeat an element along k.
   double cut_sums(double k, bool promoted) const {
-    return 0x1p-13 * (c_.values == Values::special ? k + 2 * std::ceil(k / 32) + 2 : promoted ? 4 : 4 * std::sqrt(std::max(1.0, k / 32)));
+    const bool same = g_.a.col_stride == 0 && g_.b.row_stride == 0;
+    return 0x1p-13 * (same || c_.values == Values::special ? k + 2 * std::ceil(k / 32) + 2 : promoted ? 4 : 4 * std::sqrt(std::max(1.0, k / 32)));
   }
 
   // Wraps as int32 arithmetic does.
