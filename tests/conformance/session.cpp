@@ -23,8 +23,9 @@ bool promotes(const std::string& family, const CaseType& type) { return family =
 
 CheckOptions check_options(const std::string& family, const CaseType& type, double work) {
   CheckOptions options;
-  options.tensor_cores = family != "host" && family != "simt";
-  options.short_sums = options.tensor_cores && type.both_fp8();
+  const bool wide = type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32);
+  options.tensor_cores = family != "host" && family != "simt" && !(family == "gemv" && wide);
+  options.short_sums = options.tensor_cores && type.both_fp8() && family != "gemv";  // which multiplies them as f16
   options.promoted = promotes(family, type);
   options.work = std::max(work * 2, 1e6);
   return options;
