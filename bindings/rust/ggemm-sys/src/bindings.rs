@@ -1238,13 +1238,13 @@ const _: () = {
  family\_A\_B\_sums\_layout\_BMxBNxBK\_wMxN\[xT\]\_sS\[\_cMxN\[xK\]\]\[\_kN or \_kt\]\[\_mR\]\[\_swap\]\_rR
  | part       | meaning                                                                                                                          |
  | ---------- | -------------------------------------------------------------------------------------------------------------------------------- |
- | family     | kernel family: simt, sm80, sm90; or host, whose names end at the layout                                                          |
+ | family     | kernel family: simt, sm80, sm90, gemv; or host, whose names end at the layout                                                    |
  | A, B, sums | their dtypes; tf32 and f32x3 for A and B: f32 under GGEMM\_COMPUTE\_TF32 and GGEMM\_COMPUTE\_F32\_ACCURATE                            |
  | layout     | two letters: A's t (contiguous along k) or n (along m), and B's n (contiguous along k) or t (along n)                            |
  | BMxBNxBK   | CTA tile: rows and columns of the product, and depth along k, in elements                                                        |
- | wMxN       | warps that multiply, down and across the tile                                                                                    |
+ | wMxN       | warps that multiply, down and across the tile; gemv: N warps, each of which has all of the tile and a part of k                  |
  | xT         | sm90: T teams of so many warps take turns at tiles, one storing while the other multiplies; T is 2                               |
- | sS         | slots (stages) of the shared-memory ring                                                                                         |
+ | sS         | slots (stages) of the shared-memory ring; gemv: steps that a thread has under way                                                |
  | cMxN       | CTAs of a cluster, down and across D; in every name of the sm90 family, and in no other                                          |
  | xK         | K CTAs share a tile along k, so that the cluster has M x N x K of them; plain problems only                                      |
  | kN         | sm90: k is cut into N slices (fewer if it is too short), each for a cluster of its own; plain problems only                      |
@@ -1258,14 +1258,14 @@ const _: () = {
  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a\_index,
- in checked mode or with mR; and of simt and sm80 not in groups, with max\_ctas or with scales by blocks.*/
+ in checked mode or with mR; and of simt and sm80 not in groups, with max\_ctas or with scales by blocks. gemv knows neither.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
     pub struct_size: usize,
     /// as above
     pub name: [::core::ffi::c_char; 96usize],
-    /// "simt", "sm80", "sm90", "host"; of the last, the numbers below are all 0
+    /// "simt", "sm80", "sm90", "gemv", "host"; of the last, the numbers below are all 0
     pub family: [::core::ffi::c_char; 16usize],
     /// CTA tile: rows, columns, depth along k
     pub tile_m: i32,
