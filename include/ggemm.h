@@ -753,7 +753,7 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  *  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max_ctas` allows. xK and kN are not taken with max_ctas.
  *  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a_index,
- *  in checked mode or with mR; and of simt and sm80 not in groups, with max_ctas or with scales by blocks. gemv knows neither. */
+ *  in checked mode or with mR; and of simt and sm80 not in groups, with max_ctas or with scales by blocks. Names of gemv have none of the three. */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];                  /**< as above */

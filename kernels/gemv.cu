@@ -19,10 +19,10 @@ extern "C" __global__ void __launch_bounds__(T::THREADS, GG_MIN_CTAS) GG_KERNEL_
     const GroupRows rows = scheduler.rows();
     const i64 row = i64(scheduler.tile_row()) * T::BM, column = i64(scheduler.tile_column()) * T::BN;
     GemvMainloop<T> mainloop(shared);
-    const auto output = [&] { return StoreEpilogue<T, 0>::each(mainloop, problem, rows, row, column); };
+    const auto output = [&] { return StoreEpilogue<T, 0>::prepare(mainloop, problem, rows, row, column); };
     if constexpr (T::GROUPED) {
       mainloop.run(problem, rows, row, column);
-      output().store_each();  // all threads of it, before next() is over
+      output().store_each();
     } else {
       // What the epilogue reads and works out is on its way while the operands are.
       const auto ready = output();

@@ -40,7 +40,7 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
   std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
   std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
-  // The kernel waits for the launch ahead of it by itself, so that it may begin before that has ended (kernels/ptx/launch.cuh). (Those of sm90 begin by groups' records, or whatever is ahead.)
+  // The kernel waits for the launch ahead of it by itself, so that it may begin before that has ended (kernels/ptx/launch.cuh).
   bool waits() const { return config.family == core::Family::gemv; }
   // Of the kernel, that the device holds at once.
   std::int64_t clusters(std::int64_t max_ctas) const { return kernel->ctas(static_cast<unsigned>(max_ctas)) / static_cast<unsigned>(kernel->cluster); }

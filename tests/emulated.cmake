@@ -112,7 +112,7 @@ foreach(config IN ITEMS e4m3_e5m2_f32_tn_128x192x128_w8x1_s2_c1x1_r1 e4m3_e4m3_f
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
 # Few rows and few columns: of all layouts, and k and bases of any alignment; of pairs, whose columns lie apart.
-foreach(config IN ITEMS bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1:5x70x1100 bf16_bf16_f32_tt_8x16x128_w1x4_s4_r1:8x66x515 f16_f16_f32_nn_16x8x512_w1x16_s2_r1:48x3x900 i8_i8_i32_tt_8x32x512_w1x8_s2_r1:9x64x1300 e4m3_e5m2_f32_nt_16x8x1024_w1x16_s2_r1:34x8x1500
+foreach(config IN ITEMS bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1:5x70x1100 bf16_bf16_f32_tt_8x16x128_w1x4_s4_r1:8x66x515 f16_f16_f32_tt_8x16x256_w1x8_s2_r1:5x71x512 f16_f16_f32_nn_16x8x512_w1x16_s2_r1:48x3x900 i8_i8_i32_tt_8x32x512_w1x8_s2_r1:9x64x1300 e4m3_e5m2_f32_nt_16x8x1024_w1x16_s2_r1:34x8x1500
                         f32_f32_f32_tt_1x16x128_w1x8_s4_r1:1x50x700 f32_f32_f32_nt_16x4x128_w1x8_s2_r1:62x4x300 f64_f64_f64_nn_16x1x64_w1x8_s2_r1:30x1x130 tf32_tf32_f32_tt_8x16x128_w1x8_s2_r1:3x64x333)
   string(REPLACE ":" ";" case ${config})
   list(GET case 0 config)
@@ -120,6 +120,7 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1:5x70x1100 bf16_bf16
   ggemm_add_emulated_kernels("gemv_${config}" 3 --config gemv_${config} --per-kernel 6 --sizes ${sizes} --repeat 2)
 endforeach()
 ggemm_add_emulated_kernels("gemv, halves" 3 --config gemv_bf16_bf16_f32_tt_8x16x256_w1x8_s2_r1 --epilogue halves --per-kernel 6 --sizes 6x88x300)
+ggemm_add_emulated_kernels("gemv, halves of an odd number" 3 --config gemv_bf16_bf16_f32_tt_8x16x256_w1x8_s2_r1 --epilogue halves --per-kernel 6 --sizes 6x90x300)
 foreach(family sm80 sm90 gemv)
   ggemm_add_emulated_kernels("rows by index, ${family}" 8 --family ${family} --kind grouped --rows by-index --per-kernel 4 --work 200000)
 endforeach()
@@ -340,6 +341,7 @@ ggemm_add_emulated_mutant("the end of k is left out, few rows" ${few} mainloop/g
 ggemm_add_emulated_mutant("what vectors have added is added again" ${few} mainloop/gemv.cuh "by_vectors ? static_cast<i64>(whole * VECTOR) : 0" "0" --sizes 5x70x1101)
 ggemm_add_emulated_mutant("vectors beyond the last are read" ${few} mainloop/gemv.cuh "step < own && wide[i].on" "wide[i].on" --sizes 5x70x1100)
 ggemm_add_emulated_mutant("warps' sums are added before they are there" ${few} mainloop/gemv.cuh "__syncthreads()" "(void)0" --sizes 5x70x1100)
+ggemm_add_emulated_mutant("few rows are read before the launch ahead has ended" ${few} gemv.cu "ptx::launch_wait()" "(void)0" --sizes 5x70x1100)
 ggemm_add_emulated_mutant("neighbours are taken for each other" gemv_bf16_bf16_f32_tt_8x16x256_w1x8_s2_r1 mainloop/gemv.cuh "0x7632" "0x5410" --sizes 5x70x512)
 # Seeds that draw a kernel of rows of A, of D, by index.
 set(gathered --kind grouped --rows by-index --seed 8 --per-kernel 4)

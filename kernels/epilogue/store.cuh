@@ -36,9 +36,9 @@ class StoreEpilogue {
     output(Staged{sums}, p, group_rows, row, column).store();
   }
 
-  // The same of a mainloop that gives any thread any sum (sum(i, j)), and does so later: a thread an element.
+  // What stores a tile by store_each, once the mainloop gives any thread any sum (sum(i, j)): made before, so that what it reads and works out does not come after.
   template <class Mainloop>
-  GG_DEVICE static auto each(const Mainloop& mainloop, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
+  GG_DEVICE static auto prepare(const Mainloop& mainloop, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
     return output(mainloop, p, group_rows, row, column);
   }
 
@@ -85,6 +85,7 @@ class StoreEpilogue {
       else store_lines<true>();
     }
 
+    // A thread an element.
     GG_DEVICE void store_each() const {
 #pragma unroll 1
       for (u32 e = threadIdx.x; e < T::BM * Columns::OUTPUTS; e += T::THREADS) {

@@ -18,7 +18,7 @@ GG_TO_PAIR(to_e4m3_pair, u16, "h", "cvt.rn.satfinite.e4m3x2.f32")
 GG_TO_PAIR(to_e5m2_pair, u16, "h", "cvt.rn.satfinite.e5m2x2.f32")
 #undef GG_TO_PAIR
 
-// Exact. sm_89. PTX ISA, "cvt" (e4m3x2).
+// Exact. Not before it is used (volatile): it takes twice the registers. sm_89. PTX ISA, "cvt" (e4m3x2).
 GG_DEVICE u32 f16_pair_of_e4m3(u16 pair) {
   u32 bits;
   asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(bits) : "h"(pair));

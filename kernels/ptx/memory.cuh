@@ -32,7 +32,7 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
   return v;
 }
 
-// The same of what no other CTA reads: L1 keeps none of it, and L2 fetches the 256 bytes around at once. sm_80. PTX ISA, "ld.global.nc" (eviction priority, prefetch size).
+// The same of what few CTAs read: L1 keeps none of it, and L2 fetches the 256 bytes around at once. sm_80. PTX ISA, "ld.global.nc" (eviction priority, prefetch size).
 GG_DEVICE Vector16 load_streamed(const Vector16* p, bool on) {
   Vector16 v;
   asm("{ .reg .pred on; setp.ne.s32 on, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; @on ld.global.nc.L1::no_allocate.L2::256B.v4.b32 {%0, %1, %2, %3}, [%4]; }"

@@ -191,7 +191,7 @@ class GroupedScheduler {
     if (threadIdx.x == 0) shared().next = static_cast<i32>(blockIdx.x);
     if (threadIdx.x < 32) shared().cursor.start();
   }
-  // All threads of the CTA, which must be done with the former tile.
+  // All threads of the CTA, which must have read where the former tile is; all else of its shared memory is free when next() returns.
   GG_DEVICE bool next() {
     if (threadIdx.x < 32) find();
     __syncthreads();

@@ -53,7 +53,7 @@ std::int64_t static_shared_bytes(const ProblemType& given, const Config& config)
   const ProblemType type = core::compiled(given, config.family);
   const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0, pieces = type.grouped && config.slices ? 1024 : 0;  // a third one; where pieces meet
   // Behind it the ring of the sm90 family begins at whole KiB.
-  const std::int64_t offsets = type.grouped & core::gathered_rows ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
+  const std::int64_t offsets = type.grouped & core::gathered_rows && config.family != Family::gemv ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
   return notes + pieces + index + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
 }
 

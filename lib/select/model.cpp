@@ -338,7 +338,7 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
-// Of few rows or columns, by what the memory reads: H200, docs/performance.md, "Few rows without a ring".
+// Of few rows or columns, by what the memory reads: H200, docs/performance.md, "Few rows and few columns without a ring".
 double estimate_gemv(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const bool thin_a = c.tile_m < c.tile_n, fma = gemv_by_cuda_cores(type);
   const double size = static_cast<double>(core::dtype_size(type.a)), wide = thin_a ? n : m, thin = thin_a ? m : n, wide_tile = std::max(c.tile_m, c.tile_n), thin_tile = std::min(c.tile_m, c.tile_n);

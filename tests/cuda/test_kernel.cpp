@@ -144,7 +144,7 @@ namespace {
 
 // Whether the second of two launches overlaps the first, when it is asked to.
 bool overlaps(const cuda::Device& device) {
-  const cuda::Kernel kernel = device.load(fake::make_cubin(90, {"k"}), "k", 128, 1000);
+  const cuda::Kernel kernel = device.load(fake::make_cubin(device.facts().compute_capability, {"k"}), "k", 128, 1000);
   Params params{0, nullptr};
   void* list[] = {&params};
   device.launch(kernel, 1, nullptr, list);
@@ -170,11 +170,16 @@ TEST_CASE("A launch does not overlap where the driver's graphs would not know it
   CHECK_FALSE(overlaps(device));
 }
 
+TEST_CASE("A launch does not overlap on devices that do not know it") {
+  const Machine machine({80});
+  CHECK_FALSE(overlaps(cuda::Device(0, nullptr, {})));
+}
+
 TEST_CASE("A launch that the driver refuses says what was asked of it") {
   const Machine machine({90, 90});
   {
     const cuda::Device device(0, nullptr, {}), other(1, nullptr, {});
-    const cuda::Kernel kernel = device.load(fake::make_cubin(90, {"k"}), "k", 128, 1000);
+    const cuda::Kernel kernel = device.load(fake::make_cubin(device.facts().compute_capability, {"k"}), "k", 128, 1000);
     Params params{0, nullptr};
     void* list[] = {&params};
     const core::Error no_grid = error_of([&] { device.launch(kernel, 0, nullptr, list); });

@@ -342,6 +342,7 @@ TEST_CASE("Rows by index have a kernel of their own; rows of D that may meet are
     REQUIRE(launched().size() == 1);
     CHECK(launched()[0].ends_with("_f32_gather_scatter_grouped"));
     CHECK(launched()[0].starts_with("ggemm_gemv_"));
+    CHECK(driver().all_launches().back().overlaps == 1);  // it waits by itself
     p.desc.d_index_unique = 0;
     p.d.assign(p.d.size(), -7);
     REQUIRE(ggemm_grouped_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);

@@ -206,6 +206,24 @@ TEST_CASE("model: twice the work takes twice the time where the device is full, 
   }
 }
 
+TEST_CASE("model: few columns, and rows of what other families serve badly, are read straight to registers; what is wide both ways is not") {
+  const core::DeviceFacts facts = device(90);
+  const auto chosen = [&](ggemm_dtype dtype, const char* layout, const Sizes& sizes) { return best(select::rank(type_of(dtype, layout), sizes, facts)).family; };
+  for (const char* layout : {"tn", "tt", "nn", "nt"}) {
+    INFO(layout);
+    for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16, GGEMM_F32, GGEMM_F64, GGEMM_E4M3, GGEMM_I8}) {
+      INFO(core::dtype_name(dtype));
+      CHECK(chosen(dtype, layout, {1, 4096, 1, 4096}) == Family::gemv);
+      CHECK(chosen(dtype, layout, {1, 4096, 4096, 4096}) != Family::gemv);
+      CHECK(chosen(dtype, layout, {1, 64, 4096, 4096}) != Family::gemv);
+    }
+    CHECK(chosen(GGEMM_F32, layout, {1, 1, 4096, 4096}) == Family::gemv);
+    CHECK(chosen(GGEMM_F64, layout, {1, 1, 4096, 4096}) == Family::gemv);
+    CHECK(chosen(GGEMM_F64, layout, {1, 2, 4096, 4096}) == Family::sm80);
+    CHECK(chosen(GGEMM_BF16, layout, {1, 1, 28672, 4096}) == Family::sm90);
+  }
+}
+
 TEST_CASE("model: a large product takes a large tile, a small one a small tile, few rows a flat one, few columns a narrow one") {
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16}) {
     for (const char* layout : {"tn", "tt", "nn", "nt"}) {
