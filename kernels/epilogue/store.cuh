@@ -33,13 +33,7 @@ class StoreEpilogue {
     Sum* const sums = reinterpret_cast<Sum*>(shared);
     mainloop.each_sum([&](int i, int j, Sum sum) { sums[i * PITCH + j] = sum; });
     __syncthreads();
-    output(Staged{sums}, p, group_rows, row, column).store();
-  }
-
-  // What stores a tile by store_each, once the mainloop gives any thread any sum (sum(i, j)): made before, so that what it reads and works out does not come after.
-  template <class Mainloop>
-  GG_DEVICE static auto prepare(const Mainloop& mainloop, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
-    return output(mainloop, p, group_rows, row, column);
+    prepare(Staged{sums}, p, group_rows, row, column).store();
   }
 
  private:
@@ -50,8 +44,10 @@ class StoreEpilogue {
   };
   template <class Sums> struct Output;
 
+ public:
+  // What stores a tile, once `sums` has it (sum(i, j)): it may be made before, so that what it reads and works out does not come after.
   template <class Sums>
-  GG_DEVICE static Output<Sums> output(const Sums& sums, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
+  GG_DEVICE static Output<Sums> prepare(const Sums& sums, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
     const EpilogueScalars<Value> scalars(p.epilogue);
     const int rows = static_cast<int>(min_of(p.m - row, T::BM));
     const Columns columns(p.n, column);
@@ -63,6 +59,7 @@ class StoreEpilogue {
     return {c, d, bias, scalars, sums, rows, columns.outputs(), columns, scale_a, scale_b, group_rows, row};
   }
 
+ private:
   // One tile of D. c, d, bias and scales begin at the tile's first element. `columns` and j count D's; `at` is a column of the tile of sums.
   template <class Sums>
   struct Output {
