@@ -28,6 +28,22 @@ bool grouped_with_scales(const Case& one) {
                 one.name);
 }
 
+struct Batch {
+  std::size_t count;
+  Size size;
+  const char* layout = "nt";
+  const char* dtype = "bf16";
+};
+// Heads of attention, their scores and what these weigh, of many tokens and of one; and matrices from large to tiny.
+std::vector<Batch> batches() {
+  return {{64, {2048, 2048, 128}},    {32, {2048, 128, 2048}, "nn"},     {256, {128, 128, 64}},
+          {128, {1, 4096, 128}},      {128, {1, 128, 4096}, "nn"},       {128, {8, 4096, 128}},
+          {128, {8, 128, 4096}, "nn"}, {16, {1024, 1024, 1024}},         {16, {1024, 1024, 1024}, "nt", "e4m3"},
+          {32, {512, 512, 512}},      {1024, {64, 64, 64}},              {4096, {32, 32, 32}},
+          {256, {256, 256, 256}, "nn", "f32"}, {4096, {32, 32, 32}, "nn", "f32"}, {4096, {16, 16, 16}, "nn", "f64"},
+          {256, {128, 128, 128}, "nn", "f64"}};
+}
+
 Case in_form(const std::string& name, const std::string& generator, Form form, const std::vector<Size>& groups) {
   Case one;
   one.suite = "grouped";
@@ -65,8 +81,12 @@ void append_forms(std::vector<Case>& cases) {
   cases.push_back(masked);
   masked.dtype = "e4m3";
   cases.push_back(scaled(masked, Scaling::block));
-  cases.push_back(in_form("batch_x64_2048x2048x128", "64 x 2048x2048x128, a distance apart", Form::batch, std::vector<Size>(64, {2048, 2048, 128})));
-  cases.push_back(in_form("batch_x32_512x512x512", "32 x 512x512x512, a distance apart", Form::batch, std::vector<Size>(32, {512, 512, 512})));
+  for (const Batch& b : batches()) {
+    const std::string count = std::to_string(b.count), size = size_name(b.size);
+    Case batch = in_form("batch_x" + count + "_" + size, count + " x " + size + ", a distance apart", Form::batch, std::vector<Size>(b.count, b.size));
+    batch.layout = b.layout, batch.dtype = b.dtype;
+    cases.push_back(batch);
+  }
   Case gathered = in_form("dsv3-up_t4096_gathered", "experts 32, tokens 4096, skewed, rows of A by index from 512", Form::gathered, experts(4096, 4096, 7168));
   gathered.rows = 512;
   cases.push_back(gathered);
