@@ -8,7 +8,7 @@
 using namespace ggemm::kernels;
 
 using T = Traits;
-using Scheduler = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, PlainScheduler<T::BM, T::BN, true>>;
+using Scheduler = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler<T::BM, T::BN, T::GROUP_SHAPE, true>, PlainScheduler<T::BM, T::BN, true>>>;
 
 extern "C" __global__ void __launch_bounds__(T::THREADS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Scheduler::Params params) {
   extern __shared__ __align__(1024) char shared[];

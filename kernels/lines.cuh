@@ -35,6 +35,9 @@ GG_HD bool reachable(const Lines& l, int size) { return contiguous(l) && short_e
 // Bytes from line to line, as a map is told.
 GG_HD i64 pitch(const Lines& l, int size) { return l.lines + l.half > 1 ? l.stride * size : ceil_div(l.length * size, 16) * 16; }
 
+// Bytes from one product of a batch to the next one's that a map can tell, of lines of so many bytes.
+GG_HD bool products_apart(i64 bytes, i64 line) { return bytes >= line && bytes < (i64(1) << 40) && bytes % 16 == 0; }
+
 // Bytes from line to line of a copy, for lines of so many. The copy engine reads lines that begin off 128 bytes at half the speed; short ones would take many times their memory.
 GG_HD i64 copy_pitch(i64 bytes) {
   const i64 unit = bytes > 512 ? 128 : 16;

@@ -117,6 +117,25 @@ struct ScaleLines {
   u32 filling[14];
 };
 
+// A batch: products that are alike, in cluster tiles of so many each. What is every product's own of A and B (1; else 0: all have the same), and bytes from one product's part to the next one's of what kernels reach by pointers.
+struct BatchParams {
+  Divisor tiles;
+  i32 own_a, own_b;
+  u32 reserved;
+  i64 d, bias, alpha, beta, scale_a, scale_b;
+};
+// The number-th product of a batch, by those pointers.
+GG_HD GemmParams product_of(const BatchParams& batch, GemmParams p, i64 number) {
+  const auto move = [number](const void*& at, i64 bytes) { at = static_cast<const char*>(at) + number * bytes; };
+  move(p.d.data, batch.d);
+  move(p.bias, batch.bias);
+  move(p.epilogue.alpha.pointer, batch.alpha);
+  move(p.epilogue.beta.pointer, batch.beta);
+  move(p.scale_a.data, batch.scale_a);
+  move(p.scale_b.data, batch.scale_b);
+  return p;
+}
+
 // The same for the kernels that copy by tensor maps. A map describes its operand as a matrix of panels, as tile/panel_tile.cuh loads them.
 struct TensorParams {
   TensorMap a, b, c, d;
@@ -127,7 +146,9 @@ struct TensorParams {
   SliceParams slices;
   TermsMark* terms;  // nullptr: nothing is cut into terms
   i32 maps_c;        // 1: where the copy engine stores D it may bring C, by boxes of the same shape
-  u32 filling[11];
+  u32 reserved;
+  BatchParams batch;  // of one: the maps have a dimension more, the products, and walk.tiles counts those of all
+  u32 filling[8];
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.
@@ -215,7 +236,7 @@ struct alignas(128) GroupRecord {
   GroupFacts facts;
 };
 
-// A matrix as the copy engine reaches it: from this line of a map on.
+// A matrix as the copy engine reaches it: from this line of a map on; of a batch, the product of this number.
 struct MappedLines {
   const TensorMap* map;
   i32 line;

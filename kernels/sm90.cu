@@ -136,11 +136,11 @@ struct Consumer {
 
 // (Templates, so that NVRTC instantiates nothing of the other one.)
 
-// One product. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
+// One product, or a batch of such. Each role walks the tiles, or pieces of them, by itself. Where CTAs share a tile along k, each has one only.
 template <class T>
 struct Plain {
   using Params = TensorParams;
-  using Scheduler = If<T::LEAVES, SliceScheduler<T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED>>;
+  using Scheduler = If<T::LEAVES, SliceScheduler<T::CLUSTER_M, T::CLUSTER_N>, PersistentScheduler<T::CLUSTER_M, T::CLUSTER_N, T::CLUSTER_K, T::SLICED, T::BATCH>>;
   const Params& p;
 
   // For Consumer::run. start, rows: the number of the product's first row, and where rows lie by an index. tiles: of k, so many. last: it is its CTA's last one. renew: called once the tile
@@ -150,9 +150,12 @@ struct Plain {
     const Scheduler& at;
     i32 tiles;
     bool twice;
-    GG_DEVICE const GemmParams& problem() const { return p.problem; }
-    GG_DEVICE MappedLines d() const { return {&p.d, 0}; }
-    GG_DEVICE MappedLines c() const { return p.maps_c ? MappedLines{&p.c, 0} : MappedLines{}; }
+    GG_DEVICE If<T::BATCH, GemmParams, const GemmParams&> problem() const {
+      if constexpr (T::BATCH) return product_of(p.batch, p.problem, at.product());
+      else return p.problem;
+    }
+    GG_DEVICE MappedLines d() const { return {&p.d, product(at)}; }
+    GG_DEVICE MappedLines c() const { return !T::BATCH && p.maps_c ? MappedLines{&p.c, 0} : MappedLines{}; }
     GG_DEVICE TensorStore store() const { return p.store; }
     GG_DEVICE GroupRows rows() const { return {}; }
     GG_DEVICE i64 start() const { return 0; }
@@ -176,7 +179,15 @@ struct Plain {
   GG_DEVICE void end() const {
     if (T::TERMS && p.terms && blockIdx.x == 0 && threadIdx.x == 0) p.terms->next = p.terms->turn ^ 1;
   }
-  GG_DEVICE Scheduler scheduler() const { return Scheduler(p.walk, p.slices.deal); }
+  GG_DEVICE Scheduler scheduler() const {
+    if constexpr (T::BATCH) return Scheduler(p.walk, p.slices.deal, &p.batch.tiles);
+    else return Scheduler(p.walk, p.slices.deal);
+  }
+  // Of a tile: its product's number.
+  GG_DEVICE static i32 product(const Scheduler& at) {
+    if constexpr (T::BATCH) return at.product();
+    else return 0;
+  }
   // After begin(): whether k is gone through twice (Mainloop::consume).
   GG_DEVICE bool unusual() const {
     if (!T::TERMS || !p.terms) return false;
@@ -196,7 +207,7 @@ struct Plain {
         continue;
       }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, 0}, {&p.b, 0}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }

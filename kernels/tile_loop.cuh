@@ -9,7 +9,7 @@
 namespace ggemm::kernels {
 
 template <class T>
-using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::SLICED, CutScheduler<T>, PlainScheduler<T::BM, T::BN>>>;
+using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::SLICED, CutScheduler<T>, PlainScheduler<T::BM, T::BN>>>>;
 
 // Shared memory of a kernel: the mainloop's ring and the epilogue's staging take turns in it. select::shared_bytes counts the same.
 template <class T, class Mainloop>

@@ -35,6 +35,7 @@ struct Traits {
   static constexpr int WARPS_M = GG_WARPS_M, WARPS_N = GG_WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
   static constexpr int STAGES = GG_STAGES;
   static constexpr bool GROUPED = GG_GROUPED == 1;
+  static constexpr bool BATCH = GG_BATCH == 1;      // products that are alike, whose sizes and distances the host knows: each as a plain one
   static constexpr bool GATHER = GG_GATHER != 0, SCATTER = GG_SCATTER != 0;  // rows of A, of D, lie where an index says;
   static constexpr bool INDEX_COLUMNS = GG_INDEX_COLUMNS == 1;               // where the product is transposed, columns of B, of D
   static constexpr int CLUSTER_M = GG_CLUSTER_M, CLUSTER_N = GG_CLUSTER_N, CLUSTER_K = GG_CLUSTER_K;  // CTAs of a cluster down, across and along k

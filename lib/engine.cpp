@@ -143,11 +143,11 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   Choice choice;
   choice.config = config, choice.origin = origin;
   if (config.family == core::Family::host) return choice;
-  choice.upright_type = core::kernel_type(type, config), choice.upright = core::upright(config);
+  choice.upright_type = core::kernel_type(core::compiled(type, config.family), config), choice.upright = core::upright(config);
   choice.kernel = load_product(type, config, may_load);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
-  if (config.family != core::Family::sm90) return choice;
+  if (config.family != core::Family::sm90 || choice.batch()) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
     try {

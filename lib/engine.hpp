@@ -40,6 +40,8 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
   std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
   std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
+  // The kernel is one for batches (core::compiled).
+  bool batch() const { return upright_type.grouped & core::batch_groups; }
   // The kernel waits for the launch ahead of it by itself, so that it may begin before that has ended (kernels/ptx/launch.cuh).
   bool waits() const { return config.family == core::Family::gemv; }
   // Of the kernel, that the device holds at once.
@@ -132,6 +134,7 @@ class Engine {
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
+  void run_batch(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   void prepare_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, const GroupMemory& memory, kernels::GroupedTensorParams& params, kernels::GroupedTensorParams& large, void* stream) const;
   void check_groups(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;
   std::size_t workspace_bytes(const Choice& choice, const Request& request) const;

@@ -125,6 +125,7 @@ void Engine::check_groups(const Choice& choice, const core::ProblemType& type, c
 // By tensor maps this is one launch where maps of all groups tell their operands; else there are two, whatever the number of groups: the first writes each group's maps to its record. Operands that
 // are copied take one more, and so do larger groups that have a kernel of their own.
 void Engine::run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& given, const GroupMemory& memory, void* stream) const {
+  if (choice.batch()) return run_batch(choice, type, given, stream);
   const unsigned most = choice.kernel->ctas(given.max_ctas);
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
@@ -155,6 +156,25 @@ void Engine::run_groups(const Choice& choice, core::ProblemType type, const kern
   void* arguments[] = {&params};
   // Where k is cut, tiles are counted before the launch ahead is waited for.
   device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform || !choice.config.slices);
+}
+
+// As plain products: a CTA for each tile of all, or, of the sm90 family, as many as the device holds.
+void Engine::run_batch(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, void* stream) const {
+  const core::Config& c = choice.config;
+  const std::int64_t tiles_m = kernels::ceil_div(given.m.value, c.tile_m), tiles_n = kernels::ceil_div(given.n.value, c.tile_n);
+  if (tiles_m > most_blocks / tiles_n || tiles_m * tiles_n > most_blocks / given.groups || kernels::ceil_div(given.k.value, c.tile_k) > most_blocks)
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "groups=%lld, m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", static_cast<long long>(given.groups), given.m.value, given.n.value, given.k.value, c.tile_m, c.tile_n, c.tile_k);
+  if (c.family != core::Family::sm90) {
+    kernels::GroupedParams params = given;
+    void* arguments[] = {&params};
+    return device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n * given.groups), stream, arguments, choice.waits());
+  }
+  core::ProblemType served = type;
+  served.by_engine = 1;
+  kernels::TensorParams params = cuda::batch_params(*device_, core::compiled(served, c.family), c, given);
+  const std::int64_t clusters = std::min<std::int64_t>(params.walk.tiles, choice.clusters(given.max_ctas));
+  void* arguments[] = {&params};
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true);
 }
 
 // Each group's record, and copies of operands.

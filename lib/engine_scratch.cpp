@@ -135,6 +135,7 @@ void ScratchProblem::make_plain(const core::Problem& p) {
 }
 
 bool ScratchProblem::joined(const core::GroupedProblem& problem, const std::vector<select::Sizes>& sample) const {
+  if (type_.grouped & core::batch_groups) return true;
   const select::Sizes& first = sample.front();
   const bool alike = std::all_of(sample.begin(), sample.end(), [&](const select::Sizes& s) { return s.n == first.n && s.k == first.k; });
   double rows = 0;
@@ -206,11 +207,11 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
   std::vector<std::int64_t> ends;
   std::int64_t rows = 0, longest = 0;
   for (const select::Sizes& s : sample) ends.push_back(rows += s.m), longest = std::max(longest, s.m);
-  const bool b_k = type_.major_b == core::Major::k;
+  const bool b_k = type_.major_b == core::Major::k, batch = type_.grouped & core::batch_groups, a_k = type_.major_a == core::Major::k;
   const int kind_a = type_.scale_a, kind_b = type_.scale_b;
   const std::int64_t deep_a = kernels::scales_deep(kind_a, k), deep_b = kernels::scales_deep(kind_b, k), along_b = kernels::scales_along(kind_b, n);
   const bool scale_a_group = kind_a == kernels::scale_tensor;
-  const Operand a = operand(type_.a, rows, k, k, 1, &block_a_), d = operand(type_.d, rows, stored, stored, 1, nullptr);
+  const Operand a = a_k ? operand(type_.a, rows, k, k, 1, &block_a_) : operand(type_.a, longest, count * k, 1, longest, &block_a_), d = operand(type_.d, rows, stored, stored, 1, nullptr);
   const Operand b = b_k ? operand(type_.b, k, count * n, 1, k, &block_b_) : operand(type_.b, count * k, n, n, 1, &block_b_);
   const Operand scale_a = kind_a ? operand(GGEMM_F32, scale_a_group ? count : rows, deep_a, deep_a, 1, &block_scale_) : Operand{};
   const Operand scale_b = kind_b ? operand(GGEMM_F32, count * deep_b, along_b, along_b, 1, &block_scale_) : Operand{};
@@ -227,14 +228,19 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
     groups_.push_back({m, n, k, part(a, start * k, m * k, type_.a), part(b, g * n * k, n * k, type_.b), part(d, start * stored, m * stored, type_.d), biases,
                        part(scale_a, scale_a_group ? g : start * deep_a, scale_a_group ? 1 : m * deep_a, GGEMM_F32), part(scale_b, g * deep_b * along_b, deep_b * along_b, GGEMM_F32)});
   }
-  auto* array = static_cast<char*>(device_.allocate(ends.size() * 8));
-  device_.upload(array, ends.data(), ends.size() * 8);
-  p.m = {array, 8, rows, GGEMM_SOURCE_I64, kernels::source_ends};
-  p.n = constant(n), p.k = p.stored_k = constant(k), p.stored_m = constant(rows);
+  p.n = constant(n), p.k = p.stored_k = constant(k);
   const auto layout = [](const Operand& of, std::int64_t group_stride, std::int64_t start_stride) { return core::GroupedLayout{constant(of.row_stride), constant(of.col_stride), false, group_stride, start_stride}; };
-  p.a = layout(a, 0, p.a_index.kind ? 0 : k), p.b = layout(b, n * k, 0), p.c = layout(d, 0, stored), p.d = layout(d, 0, p.d_index.kind ? 0 : stored);
-  p.scale_a = layout(scale_a, scale_a_group, scale_a_group || p.a_index.kind ? 0 : deep_a), p.scale_b = layout(scale_b, deep_b * along_b, 0);
-  p.bias = {false, 0, 0};
+  p.b = layout(b, n * k, 0), p.scale_b = layout(scale_b, deep_b * along_b, 0), p.bias = {false, 0, 0};
+  if (batch) {
+    p.m = p.stored_m = constant(longest);
+    p.a = layout(a, longest * k, 0), p.c = p.d = layout(d, longest * stored, 0), p.scale_a = layout(scale_a, scale_a_group ? 1 : longest * deep_a, 0);
+  } else {
+    auto* array = static_cast<char*>(device_.allocate(ends.size() * 8));
+    device_.upload(array, ends.data(), ends.size() * 8);
+    p.m = {array, 8, rows, GGEMM_SOURCE_I64, kernels::source_ends}, p.stored_m = constant(rows);
+    p.a = layout(a, 0, p.a_index.kind ? 0 : k), p.c = layout(d, 0, stored), p.d = layout(d, 0, p.d_index.kind ? 0 : stored);
+    p.scale_a = layout(scale_a, scale_a_group, scale_a_group || p.a_index.kind ? 0 : deep_a);
+  }
   make_rows_in_order(p, rows);
   ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
   args.a = a.base, args.b = b.base, args.d = d.base, args.bias = biases, args.scale_a = scale_a.base, args.scale_b = scale_b.base;

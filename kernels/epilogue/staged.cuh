@@ -389,15 +389,19 @@ class StagedEpilogue {
   template <class Each>
   GG_DEVICE static void each_box(const MappedLines& of, i64 row, i64 column, const char* at, Each each) {
     const u32 first = static_cast<u32>(__cvta_generic_to_shared(at));
+    const i32 line = T::BATCH ? 0 : of.line;
     if constexpr (MN) {
 #pragma unroll
-      for (int part = 0; part < 64 * SIZE / 128; ++part) each(first + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), of.line + static_cast<i32>(column));
+      for (int part = 0; part < 64 * SIZE / 128; ++part) each(first + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), line + static_cast<i32>(column));
     } else {
-      each(first, static_cast<i32>(column), of.line + static_cast<i32>(row));
+      each(first, static_cast<i32>(column), line + static_cast<i32>(row));
     }
   }
   GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
-    each_box(to, row, column, at, [&to](u32 from, i32 inner, i32 outer) { ptx::tensor_store(*to.map, from, inner, outer); });
+    each_box(to, row, column, at, [&to](u32 from, i32 inner, i32 outer) {
+      if constexpr (T::BATCH) ptx::tensor_store(*to.map, from, inner, outer, to.line);
+      else ptx::tensor_store(*to.map, from, inner, outer);
+    });
   }
 
   // Where columns are gated in pairs a thread has one element of D for each 8 columns of the product: 4 lanes have a quarter of 8 of D's columns from one block of those,

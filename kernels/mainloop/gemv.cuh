@@ -178,34 +178,32 @@ class GemvMainloop {
     const char* at;
     bool on;  // false: it is nowhere, and counts as zeros
   };
-  GG_DEVICE static Line line_of_a(const char* base, const GemmParams& p, const GroupRows& group_rows, i64 row, int i) {
+  GG_DEVICE static Line line_of_a(const GemmParams& p, const GroupRows& group_rows, i64 row, int i) {
     i64 of = row + i < p.m ? row + i : row;
     if constexpr (T::GATHER) of = read_row(group_rows.a_index, of);
-    return {base + max_of(of, 0) * p.a.row_stride * SIZE, !T::GATHER || of >= 0};
+    return {static_cast<const char*>(p.a.data) + max_of(of, 0) * p.a.row_stride * SIZE, !T::GATHER || of >= 0};
   }
-  GG_DEVICE static Line line_of_b(const char* base, const GemmParams& p, i64 column, int j) {
+  GG_DEVICE static Line line_of_b(const GemmParams& p, i64 column, int j) {
     const TileColumns<T::GATE, T::BN> columns(p.n, column);
-    return {base + (columns.first() + (columns.inside(j) ? columns.at(j) : 0)) * p.b.col_stride * SIZE, true};
+    return {static_cast<const char*>(p.b.data) + (columns.first() + (columns.inside(j) ? columns.at(j) : 0)) * p.b.col_stride * SIZE, true};
   }
 
   // Which of the wide operand's lines is at this lane's i-th place.
   GG_DEVICE static int wide_line(int i) { return PAIRS ? i / 2 * 16 + lane() / 4 * 2 + i % 2 : 8 * i + lane() / 4; }
 
   GG_DEVICE static void multiply(Sum (&sums)[Product::SUMS], const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column) {
-    // Loads are asm that a compiler may move, ahead of the wait for the launch before as well, but not ahead of this.
-    const char *const a = ptx::renewed(static_cast<const char*>(p.a.data)), *const b = ptx::renewed(static_cast<const char*>(p.b.data));
     Line wide[WIDE_LINES], thin[THIN_LINES];
     u64 wide_addresses = 0, thin_addresses = 0;
 #pragma unroll
     for (int i = 0; i < WIDE_LINES; ++i) {
       const int line = wide_line(i);
-      wide[i] = THIN_A ? line_of_b(b, p, column, line) : line_of_a(a, p, group_rows, row, line);
+      wide[i] = THIN_A ? line_of_b(p, column, line) : line_of_a(p, group_rows, row, line);
       if (!PAIRS || i % 2 == 0) wide_addresses |= reinterpret_cast<u64>(wide[i].at);
     }
 #pragma unroll
     for (int j = 0; j < THIN_LINES; ++j) {
       const int line = Product::thin_line(j, lane());
-      thin[j] = THIN_A ? line_of_a(a, p, group_rows, row, line) : line_of_b(b, p, column, line);
+      thin[j] = THIN_A ? line_of_a(p, group_rows, row, line) : line_of_b(p, column, line);
       thin_addresses |= reinterpret_cast<u64>(thin[j].at);
     }
     const i64 wide_unit = THIN_A ? p.b.row_stride : p.a.col_stride, thin_unit = THIN_A ? p.a.col_stride : p.b.row_stride;
@@ -217,11 +215,12 @@ class GemvMainloop {
     }
     by_vectors = by_vectors && all_aligned(wide_addresses, PAIRS ? 2 * SIZE : 16);
     const bool thin_vectors = thin_unit == 1 && all_aligned(thin_addresses, 16);
-    const u64 vectors = static_cast<u64>(p.k) / VECTOR;  // k is above 0, and shifts suffice
+    // Loads are asm that a compiler may move, ahead of the wait for the launch before as well: but not ahead of `renewed`, on which it depends whether they are made.
+    const u64 vectors = static_cast<u64>(ptx::renewed(p.k)) / VECTOR;  // k is above 0, and shifts suffice
     if (by_vectors && thin_vectors) add_vectors<T::STAGES, true>(sums, wide, thin, wide_unit, 1, vectors);
     else if (by_vectors) add_vectors<1, false>(sums, wide, thin, wide_unit, thin_unit, vectors);
-    const i64 from = by_vectors ? static_cast<i64>(vectors * VECTOR) : 0;
-    if (from < p.k) add_elements(sums, wide, thin, wide_unit, thin_unit, from, p.k);
+    const i64 to = ptx::renewed(p.k), from = by_vectors ? static_cast<i64>(static_cast<u64>(to) / VECTOR * VECTOR) : 0;
+    if (from < to) add_elements(sums, wide, thin, wide_unit, thin_unit, from, to);
   }
   GG_DEVICE static bool all_aligned(u64 addresses, int bytes) { return __ballot_sync(0xffffffffu, (addresses & static_cast<u64>(bytes - 1)) == 0) == 0xffffffffu; }
 

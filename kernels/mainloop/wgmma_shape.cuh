@@ -12,8 +12,10 @@ namespace ggemm::kernels {
 template <class T>
 struct WgmmaShape {
   static constexpr int SIZE = sizeof(typename T::A);
-  using TileA = PanelTile<T::BM, T::BK, SIZE, T::A_MN_MAJOR>;
-  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR, T::SPLIT_PAIRS>;
+  static constexpr MapForm FORM = T::BATCH ? MapForm::batch : MapForm::matrix;
+  static_assert(!T::BATCH || !T::SPLIT_PAIRS, "a map has three dimensions");
+  using TileA = PanelTile<T::BM, T::BK, SIZE, T::A_MN_MAJOR, FORM>;
+  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR, T::SPLIT_PAIRS ? MapForm::halves : FORM>;
   using Sum = typename T::Sum;
   using Cursor = typename Ring<T::STAGES>::Cursor;
   static constexpr int GROUPS_M = T::WARPS_M / 4, GROUPS_N = T::WARPS_N, CONSUMERS = GROUPS_M * GROUPS_N;  // consumer warpgroups down and across; of a team

@@ -53,6 +53,9 @@ GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barri
 GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 outer) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map), "r"(shared), "r"(inner), "r"(outer) : "memory");
 }
+GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 middle, i32 outer) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map), "r"(shared), "r"(inner), "r"(middle), "r"(outer) : "memory");
+}
 // Closes this thread's group of stores. PTX ISA, "cp.async.bulk.commit_group".
 GG_DEVICE void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 // Waits until all but this thread's newest PENDING groups have read their shared memory. PTX ISA, "cp.async.bulk.wait_group".

@@ -44,6 +44,31 @@ class PlainScheduler : public OnceScheduler {
   const Params& params_;
 };
 
+// Of a batch, one tile a CTA, as a plain product's.
+template <int BM, int BN, u32 SHAPE, bool NARROW = false>
+class BatchScheduler : public OnceScheduler {
+ public:
+  using Params = GroupedParams;
+  GG_DEVICE explicit BatchScheduler(const Params& params) : params_(params) {}
+  GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
+  GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
+  GG_DEVICE GemmParams problem() const { return batch_product(params_, blockIdx.x / (tiles_m() * tiles_n()), SHAPE); }
+
+ private:
+  GG_DEVICE u32 tiles_m() const { return static_cast<u32>(ceil_div(params_.m.value, BM)); }
+  GG_DEVICE u32 tiles_n() const { return static_cast<u32>(ceil_div(params_.n.value, BN)); }
+  GG_DEVICE TileCoord tile() const {
+    const u32 number = blockIdx.x % (tiles_m() * tiles_n());
+    if constexpr (NARROW) {
+      if (params_.m.value <= BM) return {0, number};
+      if (params_.n.value <= BN) return {number, 0};
+    }
+    return raster_tile(number, tiles_m(), tiles_n(), params_.raster);
+  }
+
+  const Params& params_;
+};
+
 // One tile a CTA, or a piece of one along k (tile/depth.cuh), whose part of the product it names. (In a loop over several ptxas kept nothing of the mainloop in uniform registers, and its sums in other ones.)
 template <class T>
 class CutScheduler : public OnceScheduler {
@@ -73,19 +98,20 @@ class CutScheduler : public OnceScheduler {
 };
 
 // The cluster tiles of a product that a cluster takes: CM x CN tiles, one for each CTA of a cluster of CM down and CN across, or for each CK CTAs that share it along k; every
-// so many-th as there are clusters. Each role of a CTA walks them by itself. CUT: or pieces of them along k, as `deal` says.
-template <int CM, int CN, int CK, bool CUT = false>
+// so many-th as there are clusters. Each role of a CTA walks them by itself. CUT: or pieces of them along k, as `deal` says. BATCH: of products that have so many each, one after the other.
+template <int CM, int CN, int CK, bool CUT = false, bool BATCH = false>
 class PersistentScheduler {
  public:
-  GG_DEVICE PersistentScheduler(const TileWalk& walk, const DepthDeal& deal) : walk_(walk), deal_(deal), tiles_(walk.tiles), steps_(walk.steps), pieces_(cluster(), clusters()) {}
+  GG_DEVICE PersistentScheduler(const TileWalk& walk, const DepthDeal& deal, const Divisor* each = nullptr) : walk_(walk), deal_(deal), each_(each), tiles_(walk.tiles), steps_(walk.steps), pieces_(cluster(), clusters()) {}
   GG_DEVICE bool next() { return next(pieces_); }
   // Whether nothing comes after.
   GG_DEVICE bool last() const {
     PieceCursor after = pieces_;
     return !next(after);
   }
-  // The CTA's tile.
-  GG_DEVICE ClusterTile place() const { return cluster_tile(tile(), walk_, CM, CN, blockIdx.x % (CM * CN)); }
+  // The CTA's tile, and its product's number.
+  GG_DEVICE ClusterTile place() const { return cluster_tile(BATCH ? tile() - static_cast<u32>(product()) * each_->by : tile(), walk_, CM, CN, blockIdx.x % (CM * CN)); }
+  GG_DEVICE i32 product() const { return BATCH ? static_cast<i32>(divided(tile(), *each_)) : 0; }
   // The cluster tile's number, and the steps of k.
   GG_DEVICE u32 piece() const { return tile(); }
   GG_DEVICE DepthPart depth() const { return CUT ? pieces_.depth(deal_, steps_, cluster()) : DepthPart{0, static_cast<i32>(steps_)}; }
@@ -103,6 +129,7 @@ class PersistentScheduler {
 
   const TileWalk& walk_;
   const DepthDeal& deal_;
+  const Divisor* each_;
   u32 tiles_, steps_;  // the walk's: where they were read anew, ptxas took the loops over them for divergent, and kept promoted products' mainloop out of uniform registers
   PieceCursor pieces_;
 };

@@ -11,15 +11,16 @@ namespace ggemm::kernels {
 // The descriptor of what lies so many bytes (a multiple of 16) further on: in its low word, where shared memory's addresses leave room for the sum.
 GG_DEVICE u64 further(u64 descriptor, u32 bytes) { return (descriptor >> 32 << 32) | (static_cast<u32>(descriptor) + (bytes >> 4)); }
 
-// Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine. SPLIT_PAIRS: rows come from both halves of the matrix by turns, which are a dimension of the map.
-template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR, bool SPLIT_PAIRS = false>
+// Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine. What the map has beside lines: nothing; both halves of the matrix, of which rows come by turns; or the products of a batch.
+enum class MapForm { matrix, halves, batch };
+template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR, MapForm FORM = MapForm::matrix>
 struct PanelTile {
   static constexpr int INNER = panel_bytes / SIZE, PANELS = tile_panels(SPAN, DEPTH, SIZE, MN_MAJOR), ROWS = panel_rows(SPAN, DEPTH, MN_MAJOR);
   static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = tile_bytes(SPAN, DEPTH, SIZE, MN_MAJOR);
   static_assert((MN_MAJOR || PANELS * INNER == DEPTH) && ROWS % 8 == 0, "a tile is whole panels along k, of whole swizzle periods");
-  static_assert(!SPLIT_PAIRS || !MN_MAJOR, "lines of two halves are contiguous along k");
+  static_assert(FORM != MapForm::halves || !MN_MAJOR, "lines of two halves are contiguous along k");
 
-  // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map, into this CTA (ALONE) or, by `ctas`, into several.
+  // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map (of a batch: is this product's), into this CTA (ALONE) or, by `ctas`, into several.
   template <int SHARE, bool ALONE = SHARE == 1>
   GG_DEVICE static void load(u32 tile, const TensorMap& map, u32 barrier, i32 line, i32 first, i32 k, int slice, u16 ctas) {
     constexpr bool BY_PANELS = dealt_by_panels(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
@@ -29,9 +30,10 @@ struct PanelTile {
     for (int i = 0; i < COUNT; ++i) {
       const int panel = BY_PANELS ? slice * COUNT + i : i, row = BY_PANELS ? 0 : slice * HEIGHT;
       const u32 to = tile + panel * PANEL_BYTES + row * panel_bytes;
-      const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = line + (MN_MAJOR ? k : first) + row;
-      if constexpr (SPLIT_PAIRS) load_box<ALONE>(to, map, barrier, ctas, inner, 0, line + (first + row) / 2);
-      else load_box<ALONE>(to, map, barrier, ctas, inner, outer);
+      const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = (MN_MAJOR ? k : first) + row;
+      if constexpr (FORM == MapForm::batch) load_box<ALONE>(to, map, barrier, ctas, inner, outer, line);
+      else if constexpr (FORM == MapForm::halves) load_box<ALONE>(to, map, barrier, ctas, inner, 0, line + outer / 2);
+      else load_box<ALONE>(to, map, barrier, ctas, inner, line + outer);
     }
   }
 

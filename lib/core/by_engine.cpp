@@ -20,16 +20,20 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   // Operands that are turned are gathered, or copied, as memory for that allows.
   if (by_terms(type) || (dtype_size(type.a) != 2 && (type.major_a != Major::k || type.major_b != Major::k))) return false;
   // Every group's lines begin and follow one another at multiples of 16 bytes; whole_lines: groups are whole lines apart, as D's are where one map tells all of them. half: as Lines has it.
-  const auto reached = [&](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& columns, bool whole_lines = false, std::int64_t half = 0) {
+  const bool batch = type.grouped & batch_groups;  // whose products are a dimension of its maps, or have the same
+  const auto reached = [&](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& rows, const kernels::Source& columns, bool whole_lines = false, std::int64_t half = 0) {
     const bool packed = m.row_stride.value == kernels::packed_stride;
     if (m.pointers || !constant(m.row_stride) || !constant(m.col_stride) || (packed && !constant(columns))) return false;
     const std::int64_t row_stride = packed ? columns.value : m.row_stride.value, col_stride = m.col_stride.value;
     const kernels::Lines lines{m.data, 1, 2, by_columns ? row_stride : col_stride, by_columns ? col_stride : row_stride, half};
-    return lines.unit == 1 && kernels::aligned(lines, static_cast<int>(dtype_size(dtype))) && m.group_bytes % 16 == 0 && m.start_bytes % 16 == 0 && (!whole_lines || m.group_bytes % (lines.stride * static_cast<std::int64_t>(dtype_size(dtype))) == 0);
+    const std::int64_t size = static_cast<std::int64_t>(dtype_size(dtype));
+    if (lines.unit != 1 || !kernels::aligned(lines, static_cast<int>(size)) || m.group_bytes % 16 || m.start_bytes % 16) return false;
+    if (batch) return m.group_bytes == 0 || kernels::products_apart(m.group_bytes, (by_columns ? rows : columns).value * size);
+    return !whole_lines || m.group_bytes % (lines.stride * size) == 0;
   };
   kernels::Source columns = p.n;
   columns.value = columns_of_d(type, p.n.value);
-  if (!reached(p.a, type.a, type.major_a == Major::mn, p.k) || !reached(p.b, type.b, type.major_b == Major::k, p.n, false, type.gate == GGEMM_GATE_HALVES ? p.n.value / 2 : 0) || !reached(p.d, type.d, type.major_d == Major::mn, columns, true)) return false;
+  if (!reached(p.a, type.a, type.major_a == Major::mn, p.m, p.k) || !reached(p.b, type.b, type.major_b == Major::k, p.k, p.n, false, type.gate == GGEMM_GATE_HALVES ? p.n.value / 2 : 0) || !reached(p.d, type.d, type.major_d == Major::mn, p.m, columns, true)) return false;
   // Lines of D are whole vectors.
   const bool down = type.major_d == Major::mn;
   return (!down || constant(p.m)) && (down ? p.m : columns).value * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0;

@@ -176,7 +176,7 @@ ProblemType packed(const ProblemType& type, const Config& config) {
 }
 
 bool in_halves(const ProblemType& kernel, const Config& upright) {
-  return upright.family == Family::sm90 && kernels::in_halves(kernel.grouped != 0, upright.swap != 0, upright.tile_m, upright.warps_m, upright.cluster_m * upright.cluster_n * upright.cluster_k, upright.teams, upright.tile_k,
+  return upright.family == Family::sm90 && kernels::in_halves(kernel.grouped & grouped_call, upright.swap != 0, upright.tile_m, upright.warps_m, upright.cluster_m * upright.cluster_n * upright.cluster_k, upright.teams, upright.tile_k,
                                                               static_cast<int>(dtype_size(kernel.a)), kernel.major_a == Major::mn);
 }
 int parts_of_a(const ProblemType& kernel, const Config& upright) { return in_halves(kernel, upright) ? 2 : upright.cluster_n; }
@@ -210,6 +210,7 @@ ProblemType compiled(const ProblemType& type, Family family) {
   if (family == Family::host) return type;
   ProblemType out = before_sums(type);
   if (type.limited && family != Family::sm90) out.grouped |= grouped_call;
+  if (type.grouped & batch_groups) out.grouped = family != Family::sm90 || type.by_engine ? batch_groups : out.grouped & static_cast<std::uint8_t>(~batch_groups);
   if (family != Family::sm90) out.by_engine = 0;
   return out;
 }

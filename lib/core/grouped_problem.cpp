@@ -349,6 +349,8 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   p.type.major_b = !unit(desc.b.row_stride) && is_constant(p.b.col_stride, 1) ? Major::mn : Major::k;
   p.type.major_d = !is_constant(p.d.col_stride, 1) && unit(desc.d.row_stride) ? Major::mn : Major::k;
   if (lie_apart(p)) p.type.grouped |= apart_groups;
+  const bool alike = is_constant(p.m) && is_constant(p.n) && is_constant(p.k) && is_constant(p.a_index) && is_constant(p.d_index);
+  if (alike && !(p.type.grouped & (apart_groups | checked_groups)) && !p.type.limited && !scaled_by_blocks(p.type) && p.type.gate != GGEMM_GATE_HALVES) p.type.grouped |= batch_groups;
   // Of what all groups have together one may have all.
   const auto known = [](const kernels::Source& size) { return is_constant(size) ? size.value : 0; };
   p.type.unreachable = long_side(p.type, known(m), known(n), known(k));

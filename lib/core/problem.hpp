@@ -38,6 +38,8 @@ constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, 
 // Groups that differ in more than m and where their parts of operands begin: where each lies is worked out in a launch of its own, ahead of kernels that copy by tensor maps. (Of others, too, where alignment or
 // distances ask for it, which the class does not tell; and of groups that are checked.) It is for the choice: no kernel is compiled for it.
 constexpr std::uint8_t apart_groups = 32;
+// Groups that are alike, at distances that the host knows: each is computed as a plain product is, by a kernel of its own (core::compiled).
+constexpr std::uint8_t batch_groups = 64;
 
 // A or B is scaled by blocks along k.
 inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }

@@ -15,7 +15,7 @@ namespace ggemm::cuda {
 // All that a map tells.
 struct MapKey {
   const void* data;
-  std::int64_t inner, outer, line_bytes, half;
+  std::int64_t inner, outer, line_bytes, half, products, product_bytes;
   int box_length, box_lines;
   bool swizzled;
   cu::TensorType type;

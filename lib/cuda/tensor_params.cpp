@@ -39,8 +39,10 @@ struct Layout {
   int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_c(), size_of(type.d), true) : 64; }
 };
 
-kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box) {
-  return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, kernels::pitch(lines, size_of(dtype)), box, 0, lines.half);
+// products: of a batch, of which `lines` are the first one's; they are so many bytes apart, or, where that is 0, all have the same.
+kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box, std::int64_t products = 0, std::int64_t product_bytes = 0) {
+  const std::int64_t pitch = kernels::pitch(lines, size_of(dtype));
+  return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, pitch, box, 0, lines.half, products && !product_bytes ? 1 : products, products && !product_bytes ? pitch : product_bytes);
 }
 
 // All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that, or if something
@@ -84,7 +86,7 @@ kernels::Lines any_lines(const void* address) { return {address, 16, 16, 1, 16};
 
 }  // namespace
 
-kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& p) {
+kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& p, const Products& products) {
   const Layout layout{type, config};
   kernels::TensorParams out{};
   out.problem = p;
@@ -92,16 +94,29 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   out.walk = kernels::tile_walk(count(kernels::ceil_div(p.m, config.tile_m)), count(kernels::ceil_div(p.n, config.tile_n)), count(kernels::ceil_div(p.k, config.tile_k)), p.raster, config.cluster_m, config.cluster_n);
   const std::int64_t depth = core::by_terms(type) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
-    out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a());
-    out.b = map_of(device, type.b, layout.tf32(), layout.of_b(kernels::lines_of(p.b, depth, p.n, !layout.mn_b())), layout.box_b());
+    out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a(), products.count, products.a);
+    out.b = map_of(device, type.b, layout.tf32(), layout.of_b(kernels::lines_of(p.b, depth, p.n, !layout.mn_b())), layout.box_b(), products.count, products.b);
     out.scales = scale_lines(device, type, config, p.scale_a, nullptr, 1, p.m, p.k);
   }
   const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
   if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));
   if (out.store == kernels::TensorStore::threads) return out;
-  out.d = map_of(device, type.d, false, d, layout.box_d());
+  out.d = map_of(device, type.d, false, d, layout.box_d(), products.count, products.d);
+  if (products.count) return out;  // whose C is not read
   if (const kernels::Lines c = kernels::lines_of(p.c, p.m, p.n, layout.mn_d()); p.c.data && layout.size_c() == size_of(type.d) && kernels::reachable(c, layout.size_c()))
     out.c = map_of(device, type.c, false, c, layout.box_d()), out.maps_c = 1;
+  return out;
+}
+
+kernels::TensorParams batch_params(const Device& device, const core::ProblemType& described, const core::Config& named, const kernels::GroupedParams& p) {
+  const bool swap = named.swap;
+  const core::ProblemType type = core::kernel_type(described, named);
+  const core::Config c = core::upright(named);
+  const kernels::GemmParams first = kernels::batch_product(p, 0, core::group_shape(described));
+  const kernels::SourceMatrix &a = swap ? p.b : p.a, &b = swap ? p.a : p.b, &scale_a = swap ? p.scale_b : p.scale_a, &scale_b = swap ? p.scale_a : p.scale_b;
+  kernels::TensorParams out = tensor_params(device, type, c, swap ? kernels::transposed(first) : first, {p.groups, a.group_bytes, b.group_bytes, p.d.group_bytes});
+  out.batch = {kernels::divisor(out.walk.tiles), a.group_bytes != 0, b.group_bytes != 0, 0, p.d.group_bytes, p.bias.group_bytes, p.alpha_stride, p.beta_stride, scale_a.group_bytes, scale_b.group_bytes};
+  out.walk.tiles *= static_cast<kernels::u32>(p.groups);
   return out;
 }
 

@@ -8,8 +8,14 @@
 
 namespace ggemm::cuda {
 
-// type, config and params as the kernel sees them: of a swapped configuration the transposed ones. A and B must be reachable.
-kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& params);
+// Of a batch: how many, and bytes from one's A, B and D to the next one's; 0: all have the same.
+struct Products {
+  std::int64_t count = 0, a = 0, b = 0, d = 0;
+};
+// type, config and params as the kernel sees them: of a swapped configuration the transposed ones. A and B must be reachable. Of a batch the first product's.
+kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& params, const Products& products = {});
+// A batch that the copy engine serves, all as described.
+kernels::TensorParams batch_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params);
 
 // Groups that differ in m, and in where their parts of operands begin, alone, so that nothing has to be prepared: of which this is true `out` is told, but for whose groups are the kernel's. All as described.
 bool uniform_groups(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params, kernels::UniformGroups& out);

@@ -21,7 +21,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   if (problem_type.scale_a) request.name += std::string("_a_") + core::scale_name(problem_type.scale_a);
   if (problem_type.scale_b) request.name += std::string("_b_") + core::scale_name(problem_type.scale_b);
   if (type.gate) request.name += std::string("_") + core::gate_name(type.gate);
-  if (type.grouped) request.name += "_grouped";
+  if (type.grouped) request.name += type.grouped & core::batch_groups ? "_batch" : "_grouped";
   if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   const bool by_engine = sm90 && type.by_engine && config.slices <= core::tail_slices;  // of slices another kernel stores D
   if (by_engine) request.name += "_by_engine";
@@ -39,7 +39,8 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_MAJOR_B", static_cast<int>(type.major_b));
   define("GG_ACTIVATION", type.activation);
   define("GG_BIAS", type.bias);
-  define("GG_GROUPED", type.grouped != 0);
+  define("GG_GROUPED", type.grouped & core::grouped_call);
+  define("GG_BATCH", (type.grouped & core::batch_groups) != 0);
   define("GG_GATHER", gather);
   define("GG_SCATTER", scatter);
   define("GG_INDEX_COLUMNS", named.swap);

@@ -51,10 +51,11 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
 
 std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
   const ProblemType type = core::compiled(given, config.family);
-  const std::int64_t notes = type.grouped && config.teams > 1 ? 1024 : 0, pieces = type.grouped && config.slices ? 1024 : 0;  // a third one; where pieces meet
+  const bool walks = type.grouped & core::grouped_call;
+  const std::int64_t notes = walks && config.teams > 1 ? 1024 : 0, pieces = walks && config.slices ? 1024 : 0;  // a third one; where pieces meet
   // Behind it the ring of the sm90 family begins at whole KiB.
   const std::int64_t offsets = type.grouped & core::gathered_rows && config.family != Family::gemv ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
-  return notes + pieces + index + (type.grouped || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
+  return notes + pieces + index + (walks || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
 }
 
 int min_ctas(const ProblemType& type, const Config& config) {
@@ -62,7 +63,7 @@ int min_ctas(const ProblemType& type, const Config& config) {
   if (config.family != Family::gemv) return threads(config) <= 128 ? 2 : 1;
   // What is under way is in registers, of which ptxas takes many more if it is let.
   if (threads(config) > 256 || std::max(config.tile_m, config.tile_n) > 16) return 1;
-  const int most = core::compiled(type, config.family).grouped ? 2 : 3;
+  const int most = core::compiled(type, config.family).grouped & core::grouped_call ? 2 : 3;
   return config.stages > 2 && threads(config) > 128 ? most - 1 : most;
 }
 

@@ -221,7 +221,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const bool halves = !even && !terms && size == 2;
+  const bool halves = !even && !terms && size == 2 && groups == 1;
   // Where groups have rows in the upper halves of tiles alone, these are all that is brought and multiplied.
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);
   Config worked = c;
@@ -351,10 +351,10 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   const double fit = std::max(1.0, std::floor(65536 / (registers * threads(c)))), a_multiprocessor = ceil_div(tiles, multiprocessors), at_once = std::min(a_multiprocessor, fit);
   // Bytes a microsecond of the device (what converts fp8 takes longer than memory), and of a multiprocessor; microseconds.
   const double vectors = core::fp8(type) ? 3.3e6 : 4.05e6;
-  constexpr double latency = 0.5, most = 75e3;
+  constexpr double latency = 0.5, most = 75e3, least_turn = 2;  // of a CTA, however little it reads
   const double dram = by_elements ? std::min(3.6e6, 1.2e6 * size) : by_pairs ? std::min(vectors, 1.2e6 + 0.95e6 * size) : vectors;
   const double read = groups * (thin_tiles * wide + thin) * k * size, share = a_multiprocessor * wide_tile * k * size;
-  const double under_way = at_once * c.warps_n * wide_tile / 8 * (by_elements || late ? 0.5 : c.stages) * 512, by_latency = share / (under_way / (latency + under_way / most)), by_memory = read / dram;
+  const double under_way = at_once * c.warps_n * wide_tile / 8 * (by_elements || late ? 0.5 : c.stages) * 512, turns = std::ceil(a_multiprocessor / at_once), by_latency = std::max(share / (under_way / (latency + under_way / most)), (turns - 1) * least_turn), by_memory = read / dram;
   // CTAs begin and end; where few fit, nothing is under way for so long each time.
   const double between = (a_multiprocessor / at_once - 1) * (fit <= 2 ? 0.5 : fit <= 3 ? 0.2 : 0.05) + (wide_tile > 16 ? 0.6 : 0) + (by_pairs ? 0.1 * std::abs(c.warps_n - 8) + 0.15 * c.stages : 0) + (type.grouped ? 4 + a_multiprocessor / fit : 0);
   const double thin_again = std::min(thin, thin_tile) * k * size * tiles / 16e6;  // every CTA reads the thin operand, from L2
@@ -393,6 +393,11 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
+  if (type.grouped & core::batch_groups) {
+    ProblemType plain = type;
+    plain.grouped = 0;
+    return estimate_by_family(plain, c, groups, m, n, k, facts, false);
+  }
   if (!type.grouped) return estimate_by_family(type, c, groups, m, n, k, facts, false);
   // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times. Where it is known, the skew says how often; once in ten where it is small, for
   // it is one of steps, and what is best for groups that are quite alike may be bad for those that are not.
@@ -442,7 +447,9 @@ Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFact
       continue;
     }
     if (config.slices > 1) config.slices = best_slices(type, config, known(sizes), facts);
-    if (config.family != Family::host) config.raster = best_raster(config, known(sizes), facts.multiprocessors * ctas_a_multiprocessor(type, config, facts));
+    Sizes walked = known(sizes);
+    if (type.grouped & core::batch_groups) walked.groups = 1;  // one product after the other
+    if (config.family != Family::host) config.raster = best_raster(config, walked, facts.multiprocessors * ctas_a_multiprocessor(type, config, facts));
     out.legal.push_back({config, estimate(type, config, sizes, facts)});
   }
   std::stable_sort(out.legal.begin(), out.legal.end(), [](const Candidate& a, const Candidate& b) { return a.microseconds < b.microseconds; });

@@ -30,7 +30,7 @@ double time_of(std::string_view text) {
 
 // Where what is computed goes takes no other kernel to be best. Of groups that are checked, and where CTAs are limited, fewer configurations are legal.
 std::string form_of(const core::ProblemType& type) {
-  std::string out = !type.grouped ? "plain" : type.grouped & core::gathered_rows ? "grouped gather" : "grouped";
+  std::string out = !type.grouped ? "plain" : type.grouped & core::gathered_rows ? "grouped gather" : type.grouped & core::batch_groups ? "grouped batch" : "grouped";
   if (type.grouped & core::checked_groups) out += " checked";
   if (type.limited) out += " limited";
   return out;

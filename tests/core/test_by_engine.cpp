@@ -96,6 +96,19 @@ TEST_CASE("by_engine: groups of one matrix an operand are, in every form") {
     CHECK(g.may());
   }
   CHECK(Grouped(GGEMM_GROUPS_RAGGED_M, GGEMM_E4M3).call());
+  // Of a batch, which is one where nothing lies in memory: lines by turns, and what all products have.
+  Grouped batch(GGEMM_GROUPS_BATCH), masked(GGEMM_GROUPS_MASKED), sizes(GGEMM_GROUPS_BATCH), checked(GGEMM_GROUPS_BATCH), limited(GGEMM_GROUPS_BATCH);
+  batch.desc.d.row_stride = constant(3 * 48), batch.desc.d.col_stride = constant(1), batch.desc.d.group_stride = 48, batch.desc.b.group_stride = 0;
+  CHECK(batch.call());
+  CHECK(batch.may());
+  const auto is_batch = [](const Grouped& g) { return (core::check_problem(g.desc).type.grouped & core::batch_groups) != 0; };
+  CHECK(is_batch(batch));
+  CHECK_FALSE(is_batch(masked));
+  sizes.desc.m = in_memory(), sizes.desc.a.group_stride = 64 * 32, sizes.desc.d.group_stride = 64 * 48, sizes.desc.d.row_stride = constant(48);
+  CHECK_FALSE(is_batch(sizes));
+  checked.desc.checked = 1, limited.desc.max_ctas = 4;
+  CHECK_FALSE(is_batch(checked));
+  CHECK_FALSE(is_batch(limited));
 }
 
 TEST_CASE("by_engine: what keeps groups from it") {
@@ -120,7 +133,10 @@ TEST_CASE("by_engine: what keeps groups from it") {
   SECTION("rows of a ragged m along which D is contiguous") { g.desc.d.row_stride = constant(1), g.desc.d.col_stride = constant(64); }
   SECTION("a ragged k along which A is") { g = Grouped(GGEMM_GROUPS_RAGGED_K), g.desc.a.row_stride = constant(32), g.desc.a.col_stride = constant(1); }
   SECTION("8 bits that are turned first") { g = Grouped(GGEMM_GROUPS_RAGGED_M, GGEMM_E4M3), g.desc.b.row_stride = constant(48), g.desc.b.col_stride = constant(1); }
-  SECTION("groups of D lie side by side") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.d.row_stride = constant(3 * 48), g.desc.d.col_stride = constant(1), g.desc.d.group_stride = 48; }
+  SECTION("groups of D lie side by side") { g = Grouped(GGEMM_GROUPS_MASKED), g.desc.d.row_stride = constant(3 * 48), g.desc.d.col_stride = constant(1), g.desc.d.group_stride = 48; }
+  SECTION("products of a batch lie backwards") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.a.group_stride = -64 * 32; }
+  SECTION("products of a batch lie off 16 bytes") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.a.group_stride = 64 * 32 + 4; }
+  SECTION("lines of a batch's products overlap") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.a.group_stride = 8; }
   SECTION("f32 by terms") { g = Grouped(GGEMM_GROUPS_RAGGED_M, GGEMM_F32), g.desc.d.dtype = GGEMM_F32, g.desc.compute = GGEMM_COMPUTE_F32_ACCURATE; }
   SECTION("a size that only the device knows") { g = Grouped(GGEMM_GROUPS_BATCH), g.desc.n = in_memory(), g.desc.b.group_stride = 48 * 32, g.desc.d.row_stride = constant(48), g.desc.d.col_stride = constant(1), g.desc.d.group_stride = 64 * 48; }
   SECTION("strides that only the device knows") { g.desc.b.col_stride = in_memory(), g.desc.b.group_stride = 48 * 32; }

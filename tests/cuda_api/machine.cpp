@@ -125,7 +125,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   if (!rest.starts_with("ggemm_")) throw std::runtime_error(symbol + " is none of the library's");  // streams run on threads of their own, where no assertion may stand
   rest.erase(0, 6);
   cut(rest, "_sum_pieces");
-  const bool by_engine = cut(rest, "_by_engine"), columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
+  const bool by_engine = cut(rest, "_by_engine"), columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), batch = cut(rest, "_batch"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;
   // The longer name first: "gelu_tanh" ends like "tanh".
@@ -142,7 +142,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   type.activation = static_cast<std::uint8_t>(activation);
   type.bias = static_cast<std::uint8_t>(bias);
   type.bias_dtype = bias ? type.d : 0;
-  type.grouped = static_cast<std::uint8_t>((grouped ? core::grouped_call : 0) | (gather ? core::gathered_rows : 0) | (scatter ? core::scattered_rows : 0));
+  type.grouped = static_cast<std::uint8_t>((grouped ? core::grouped_call : 0) | (batch ? core::batch_groups : 0) | (gather ? core::gathered_rows : 0) | (scatter ? core::scattered_rows : 0));
   type.major_d = columns ? core::Major::mn : core::Major::k;
   type.by_engine = by_engine;
   return type;
@@ -177,13 +177,14 @@ void Machine::check_clean() const {
 
 int Machine::sizes(void*, const char* kernel, std::size_t* out) {
   const std::string name = kernel;
-  const bool grouped = name.find("_grouped") != std::string::npos, maps = by_tensor_maps(name);
+  const bool grouped = name.find("_grouped") != std::string::npos, batch = name.find("_batch") != std::string::npos, maps = by_tensor_maps(name);
   if (repacks(name)) out[0] = sizeof(kernels::RepackParams);
   else if (repacks_groups(name)) out[0] = sizeof(kernels::RepackGroupsParams);
   else if (prepares(name)) out[0] = sizeof(kernels::PrepareParams);
   else if (name == checker) out[0] = sizeof(kernels::CheckParams);
   else if (name == flusher) out[0] = sizeof(kernels::FlushParams);
   else if (sums(name)) out[0] = sizeof(kernels::SumParams);
+  else if (batch && !maps) out[0] = sizeof(kernels::GroupedParams);
   else if (grouped) out[0] = maps ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams);
   else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
   return 1;
@@ -211,7 +212,13 @@ double Machine::answer(void* user, const fake_launch* launch) {
       return 1.0;
     }
     const core::ProblemType type = type_of_kernel(kernel);
-    if (type.grouped && by_tensor_maps(kernel)) {
+    if (type.grouped & core::batch_groups && by_tensor_maps(kernel)) {
+      const auto& params = *static_cast<const kernels::TensorParams*>(launch->parameters[0]);
+      core::ProblemType plain = type;
+      plain.grouped = 0;
+      require_by_engine(type, params.problem, params.store, 3);
+      for (std::int64_t number = 0; number < products_of(params); ++number) machine.reference_.run(plain, product_of(params, number));
+    } else if (type.grouped && by_tensor_maps(kernel)) {
       const auto& params = *static_cast<const kernels::GroupedTensorParams*>(launch->parameters[0]);
       core::ProblemType plain = type;
       plain.grouped = 0;

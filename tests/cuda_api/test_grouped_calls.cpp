@@ -153,7 +153,8 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
       x.desc.counts = ggemm_i32_at(x.ends.data(), 4), x.ends = {60, 60};
     };
     CHECK(uniform(rooms));
-    CHECK(uniform([&](Ones& x) { rooms(x), x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0); }));
+    const auto batch_of = [](Ones& x) { x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0), x.desc.max_ctas = 100; };  // (a limited one, which is no batch to the kernels)
+    CHECK(uniform([&](Ones& x) { rooms(x), batch_of(x); }));
 
     // How D is stored: by boxes, but where its lines end with a group, which the host does not know.
     const auto store_of = [](const kernels::GroupedTensorParams& of) { return std::bit_cast<kernels::GroupFacts>(of.uniform.base).store; };
@@ -161,7 +162,7 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
     CHECK(store_of(p) == kernels::TensorStore::inner_boxes);
     CHECK(store_of(params_of(rooms)) == kernels::TensorStore::inner_boxes);
     CHECK(store_of(params_of(down)) == kernels::TensorStore::threads);
-    CHECK(store_of(params_of([&](Ones& x) { down(x), x.desc.form = GGEMM_GROUPS_BATCH, x.desc.counts = ggemm_const(0); })) == kernels::TensorStore::inner_boxes);
+    CHECK(store_of(params_of([&](Ones& x) { down(x), batch_of(x); })) == kernels::TensorStore::inner_boxes);
 
     // A distance that is no whole lines, or leaves room for somebody else's, a single line whose stride is beyond all maps, pointers, sizes and strides on the device, operands off 16 bytes, a check before.
     CHECK(!uniform([](Ones& x) { x.desc.b.group_stride += Ones::no_line; }));

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "emulator/machine/tensor_map.hpp"
 #include "scheduler/group_params.cuh"
 
 namespace ggemm::tests {
@@ -19,6 +20,15 @@ inline kernels::GroupFacts facts_of(const kernels::GroupedTensorParams& params, 
   std::array<kernels::u64, kernels::UniformGroups::words> words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, static_cast<int>(i), group, start, rows);
   return std::bit_cast<kernels::GroupFacts>(words);
+}
+
+// How many products a batch has that a kernel by tensor maps was given; and one of them, as the kernel sees it, its A and B by the maps.
+inline std::int64_t products_of(const kernels::TensorParams& params) { return params.walk.tiles / params.batch.tiles.by; }
+inline kernels::GemmParams product_of(const kernels::TensorParams& params, std::int64_t number) {
+  kernels::GemmParams out = kernels::product_of(params.batch, params.problem, number);
+  const auto move = [number](const void*& data, const kernels::TensorMap& map, kernels::i32 own) { data = static_cast<const char*>(data) + own * number * static_cast<std::int64_t>(std::bit_cast<emulator::TensorMap>(map).stride); };
+  move(out.a.data, params.a, params.batch.own_a), move(out.b.data, params.b, params.batch.own_b);
+  return out;
 }
 
 }  // namespace ggemm::tests

@@ -274,11 +274,12 @@ void draw_values(Case& c, const Drawing& drawing, Rng& rng) {
 
 namespace {
 
-Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size> sizes, bool uniform, Rng& rng) {
+Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size> sizes, bool uniform, bool alike, Rng& rng) {
   Case c;
   c.type = type;
   c.aligned = drawing.aligned;
   c.uniform = (uniform || drawing.overwrites) && drawing.aligned && drawing.forms && type.grouped;
+  c.alike = alike && drawing.forms && type.grouped && !type.gather && !type.scatter && !sizes.empty();
   // Aligned operands can end at an unmapped page only if their lengths are aligned too.
   const bool whole = drawing.aligned && (drawing.overwrites || rng.chance(0.5));
   for (Size& s : sizes) {
@@ -306,6 +307,7 @@ std::uint64_t stream_of(const Drawing& d) { return mix(d.seed, static_cast<std::
 
 // By numbers of its own, so that other cases are what they are without it.
 bool draws_uniform(const Drawing& d, std::uint64_t number) { return Rng(mix(mix(stream_of(d), 3), number)).chance(0.6); }
+bool draws_alike(const Drawing& d, std::uint64_t number) { return Rng(mix(mix(stream_of(d), 4), number)).chance(0.25); }
 
 }  // namespace
 
@@ -313,13 +315,21 @@ Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t numbe
   Rng own(mix(mix(stream_of(drawing), 1), number));
   // Most are small, a few as large as they may be.
   const double least = std::min(14.0, std::log2(drawing.work)), work = std::exp2(least + (std::log2(drawing.work) - least) * own.unit());
-  const std::vector<Size> sizes = drawing.grouped ? draw_group_sizes(own, drawing, work) : std::vector<Size>{draw_size(own, drawing, work)};
-  return finish_case(drawing, type, sizes, draws_uniform(drawing, number), own);
+  std::vector<Size> sizes = drawing.grouped ? draw_group_sizes(own, drawing, work) : std::vector<Size>{draw_size(own, drawing, work)};
+  const bool alike = draws_alike(drawing, number);
+  if (alike && !sizes.empty()) {
+    // As many as are about as much to do, and to lay out, as groups of different sizes.
+    const Size one{std::abs(sizes.back().m), std::abs(sizes.back().n), std::abs(sizes.back().k)};
+    const double m = static_cast<double>(one.m), n = static_cast<double>(one.n), k = static_cast<double>(one.k), most = std::min(2 * work / std::max(1.0, m * n * k), (1 << 20) / std::max({1.0, m * n, m * k, n * k}));
+    sizes.assign(std::clamp<std::size_t>(static_cast<std::size_t>(most), 1, sizes.size()), one);
+  }
+  return finish_case(drawing, type, sizes, draws_uniform(drawing, number), alike, own);
 }
 
 Case draw_sized_case(const Drawing& drawing, const CaseType& type, const std::vector<Size>& sizes, std::uint64_t number) {
   Rng own(mix(mix(stream_of(drawing), 2), number));
-  return finish_case(drawing, type, sizes, draws_uniform(drawing, number), own);
+  const bool one_size = std::all_of(sizes.begin(), sizes.end(), [&](const Size& s) { return s.m == sizes[0].m && s.n == sizes[0].n && s.k == sizes[0].k && std::min({s.m, s.n, s.k}) >= 0; });
+  return finish_case(drawing, type, sizes, draws_uniform(drawing, number), sizes.size() > 1 && one_size, own);
 }
 
 }  // namespace ggemm::tests

@@ -108,6 +108,7 @@ struct Case {
   Placement placement = Placement::free;
   bool aligned = false;
   bool uniform = false;  // grouped: all but m, and where the groups' parts of operands begin, is constant
+  bool alike = false;    // grouped: a batch of products of one size, at distances that are constants
   UseOfC use_of_c = UseOfC::none;
   bool alpha_given = false, beta_given = false, scalars_on_device = false;
   double alpha = 1, beta = 0;

@@ -66,7 +66,7 @@ class FormDrawer {
   FormDrawer(Case& c, Rng& rng) : c_(c), rng_(rng), starts_(starts(c)) {}
 
   GivenMatrix matrix(View Group::*member, ggemm_dtype dtype, int layout, bool repeats, const Shape& shape) {
-    const Strides strides{repeats, c_.aligned, c_.uniform};
+    const Strides strides{repeats, c_.aligned, c_.uniform || c_.alike};
     element_ = size_of(dtype);
     if (shape.ragged_rows || shape.ragged_cols) return one(member, some_layout(rng_, layout), strides, shape);
     std::vector<View*> views;
@@ -74,7 +74,7 @@ class FormDrawer {
     GivenMatrix given = draw_matrix(rng_, views, element_, layout, strides);
     for (Group& g : c_.groups)
       if (shape.scales && no_product(g)) (g.*member).rows = (g.*member).cols = 0;
-    if (rng_.chance(0.35) && !c_.uniform)
+    if (rng_.chance(0.35) && !c_.uniform && !c_.alike)
       anywhere(views, given);
     else
       at_distance(views, given, repeats, shape);
@@ -108,7 +108,7 @@ class FormDrawer {
       for (std::size_t i = 0; i < c_.groups.size(); ++i) c_.groups[i].bias = gap + starts_[i];
       return given;
     }
-    given.pointers = rng_.chance(0.35) && !c_.uniform;
+    given.pointers = rng_.chance(0.35) && !c_.uniform && !c_.alike;
     int64_t longest = 0;
     for (const Group& g : c_.groups) longest = std::max(longest, length(g));
     const bool constant = std::all_of(c_.groups.begin(), c_.groups.end(), [&](const Group& g) { return length(g) == longest; }) &&
@@ -151,22 +151,36 @@ class FormDrawer {
     place(views, given);
   }
 
+  // Lines of all groups by turns, as heads of attention lie: one's first, the next one's first ...
+  void interleave(const std::vector<View*>& views, GivenMatrix& given, int64_t vector) {
+    const View& first = *views[0];
+    const bool across = first.col_stride == 1;
+    if (first.empty() || (across ? first.row_stride : first.col_stride) <= 0 || (!across && first.row_stride != 1)) return;
+    const int64_t length = across ? first.cols : first.rows;
+    interleaved_ = c_.aligned ? (length + vector - 1) / vector * vector : length;
+    for (View* v : views) (across ? v->row_stride : v->col_stride) = interleaved_ * static_cast<int64_t>(views.size());
+    (across ? given.row_stride : given.col_stride).packed = false;
+  }
+
   void at_distance(const std::vector<View*>& views, GivenMatrix& given, bool repeats, const Shape& shape) {
     given.pointers = false;
     const int64_t vector = static_cast<int64_t>(16 / element_);
+    if (c_.alike && rng_.chance(0.3)) interleave(views, given, vector);
     int64_t low = 0, high = 0;
     for (const View* v : views) low = std::min(low, extent(*v).low), high = std::max(high, extent(*v).high);
     const auto constant = [](const Given& g) { return g.packed || g.kind == GGEMM_SOURCE_CONST; };
     const bool known = !views.empty() && shape.rows.constant && shape.cols.constant && constant(given.row_stride) && constant(given.col_stride);
-    const int64_t packed = known ? std::max(shape.rows.size * magnitude(views[0]->row_stride), shape.cols.size * magnitude(views[0]->col_stride)) : 0;
-    given.packed_groups = known && (!c_.aligned || packed % vector == 0) && rng_.chance(0.6);
+    const int64_t between = interleaved_, packed = known ? std::max(shape.rows.size * magnitude(views[0]->row_stride), shape.cols.size * magnitude(views[0]->col_stride)) : 0;
+    interleaved_ = 0;
+    given.packed_groups = known && !between && (!c_.aligned || packed % vector == 0) && rng_.chance(0.6);
     int64_t distance = packed;
     if (!given.packed_groups) {
       distance = high - low + (c_.aligned ? 0 : rng_.between(0, 9));
       if (c_.aligned || rng_.chance(0.4)) distance = (distance + vector - 1) / vector * vector;
       if (!c_.aligned && rng_.chance(0.15)) distance = -distance;
       // Whole lines, mostly with nothing between the groups.
-      if (c_.uniform && known) distance = packed + (rng_.chance(0.8) ? 0 : std::max(magnitude(views[0]->row_stride), magnitude(views[0]->col_stride)) * rng_.between(1, 2));
+      if (between) distance = between;
+      else if (c_.uniform && known) distance = packed + (rng_.chance(0.8) ? 0 : std::max(magnitude(views[0]->row_stride), magnitude(views[0]->col_stride)) * rng_.between(1, 2));
       if (repeats && rng_.chance(0.1)) distance = 0;
       if (distance == 0 && !repeats) distance = 1;  // of groups that are all empty
     }
@@ -184,6 +198,7 @@ class FormDrawer {
   Rng& rng_;
   std::vector<int64_t> starts_;
   std::size_t element_ = 1;
+  int64_t interleaved_ = 0;  // elements from one group to the next, where their lines come by turns
 };
 
 }  // namespace
@@ -193,8 +208,8 @@ void draw_form(Case& c, Rng& rng, bool gradients) {
     return std::all_of(c.groups.begin(), c.groups.end(), [&](const Group& g) { return g.*size == c.groups[0].*size && g.*size >= 0; });
   };
   const bool indexed = c.type.gather || c.type.scatter;
-  gradients = gradients && c.uniform && !indexed;
-  c.checked = rng.chance(0.25) && !c.uniform;
+  gradients = gradients && c.uniform && !indexed && !c.alike;
+  c.checked = rng.chance(0.25) && !c.uniform && !c.alike;
   for (Group& g : c.groups) {
     if (indexed || c.uniform) g.n = std::max<int64_t>(0, c.groups[0].n);
     if (gradients) g.m = std::max<int64_t>(0, c.groups[0].m);
@@ -209,8 +224,9 @@ void draw_form(Case& c, Rng& rng, bool gradients) {
   for (const Group& g : c.groups)
     m = std::max(m, static_cast<double>(g.m)), n = std::max(n, static_cast<double>(g.n)), k = std::max(k, static_cast<double>(g.k));
   const bool too_large = static_cast<double>(c.groups.size()) * std::max({m * n, m * k, n * k}) > most_elements;
-  if (!indexed && ((rng.chance(0.3) && !c.uniform) || too_large)) return;
-  c.form = indexed ? GGEMM_GROUPS_RAGGED_M : gradients ? GGEMM_GROUPS_RAGGED_K : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED, same(&Group::m) ? GGEMM_GROUPS_BATCH : GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
+  if (too_large) c.alike = false;
+  if (!indexed && ((rng.chance(0.3) && !c.uniform && !c.alike) || too_large)) return;
+  c.form = c.alike ? GGEMM_GROUPS_BATCH : indexed ? GGEMM_GROUPS_RAGGED_M : gradients ? GGEMM_GROUPS_RAGGED_K : c.uniform ? rng.pick({GGEMM_GROUPS_RAGGED_M, GGEMM_GROUPS_MASKED, same(&Group::m) ? GGEMM_GROUPS_BATCH : GGEMM_GROUPS_MASKED}) : fits[rng.below(fits.size())];
   c.beyond = !c.checked && rng.chance(0.2);
   const int64_t slack = rng.chance(0.5) ? 0 : rng.between(1, 17);
   int64_t Group::*const size = c.form == GGEMM_GROUPS_RAGGED_K ? &Group::k : &Group::m;
@@ -223,9 +239,9 @@ void draw_form(Case& c, Rng& rng, bool gradients) {
   c.stored_k = sum + (c.beyond ? 0 : slack);
   // Sources of what is no constant of the form.
   const bool fixed_m = c.form == GGEMM_GROUPS_RAGGED_K, fixed_n = ragged(c), fixed_k = c.form == GGEMM_GROUPS_RAGGED_M;
-  c.given_m = fixed_m ? Given{} : c.form == GGEMM_GROUPS_RAGGED_M ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::m);
-  c.given_n = fixed_n || c.uniform ? Given{} : draw_size_source(rng, c.groups, &Group::n);
-  c.given_k = fixed_k || (c.uniform && !gradients) ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
+  c.given_m = fixed_m || c.alike ? Given{} : c.form == GGEMM_GROUPS_RAGGED_M ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::m);
+  c.given_n = fixed_n || c.uniform || c.alike ? Given{} : draw_size_source(rng, c.groups, &Group::n);
+  c.given_k = fixed_k || (c.uniform && !gradients) || c.alike ? Given{} : c.form == GGEMM_GROUPS_RAGGED_K ? from_memory(rng) : draw_size_source(rng, c.groups, &Group::k);
 }
 
 void draw_formed(Case& c, Rng& rng) {

@@ -195,42 +195,43 @@ void Emulation::tensor_load(uint32_t shared, const void* address, uint32_t barri
 namespace {
 
 // Writes what of a box lies in the matrix.
-void store_box(const TensorMap& map, const std::vector<char>& box, int32_t inner, int32_t outer) {
+void store_box(const TensorMap& map, const std::vector<char>& box, const BoxPlace& at) {
+  const int32_t inner = at.inner;
   const int64_t size = map.element_bytes, width = map.box_inner * size;
   const int64_t begin = std::clamp<int64_t>(-int64_t(inner) * size, 0, width);
   const int64_t cut = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
   // The engine writes whole pieces: one that the line's end cuts is written past it.
   const int64_t end = std::min((cut + piece - 1) / piece * piece, width);
   if (cut <= begin) return;
-  for (uint32_t row = 0; row < map.box_outer; ++row) {
-    const int64_t to = int64_t(outer) + row;
-    if (to < 0 || to >= static_cast<int64_t>(map.outer)) continue;
-    char* const line = reinterpret_cast<char*>(map.base) + to * static_cast<int64_t>(map.stride) + inner * size;
+  for (uint32_t row = 0; row < map.box_lines(); ++row) {
+    const int64_t to = int64_t(at.outer) + row / map.box_middle, middle = int64_t(at.middle) + row % map.box_middle;
+    if (to < 0 || to >= static_cast<int64_t>(map.outer) || middle < 0 || middle >= static_cast<int64_t>(map.middle)) continue;
+    char* const line = reinterpret_cast<char*>(map.base) + to * static_cast<int64_t>(map.stride) + middle * static_cast<int64_t>(map.middle_stride) + inner * size;
     std::memcpy(line + begin, box.data() + row * width + begin, static_cast<std::size_t>(end - begin));
   }
 }
 
 }  // namespace
 
-void Emulation::tensor_store(const void* address, uint32_t shared, int32_t inner, int32_t outer) {
+void Emulation::tensor_store(const void* address, uint32_t shared, const BoxPlace& at) {
   const char* const what = "cp.async.bulk.tensor (store)";
   const TensorMap map = map_at(address, what);
-  check_box(map, shared, 2, inner, what);
+  check_box(map, shared, at.rank, at.inner, what);
   Fiber& fiber = *running_;
   const std::shared_ptr<StoreGroup> group = fiber.open_stores;
-  note(*fiber.cta, fiber, shared, static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer, false, store_access(fiber), what);
+  note(*fiber.cta, fiber, shared, map.box_bytes(), false, store_access(fiber), what);
   ++group->unread, ++group->unwritten;
-  submit(Unit::store, [this, &fiber, group, map, shared, inner, outer] {
-    std::vector<char> box(static_cast<std::size_t>(map.box_inner) * map.element_bytes * map.box_outer);
-    for (std::size_t at = 0; at < box.size(); at += piece) {
-      const auto from = static_cast<uint32_t>(shared + at);
-      std::memcpy(box.data() + at, fiber.cta->window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min<std::size_t>(piece, box.size() - at));
+  submit(Unit::store, [this, &fiber, group, map, shared, at] {
+    std::vector<char> box(map.box_bytes());
+    for (std::size_t byte = 0; byte < box.size(); byte += piece) {
+      const auto from = static_cast<uint32_t>(shared + byte);
+      std::memcpy(box.data() + byte, fiber.cta->window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min<std::size_t>(piece, box.size() - byte));
     }
     --group->unread;
     if (group->waiter) wake(*group->waiter);
     // The thread and its CTA may have ended when this comes.
-    submit(Unit::store, [this, group, map, box = std::move(box), inner, outer] {
-      store_box(map, box, inner, outer);
+    submit(Unit::store, [this, group, map, box = std::move(box), at] {
+      store_box(map, box, at);
       --group->unwritten;
       if (group->waiter) wake(*group->waiter);
     });

@@ -65,7 +65,7 @@ class Emulation final : public Machine {
   void tensor_map_replace(void* map, uint32_t dimension, uint32_t count, uint64_t stride) override;
   void tensor_map_acquire(const void* map) override;
   void tensor_load(uint32_t shared, const void* map, uint32_t barrier, const BoxPlace& at, bool multicast, uint16_t ctas) override;
-  void tensor_store(const void* map, uint32_t shared, int32_t inner, int32_t outer) override;
+  void tensor_store(const void* map, uint32_t shared, const BoxPlace& at) override;
   void store_commit() override;
   void store_wait(int pending, bool read_only) override;
 
