@@ -129,7 +129,9 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
   const double slowest = std::max({multiply, feed, bring});
-  const double step = slowest + 0.04 * (multiply + feed + bring - slowest);
+  // f32 in tiles of these sizes, beside those of 128x128 and 64x128.
+  const double beside = !unconverted ? 1 : bm * bn <= 2048 ? 0.8 : bm * bn <= 4096 ? 0.92 : bm * bn > 16384 ? 0.93 : 1;
+  const double step = beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
   return {at_once * step, fill_clocks + store, bm * bn * sum_size(type)};
 }
@@ -198,7 +200,7 @@ Cut best_cut(const TileCosts& costs, std::int64_t rest, std::int64_t steps, std:
     if (clocks < best.clocks) best = {pieces, first, clocks};
   };
   if (rest == 0 || rest >= places) return best;
-  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16}) consider(pieces, (steps + pieces - 1) / pieces);
+  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44, 66}) consider(pieces, (steps + pieces - 1) / pieces);
   // A long one each, and short ones, of which a free place has several.
   const double several = std::floor(static_cast<double>(places - 1) / static_cast<double>(places - rest));
   consider(2, steps - static_cast<std::int64_t>((static_cast<double>(steps) * costs.step - (several - 1) * costs.store) / ((several + 1) * costs.step)));
@@ -228,8 +230,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   if (upper) worked.tile_m = 64, worked.warps_m = 4;
   Brought rates = halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{};
   // Columns that lie along n come in whole panels.
-  if (core::kernel_type(type, named).major_b == core::Major::mn) rates.b *= bn * size / (kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true));
-  const TileCosts costs = tensor_costs(type, worked, even, all.turned, rates);
+  const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
+  if (core::kernel_type(type, named).major_b == core::Major::mn) rates.b /= whole_panels;
+  TileCosts costs = tensor_costs(type, worked, even, all.turned, rates);
+  if (core::kernel_type(type, named).major_b == core::Major::mn) costs.step *= 1 + 0.25 * (whole_panels - 1);
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;

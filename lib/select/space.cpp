@@ -61,6 +61,12 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 64, 128, 1, 4, 8, 2, 1, 1},
     {Family::sm90, 64, 64, 256, 1, 4, 6, 2, 1, 1},
     // Hopper, few rows: the columns fill the 64 rows that wgmma multiplies.
+    {Family::sm90, 192, 128, 128, 1, 8, 4, 1, 1, 1},
+    {Family::sm90, 192, 64, 128, 1, 4, 6, 1, 1, 1},
+    {Family::sm90, 160, 128, 128, 1, 8, 5, 1, 2, 1},
+    {Family::sm90, 160, 64, 128, 1, 4, 6, 1, 1, 1},
+    {Family::sm90, 96, 128, 128, 1, 8, 6, 1, 1, 1},
+    {Family::sm90, 96, 64, 128, 1, 4, 8, 1, 1, 1},
     {Family::sm90, 128, 128, 128, 1, 8, 6, 1, 1, 1},
     {Family::sm90, 64, 128, 128, 1, 8, 8, 1, 1, 1},
     {Family::sm90, 32, 128, 128, 1, 8, 8, 1, 1, 1},
@@ -76,6 +82,8 @@ constexpr Row rows[] = {
     {Family::sm90, 128, 128, 128, 8, 1, 6, 1, 1, 0, 8},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 4},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 8},
+    {Family::sm90, 192, 64, 128, 1, 4, 6, 1, 1, 1, 2},
+    {Family::sm90, 96, 64, 128, 1, 4, 8, 1, 1, 1, 2},
     {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 1, 1, 2},
     {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 1, 1, 4},
     {Family::sm90, 32, 64, 128, 1, 4, 8, 1, 1, 1, 2},
@@ -93,6 +101,7 @@ constexpr Row rows[] = {
     {Family::sm90, 64, 128, 128, 4, 1, 8, 2, 1, 0, 1, 2},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 2, 1, 0, 1, 2},
     {Family::sm90, 64, 64, 128, 4, 1, 8, 1, 1, 0, 1, 2},
+    {Family::sm90, 96, 64, 128, 1, 4, 8, 1, 1, 1, 1, 2},
     {Family::sm90, 16, 64, 128, 1, 4, 8, 1, 1, 1, 1, 2},
     // Hopper, some tiles more than whole waves: k is cut for those that are left over.
     {Family::sm90, 128, 256, 128, 8, 1, 4, 2, 1, 0, 1, core::tail_slices},
@@ -124,9 +133,10 @@ constexpr Row rows[] = {
     {Family::sm80, 128, 128, 256, 2, 4, 3},
     {Family::sm80, 128, 64, 256, 4, 2, 4},
     {Family::sm80, 32, 32, 256, 2, 2, 4},
-    // And long enough for a multiprocessor's tile of a round that is not full to be worth cutting.
+    // And long enough for a multiprocessor's tile of a round that is not full to be worth cutting; small ones where there is little of D, and all tiles are.
     {Family::sm80, 128, 128, 256, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
     {Family::sm80, 128, 128, 128, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::sm80, 32, 32, 256, 2, 2, 4, 0, 0, 0, 1, core::tail_slices},
     // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads; fewer sums where tiles are few, as four
     // warps are the least that busies a multiprocessor.
     {Family::simt, 128, 128, 16, 2, 2, 4},
@@ -138,6 +148,10 @@ constexpr Row rows[] = {
     {Family::simt, 128, 256, 32, 2, 4, 2, 0, 0, 0, 1, core::tail_slices},
     {Family::simt, 64, 64, 32, 2, 2, 3},
     {Family::simt, 32, 64, 32, 2, 2, 4},
+    {Family::simt, 128, 128, 16, 2, 2, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 64, 128, 16, 2, 2, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 64, 64, 32, 2, 2, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 32, 64, 32, 2, 2, 4, 0, 0, 0, 1, core::tail_slices},
     // Any dtype, any stride.
     {Family::simt, 128, 128, 16, 4, 2, 2},
     {Family::simt, 64, 64, 16, 2, 2, 2},
@@ -445,8 +459,12 @@ std::vector<Config> table(const ProblemType& type) {
     if (row.family == Family::sm80 && (row.depth > 128 || row.slices) && type.a != GGEMM_F64) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (const int columns = row.swap ? row.tile_m : row.tile_n; row.family == Family::sm90 && columns > 128 && columns % 64 != 0 && (type.grouped || type.gate)) continue;
+    // Rows that are no power of two and few are measured where one product, or one of a batch, has them.
+    if (row.family == Family::sm90 && row.swap && row.tile_m % 64 % 32 == 0 && row.tile_m % 128 != 0 && row.tile_m > 64 && (type.grouped & core::grouped_call) && !(type.grouped & core::batch_groups)) continue;
     // Two CTAs that share a tile of 128x128 along k finish 32 promoted sums a thread each: the kernel spills.
     if (row.family == Family::sm90 && row.cluster_k == 2 && row.tile_m == 128 && core::promoted(type)) continue;
+    // By CUDA cores small tiles are cut of f32 alone.
+    if (row.family == Family::simt && row.slices && row.tile_m * row.tile_n < 128 * 256 && !(type.a == GGEMM_F32 && type.b == GGEMM_F32)) continue;
     if (row.slices == core::tail_slices && !(row.family == Family::sm90 ? cut(row) : !type.grouped && !type.limited)) continue;
     add(row, 0);
     // Beside tiles of few rows, groups of many are better in larger ones.
