@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "bench/mersenne.hpp"
 #include "common/failure.hpp"
@@ -90,6 +91,39 @@ void add_gemv(std::vector<Case>& cases) {
   for (size_t i = begin; i < cases.size(); i++) cases[i].category = "gemv";
 }
 
+// Sizes that no list has, drawn evenly by octaves: most of them multiples of 64 or 16, some of 8, some any; two in five with few rows, few columns, short k or long k. They tell what the lists do not: what is chosen between the sizes that
+// everybody measures.
+void add_survey(std::vector<Case>& cases) {
+  struct Share {
+    const char* dtype;
+    double flops;  // a second, about
+  };
+  const std::array<Share, 20> shares{{{"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"bf16", 8e14}, {"f16", 8e14},
+                                      {"e4m3", 15e14}, {"e4m3", 15e14}, {"i8", 15e14}, {"i8", 15e14}, {"tf32", 4e14}, {"tf32", 4e14}, {"f32", 5e13}, {"f32", 5e13}, {"f64", 6e13}, {"f32x3", 1.3e14}}};
+  constexpr std::size_t count = 64;
+  PythonRandom random(31);
+  for (std::size_t drawn = 0; drawn < count;) {
+    const Share& share = shares[static_cast<std::size_t>(random.randrange(0, static_cast<int>(shares.size())))];
+    const char* const layout = all_layouts[static_cast<std::size_t>(random.randrange(0, 4))];
+    const double grain = random.random(), kind = random.random();
+    const auto length = [&](double least, double most) {
+      const double x = least * std::pow(most / least, random.random()), unit = grain < 0.1 ? 1 : grain < 0.4 ? 8 : x >= 256 ? 64 : 16;
+      return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::lround(x / unit) * unit));
+    };
+    Size size{length(64, 8192), length(64, 16384), length(64, 8192)};
+    if (kind < 0.2) size.m = std::max<std::int64_t>(1, length(1, 192));
+    else if (kind < 0.28) size.n = std::max<std::int64_t>(1, length(1, 192));
+    else if (kind < 0.34) size.k = length(8, 128);
+    else if (kind < 0.4) size = {length(32, 512), length(32, 512), length(16384, 131072)};
+    constexpr double longest = 500e-6;  // of a launch, in seconds
+    if (2.0 * static_cast<double>(size.m) * static_cast<double>(size.n) * static_cast<double>(size.k) > longest * share.flops) continue;
+    Case one = single_case("plain", share.dtype, layout, size);
+    one.name = "survey_" + size_name(size), one.category = "survey";
+    cases.push_back(std::move(one));
+    ++drawn;
+  }
+}
+
 std::vector<Case> plain_suite() {
   std::vector<Case> cases;
   add_squares(cases);
@@ -102,6 +136,7 @@ std::vector<Case> plain_suite() {
   add_odd(cases);
   add_gemv(cases);
   append_scaled(cases);
+  add_survey(cases);
   return cases;
 }
 
