@@ -115,7 +115,10 @@ kernels::TensorParams batch_params(const Device& device, const core::ProblemType
   const kernels::GemmParams first = kernels::batch_product(p, 0, core::group_shape(described));
   const kernels::SourceMatrix &a = swap ? p.b : p.a, &b = swap ? p.a : p.b, &scale_a = swap ? p.scale_b : p.scale_a, &scale_b = swap ? p.scale_a : p.scale_b;
   kernels::TensorParams out = tensor_params(device, type, c, swap ? kernels::transposed(first) : first, {p.groups, a.group_bytes, b.group_bytes, p.d.group_bytes});
-  out.batch = {kernels::divisor(out.walk.tiles), a.group_bytes != 0, b.group_bytes != 0, 0, p.d.group_bytes, p.bias.group_bytes, p.alpha_stride, p.beta_stride, scale_a.group_bytes, scale_b.group_bytes};
+  // What is nowhere stays so: without a product there are no scales.
+  const auto step = [](const void* data, std::int64_t bytes) { return data ? bytes : 0; };
+  const kernels::GemmParams& one = out.problem;
+  out.batch = {kernels::divisor(out.walk.tiles), a.group_bytes != 0, b.group_bytes != 0, 0, p.d.group_bytes, step(one.bias, p.bias.group_bytes), step(one.epilogue.alpha.pointer, p.alpha_stride), step(one.epilogue.beta.pointer, p.beta_stride), step(one.scale_a.data, scale_a.group_bytes), step(one.scale_b.data, scale_b.group_bytes)};
   out.walk.tiles *= static_cast<kernels::u32>(p.groups);
   return out;
 }

@@ -259,8 +259,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
     }
-    // A team stores while the other multiplies. In groups, which find less of what they read in L2, that gained nothing wherever it was measured.
-    if (c.teams > 1 && !type.grouped) return rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
+    // A team stores while the other multiplies. In groups and batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
+    if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + costs.store) / 2) + costs.store;
     if (sliced) return rounds * tile;
     return rounds * (tile + costs.store + exchange + again);
   };

@@ -243,7 +243,7 @@ void Sweep::degenerate(double deadline) {
   for (std::size_t i = 0; i < list.cases.size(); ++i) {
     Case& c = list.cases[i];
     const std::string label = dtype_label(c.type);
-    if ((options_.only_case >= 0 && static_cast<int64_t>(i) != options_.only_case) || (!options_.dtype.empty() && options_.dtype != label) ||
+    if ((options_.only_case >= 0 ? static_cast<int64_t>(i) != options_.only_case : static_cast<int64_t>(i) % options_.shards != options_.shard) || (!options_.dtype.empty() && options_.dtype != label) ||
         !(c.type.grouped ? options_.grouped : options_.plain))
       continue;
     // One run for each family that takes the case, with its best configuration, and one as the library chooses.

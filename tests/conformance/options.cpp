@@ -27,7 +27,7 @@ constexpr const char* help =
   --values exact|real|both  exact: integers whose result is known to the last bit, in every output type;
                             real: normal data, NaN, infinities, denormals under the element-wise bound (both)
   --first-kernel N        begin with kernel N of the seed, where an earlier run ended
-  --shard I/N             only kernels whose number is I modulo N: the part of one of N processes
+  --shard I/N             only kernels, or corner cases, whose number is I modulo N: the part of one of N processes
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I), which is described
   --kind plain|grouped|both
   --rows any|by-index|gathered|scattered  by-index: only kernels that find rows of A, or of D, where an index says; gathered: of A; scattered: of D (any)

@@ -26,7 +26,7 @@ struct Options {
   std::int64_t kernel_count = 0;           // 0: 100 on the host, as many as the budget allows on CUDA
   std::int64_t per_kernel = 40;            // products
   std::int64_t first_kernel = 0, only_kernel = -1, only_case = -1;  // -1: all
-  std::int64_t shard = 0, shards = 1;      // kernels whose number is `shard` modulo `shards`
+  std::int64_t shard = 0, shards = 1;      // kernels, and corner cases, whose number is `shard` modulo `shards`
   std::string family, config, dtype;       // "": any
   std::vector<Size> sizes;  // of random products, where given: of one group each
   int repeats = 1;          // runs of each product

@@ -429,7 +429,7 @@ TEST_CASE("model: of CTAs that have one thing each those left over are cut where
           }
     }
   CHECK(wrong == 0);
-  CHECK(seen == 4);
+  CHECK(seen == 9);
   CHECK((cuts > 0 && equal > 0 && uneven > 0));
 }
 

@@ -159,6 +159,7 @@ std::vector<Broken> broken() {
       {"257 slices of k", f16, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1), 257), h, "k may be cut into 256 slices, in a plain product"},
       {"slices of a group's k", grouped, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "k may be cut into 256 slices, in a plain product"},
       {"tiles left over, of groups that two kernels share", grouped, sliced(large(cluster(tile(sm90, 64, 128, 64, 4, 1, 6), 1, 1)), core::tail_slices), h, "tiles of groups that are left over are cut where one kernel has all groups, their rows are in order, and nothing checks them before"},
+      {"larger groups of a batch", changed(grouped, [](core::ProblemType& t) { t.grouped |= core::batch_groups; }), large(cluster(tile(sm90, 64, 128, 64, 4, 1, 8), 1, 1)), h, "groups of a batch are alike, and k is not cut for tiles of theirs that are left over"},
       {"larger groups of a plain product", f16, large(cluster(tile(sm90, 64, 128, 64, 4, 1, 8), 1, 1)), h, "larger groups have tiles of their own in a grouped product"},
       {"larger groups beside clusters", grouped, large(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 2, 1)), h, "beside larger groups CTAs take tiles one by one: clusters must have one CTA"},
       {"tiles left over, of CTAs with one each", f16, sliced(along(tile(sm90, 128, 128, 64, 8, 1, 6), 2), core::tail_slices), h, "where CTAs share a tile along k it is not cut besides"},
@@ -263,7 +264,7 @@ TEST_CASE("space: no configuration of any shape meets a reason that the test of 
     if (rng.below(8) == 0) type.d = GGEMM_F64;
     if (rng.below(8) == 0) type.unreachable = core::too_long;
     if (rng.below(8) == 0) type.limited = 1;
-    if (rng.below(8) == 0) type.grouped = core::grouped_call | core::gathered_rows;
+    if (rng.below(8) == 0) type.grouped = core::grouped_call | (i % 16 ? core::gathered_rows : core::batch_groups);
     if (rng.below(4) == 0) type.scale_a = rng.below(5) & 7, type.scale_b = rng.below(5) & 7;
     if (rng.below(4) == 0) type.gate = rng.below(3) & 3;
     if (core::scaled_by_blocks(type)) type.sum = core::Sum::f32;
@@ -307,10 +308,10 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     // Of tf32 with B alone contiguous along n all of Hopper's are swapped, those of which are left out that could not be.
     const bool swapped = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == core::Major::k && type.major_b == core::Major::mn;
     const std::size_t rows_of_f32 = select::table(type_of(GGEMM_F32)).size();
-    // Groups and pairs have none of the seven with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, and those in halves of one, of other products those of many, in six,
-    // and of f32's and, two more, f64's largest ones. And where sums are promoted two CTAs do not share 128x128 along k.
-    const bool whole_steps = type.grouped || type.gate;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 7 : 0) + (type.grouped ? 2 : 0) + (core::promoted(type) ? 1 : 0) == rows_of_f32 + (f64 ? type.grouped ? 3 : 5 : 0));
+    // Groups and pairs have none of the nine with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, and those in halves of one, of other products those of many, in six,
+    // and of f32's and, three more, f64's; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
+    const bool whole_steps = type.grouped || type.gate, cut_small = !type.grouped && type.a == GGEMM_F32 && type.b == GGEMM_F32;
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 : 0) + (type.grouped ? 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) == rows_of_f32 + (f64 ? type.grouped ? 3 : 6 : 0));
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
