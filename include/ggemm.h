@@ -459,7 +459,9 @@ typedef enum ggemm_grouped_form {
   /** Room for `m` rows in each group, of which as many count as `counts` says: A_g [m,k], C_g and D_g [m,n]. `m` is a constant; a count above it
    *  counts as it. Rows of A and C behind the count are not used, though A's may be read, and of D not written. */
   GGEMM_GROUPS_MASKED = 3,
-  /** Every matrix at `group_stride` from the one before. Sizes may be a group's own; then the distances must be given. */
+  /** Every matrix at `group_stride` from the one before. Sizes may be a group's own; then the distances must be given. Where all sizes and strides are
+   *  constants, a CUDA device runs it as fast as plain products of these sizes: of sm_90a if C is not read, lines, bases and distances are at multiples
+   *  of 16 bytes, and max_ctas and checked mode are not asked for. */
   GGEMM_GROUPS_BATCH = 4,
   GGEMM_GROUPED_FORM_FORCE32 = 0x7fffffff
 } ggemm_grouped_form;
@@ -753,7 +755,7 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  *  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max_ctas` allows. xK and kN are not taken with max_ctas.
  *  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a_index,
- *  in checked mode or with mR; and of simt and sm80 not in groups, with max_ctas or with scales by blocks. Names of gemv have none of the three. */
+ *  in checked mode or with mR; neither of these by groups of which all is constant; and of simt and sm80 not in groups, with max_ctas or with scales by blocks. Names of gemv have none of the three. */
 typedef struct ggemm_config {
   size_t struct_size;
   char name[96];                  /**< as above */
@@ -922,7 +924,7 @@ GGEMM_API ggemm_status ggemm_tile_count(const ggemm_tile_grid* grid, int64_t* ou
  *  rows at a time. The remainder is the CTA's place in the cluster, down the rows first. Clusters of 2 x 1 turn where a single row of tiles is left
  *  over: they take two tiles of it side by side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile
  *  along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- *  A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max_ctas) has each go on in steps of
+ *  A kernel that starts fewer CTAs than there are programs (grouped ones but for batches of simt, sm80 and gemv, those of the sm90 family, and all with max_ctas) has each go on in steps of
  *  their number: the first of 132 computes the tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of
  *  the last tiles may be several CTAs'.
  *  Where larger groups have a kernel of their own ("m64"), this tells of the smaller tiles alone: leave groups of more than large_above rows out of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of products of few rows or columns, by the memory that they read: mma.sync or CUDA cores straight from global memory; plain and grouped; one size of A and B, sm_80 and up.
+// The kernel of products of few rows or columns, by the memory that they read: mma.sync or CUDA cores straight from global memory; plain, grouped and batches; one size of A and B, sm_80 and up.
 #include "epilogue/store.cuh"
 #include "mainloop/gemv.cuh"
 #include "ptx/launch.cuh"

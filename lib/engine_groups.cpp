@@ -161,8 +161,9 @@ void Engine::run_groups(const Choice& choice, core::ProblemType type, const kern
 // As plain products: a CTA for each tile of all, or, of the sm90 family, as many as the device holds.
 void Engine::run_batch(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& given, void* stream) const {
   const core::Config& c = choice.config;
-  const std::int64_t tiles_m = kernels::ceil_div(given.m.value, c.tile_m), tiles_n = kernels::ceil_div(given.n.value, c.tile_n);
-  if (tiles_m > most_blocks / tiles_n || tiles_m * tiles_n > most_blocks / given.groups || kernels::ceil_div(given.k.value, c.tile_k) > most_blocks)
+  const bool sides = given.m.value <= most_blocks * c.tile_m && given.n.value <= most_blocks * c.tile_n && given.k.value <= most_blocks * c.tile_k;
+  const std::int64_t tiles_m = sides ? kernels::ceil_div(given.m.value, c.tile_m) : 0, tiles_n = sides ? kernels::ceil_div(given.n.value, c.tile_n) : 0;
+  if (!sides || tiles_m > most_blocks / tiles_n || tiles_m * tiles_n > most_blocks / given.groups)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "groups=%lld, m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", static_cast<long long>(given.groups), given.m.value, given.n.value, given.k.value, c.tile_m, c.tile_n, c.tile_k);
   if (c.family != core::Family::sm90) {
     kernels::GroupedParams params = given;

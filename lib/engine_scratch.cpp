@@ -207,11 +207,11 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
   std::vector<std::int64_t> ends;
   std::int64_t rows = 0, longest = 0;
   for (const select::Sizes& s : sample) ends.push_back(rows += s.m), longest = std::max(longest, s.m);
-  const bool b_k = type_.major_b == core::Major::k, batch = type_.grouped & core::batch_groups, a_k = type_.major_a == core::Major::k;
+  const bool b_k = type_.major_b == core::Major::k, batch = type_.grouped & core::batch_groups, a_k = type_.major_a == core::Major::k, d_mn = batch && type_.major_d == core::Major::mn;
   const int kind_a = type_.scale_a, kind_b = type_.scale_b;
   const std::int64_t deep_a = kernels::scales_deep(kind_a, k), deep_b = kernels::scales_deep(kind_b, k), along_b = kernels::scales_along(kind_b, n);
   const bool scale_a_group = kind_a == kernels::scale_tensor;
-  const Operand a = a_k ? operand(type_.a, rows, k, k, 1, &block_a_) : operand(type_.a, longest, count * k, 1, longest, &block_a_), d = operand(type_.d, rows, stored, stored, 1, nullptr);
+  const Operand a = a_k ? operand(type_.a, rows, k, k, 1, &block_a_) : operand(type_.a, longest, count * k, 1, longest, &block_a_), d = d_mn ? operand(type_.d, longest, count * stored, 1, longest, nullptr) : operand(type_.d, rows, stored, stored, 1, nullptr);
   const Operand b = b_k ? operand(type_.b, k, count * n, 1, k, &block_b_) : operand(type_.b, count * k, n, n, 1, &block_b_);
   const Operand scale_a = kind_a ? operand(GGEMM_F32, scale_a_group ? count : rows, deep_a, deep_a, 1, &block_scale_) : Operand{};
   const Operand scale_b = kind_b ? operand(GGEMM_F32, count * deep_b, along_b, along_b, 1, &block_scale_) : Operand{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tiles a CTA computes: in a plain product the blockIdx.x-th in the raster order, in a grouped one every gridDim.x-th of all groups.
+// Which tiles a CTA computes: in a plain product, or of all products of a batch, the blockIdx.x-th in the raster order, in a grouped one every gridDim.x-th of all groups.
 #pragma once
 #include "scheduler/group_params.cuh"
 #include "scheduler/groups.cuh"

@@ -54,6 +54,14 @@ std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const
       check_sample(p, i, s);
       out.push_back({1, s[0], s[1], s[2]});
     }
+    // A batch's groups are alike, and none of those that have elements is without.
+    if (p.type.grouped & core::batch_groups) {
+      std::erase_if(out, [](const select::Sizes& size) { return size.m == 0 || size.n == 0; });
+      for (const select::Sizes& size : out)
+        if (size.m != out[0].m || size.n != out[0].n || size.k != out[0].k)
+          core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes has %lldx%lldx%lld and %lldx%lldx%lld: groups of constant sizes are alike", static_cast<long long>(out[0].m), static_cast<long long>(out[0].n), static_cast<long long>(out[0].k),
+                     static_cast<long long>(size.m), static_cast<long long>(size.n), static_cast<long long>(size.k));
+    }
   } else {
     out = expected_sample(p);
   }

@@ -144,7 +144,7 @@ kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, st
   if (impl_->maps.find(key, maps[0])) return maps[0];
   // Of pairs the two are a dimension between the elements of a line and the lines, so that a box has them one after the other. (Its stride is the larger one, which the driver's documentation does not foresee; 580 takes it.)
   const std::uint64_t length = static_cast<std::uint64_t>(inner), lines = static_cast<std::uint64_t>(outer), apart = static_cast<std::uint64_t>(line_bytes);
-  // The products of a batch are one behind the lines.
+  // The products of a batch are one behind the lines. (Theirs may be the smaller one, where lines lie by turns.)
   const std::uint64_t dims[3] = {length, half ? 2 : lines, half ? lines : static_cast<std::uint64_t>(products)}, strides[2] = {half ? static_cast<std::uint64_t>(half) * apart : apart, half ? apart : static_cast<std::uint64_t>(product_bytes)};
   const std::uint32_t box = static_cast<std::uint32_t>(box_lines), boxes[3] = {static_cast<std::uint32_t>(key.box_length), half ? 2 : box, half ? box / 2 : 1}, steps[3] = {1, 1, 1};
   const Scope scope(*impl_);  // it needs a current context

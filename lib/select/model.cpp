@@ -397,7 +397,9 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
-  if (type.grouped & core::batch_groups) {
+  // A batch of sm90's that the copy engine may serve: others go as groups do.
+  const bool turned = core::dtype_size(type.a) != 2 && (type.major_a == core::Major::mn || type.major_b == core::Major::mn);
+  if ((type.grouped & core::batch_groups) && (c.family != Family::sm90 || !turned)) {
     ProblemType plain = type;
     plain.grouped = 0;
     return estimate_by_family(plain, c, groups, m, n, k, facts, false);

@@ -268,7 +268,7 @@ constexpr Rule sm80_rules[] = {
      "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= (q.facts.compute_capability == 90 && !(core::compiled(q.type, q.config.family).grouped & core::grouped_call) ? 64 : 32); },
-     "f64 operands leave registers for 32 sums a thread, for 64 in a plain product without max_ctas on compute capability 9.0"},
+     "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32 || q.config.tile_k <= 16 || q.type.major_a == Major::k; },
      "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
     {[](const Query& q) {
@@ -460,7 +460,7 @@ std::vector<Config> table(const ProblemType& type) {
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (const int columns = row.swap ? row.tile_m : row.tile_n; row.family == Family::sm90 && columns > 128 && columns % 64 != 0 && (type.grouped || type.gate)) continue;
     // Rows that are no power of two and few are measured where one product, or one of a batch, has them.
-    if (row.family == Family::sm90 && row.swap && row.tile_m % 64 % 32 == 0 && row.tile_m % 128 != 0 && row.tile_m > 64 && (type.grouped & core::grouped_call) && !(type.grouped & core::batch_groups)) continue;
+    if (row.family == Family::sm90 && row.swap && row.tile_m % 32 == 0 && row.tile_m % 128 != 0 && row.tile_m > 64 && (type.grouped & core::grouped_call) && !(type.grouped & core::batch_groups)) continue;
     // Two CTAs that share a tile of 128x128 along k finish 32 promoted sums a thread each: the kernel spills.
     if (row.family == Family::sm90 && row.cluster_k == 2 && row.tile_m == 128 && core::promoted(type)) continue;
     // By CUDA cores small tiles are cut of f32 alone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <set>
 
 #include "api/ragged.hpp"
 #include "operands.hpp"
@@ -193,6 +194,85 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
       driver().wait();
       CHECK(launched().size() == before + (k == 64 ? 1 : 2));
     }
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("A batch is one launch of a kernel of its own, and tuned as such; where the copy engine does not serve all of it it goes as groups do") {
+  nvrtc_or_skip();
+  Machine machine;
+  const TempFolder folder;
+  constexpr const char* tile_of_elements = "simt_i8_i8_i32_tn_64x64x16_w2x2_s2_r1";
+  constexpr std::int64_t rows = Ones::rows / 2;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    const auto launches_of = [&](auto&& change, const char* forced = mapped_tile) {
+      Ones p(forced, 2 * Ones::no_line);
+      p.desc.form = GGEMM_GROUPS_BATCH, p.desc.ends = ggemm_const(0), p.desc.m = ggemm_const(rows), p.desc.b.group_stride = Ones::n * Ones::k;
+      change(p);
+      const std::size_t before = launched().size();
+      p.run(context);
+      const auto launches = driver().all_launches();
+      return std::vector<fake_launch>(launches.begin() + static_cast<std::ptrdiff_t>(before), launches.end());
+    };
+    const auto none = [](Ones&) {};
+    const auto params_of = [&](auto&& change, const char* forced = mapped_tile) {
+      const auto launches = launches_of(change, forced);
+      REQUIRE(launches.size() == 1);
+      CHECK(std::string(launches[0].kernel).ends_with("_batch_by_engine"));
+      CHECK(launches[0].overlaps == 1);
+      return *static_cast<const kernels::TensorParams*>(launches[0].parameters[0]);
+    };
+    // Tiles of both products, each of which has its own of all operands.
+    const kernels::TensorParams p = params_of(none);
+    CHECK((p.batch.tiles.by == 2 && p.walk.tiles == 4 && p.batch.own_a == 1 && p.batch.own_b == 1 && p.batch.d == rows * Ones::n * 4 && p.batch.alpha == 0));
+    const kernels::TensorParams swapped = params_of(none, "sm90_i8_i8_i32_tn_32x64x128_w1x4_s8_c1x1_swap_r1");
+    CHECK((swapped.problem.m == Ones::n && swapped.problem.n == rows && swapped.walk.tiles == 8));
+    // One B for all; lines of D by turns; a single product; numbers of each.
+    CHECK(params_of([](Ones& x) { x.desc.b.group_stride = 0; }).batch.own_b == 0);
+    CHECK(params_of([](Ones& x) { x.desc.d.row_stride = ggemm_const(2 * Ones::n), x.desc.d.group_stride = Ones::n; }).batch.d == Ones::n * 4);
+    CHECK(params_of([](Ones& x) { x.desc.groups = 1, x.desc.m = ggemm_const(Ones::rows); }).walk.tiles == 4);
+    const std::int32_t ones[] = {1, 1};
+    CHECK(params_of([&](Ones& x) { x.desc.epilogue.scalars_on_device = 1, x.args.alpha = ones, x.args.alpha_byte_stride = 4; }).batch.alpha == 4);
+    // As groups: a base off 16 bytes, a distance that is, a limit of CTAs.
+    const auto goes_as_groups = [&](auto&& change) { return std::string(launches_of(change).back().kernel).find("_grouped") != std::string::npos; };
+    CHECK(goes_as_groups([](Ones& x) { x.args.b = x.b.data() + 1; }));
+    CHECK(goes_as_groups([](Ones& x) { x.desc.b.group_stride += 8; }));
+    CHECK(goes_as_groups([](Ones& x) { x.desc.max_ctas = 8; }));
+    // By CUDA cores a CTA a tile, however operands lie.
+    for (const int off : {0, 1}) {
+      const auto launches = launches_of([off](Ones& x) { x.args.b = x.b.data() + off; }, tile_of_elements);
+      REQUIRE(launches.size() == 1);
+      CHECK((std::string(launches[0].kernel).ends_with("_i32_batch") && launches[0].grid[0] == 4));
+    }
+    // A tuning lays it out as a batch.
+    Ones tuned(nullptr);
+    tuned.desc.form = GGEMM_GROUPS_BATCH, tuned.desc.ends = ggemm_const(0), tuned.desc.m = ggemm_const(rows);
+    const ggemm_problem problem{nullptr, &tuned.desc};
+    const char* const names[] = {mapped_tile, tile_of_elements};
+    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+    options.configs = names, options.config_count = 2;
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    const std::size_t before = launched().size();
+    REQUIRE(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_OK);
+    CHECK((result.timed == 2 && result.rejected == 0));
+    std::set<std::string> kernels;
+    const auto all = launched();
+    for (std::size_t i = before; i < all.size(); ++i)
+      if (all[i].find("_i8_i8_i32_") != std::string::npos) kernels.insert(all[i].substr(all[i].find("_i32_tn_")));
+    for (const std::string& kernel : kernels) CHECK(kernel.find("_batch") != std::string::npos);
+    CHECK(kernels.size() == 2);
+    // Of a sample groups without elements say nothing, and others are alike; D may be contiguous along m.
+    const std::int64_t uneven[] = {rows, Ones::n, Ones::k, 0, 5, 7, rows, Ones::n, Ones::k}, unlike[] = {40, Ones::n, Ones::k, 20, Ones::n, Ones::k};
+    options.sample_sizes = uneven, options.sample_groups = 3;
+    CHECK(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_OK);
+    CHECK((result.timed == 2 && result.rejected == 0));
+    tuned.desc.d.row_stride = ggemm_const(1), tuned.desc.d.col_stride = ggemm_const(rows);
+    CHECK(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_OK);
+    CHECK((result.timed == 2 && result.rejected == 0));
+    tuned.desc.m = ggemm_const(0), options.sample_sizes = unlike, options.sample_groups = 2;
+    CHECK(ggemm_tune(context.get(), &problem, &options, &result) == GGEMM_ERROR_ARGUMENT);
+    CHECK(std::string(ggemm_last_error()).find("groups of constant sizes are alike") != std::string::npos);
   }
   machine.check_clean();
 }

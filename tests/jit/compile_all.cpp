@@ -103,7 +103,7 @@ struct Form {
   int grouped;
   bool by_engine = false;
 };
-constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::batch_groups}, {core::batch_groups, true}};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -149,10 +149,10 @@ std::vector<Variant> all_variants() {
   return out;
 }
 
-// By the copy engine alone only kernels of sm90 are other ones, but for slices of k; of batches theirs are all so, and none has pairs of halves or scales by blocks.
+// By the copy engine alone only kernels of sm90 are other ones, but for slices of k; and there is no batch with pairs of halves or scales by blocks.
 bool made(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts) {
   if (config.family == core::Family::host || (type.by_engine && (config.family != core::Family::sm90 || config.slices > core::tail_slices))) return false;
-  if ((type.grouped & core::batch_groups) && ((config.family == core::Family::sm90) != type.by_engine || type.gate == GGEMM_GATE_HALVES || core::scaled_by_blocks(type))) return false;
+  if ((type.grouped & core::batch_groups) && (type.gate == GGEMM_GATE_HALVES || core::scaled_by_blocks(type))) return false;
   return !select::illegal(type, config, facts);
 }
 
@@ -160,7 +160,7 @@ struct Task {
   const Arch* arch;
   core::ProblemType type;
   core::Config config;
-  jit::Request request() const { return jit::render(type, config, select::min_ctas(type, config), arch->name); }
+  jit::Request request() const { return jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), arch->name); }
   std::string label() const { return arch->name + (" " + request().name); }
 };
 
@@ -181,7 +181,7 @@ std::vector<Task> named_tasks(const std::vector<const Arch*>& chosen) {
   std::vector<Task> out;
   std::set<std::string> taken;
   for (Task& task : all_tasks(chosen))
-    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "")).second) out.push_back(std::move(task));
+    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "")).second) out.push_back(std::move(task));
   return out;
 }
 

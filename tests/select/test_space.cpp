@@ -54,7 +54,7 @@ std::vector<Broken> broken() {
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
-  constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product without max_ctas on compute capability 9.0";
+  constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0";
   constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
@@ -171,7 +171,7 @@ std::vector<Broken> broken() {
       {"tiles left over, of scales by blocks", blocks(f32), sliced(tile(simt, 64, 64, 16, 2, 2, 2), core::tail_slices), h, "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
       {"tiles left over of two sums a thread", f32, sliced(tile(simt, 16, 16, 16, 2, 2, 2), core::tail_slices), h, "where tiles left over are cut, a thread's sums must be whole vectors of 16 bytes"},
       {"slices of sm_80's", f16, sliced(tile(sm80, 64, 64, 64, 2, 2, 4), 2), h, "by this family k is cut for tiles left over alone, in a plain product without max_ctas and without scales by blocks"},
-      {"64 sums of f64, and a limit of CTAs", changed(type_of(GGEMM_F64), [](core::ProblemType& t) { t.limited = 1; }), tile(sm80, 128, 128, 16, 2, 4, 3), h, "f64 operands leave registers for 32 sums a thread, for 64 in a plain product without max_ctas on compute capability 9.0"},
+      {"64 sums of f64, and a limit of CTAs", changed(type_of(GGEMM_F64), [](core::ProblemType& t) { t.limited = 1; }), tile(sm80, 128, 128, 16, 2, 4, 3), h, "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0"},
       {"rows by index along m on sm_80", gathered, tile(sm80, 64, 64, 64, 2, 2, 4), h, "rows of A by index must be contiguous along k"},
       {"rows by index along m on Hopper", gathered, cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), h, "rows of A by index, if of 16 bits, must be contiguous along k"},
       {"slices of k, and a limit of CTAs", limited, sliced(cluster(tile(sm90, 128, 128, 64, 8, 1, 6), 1, 1), 2), h, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},

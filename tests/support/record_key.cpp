@@ -53,6 +53,7 @@ bool read_type(const std::string& text, core::ProblemType& type) {
     } else if (word == "plain") type.grouped = 0;
     else if (word == "grouped") type.grouped = core::grouped_call;
     else if (word == "gather") type.grouped |= core::gathered_rows;
+    else if (word == "batch") type.grouped |= core::batch_groups;
     else return false;
   }
   return true;

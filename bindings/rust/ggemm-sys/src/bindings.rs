@@ -787,9 +787,13 @@ pub const GGEMM_GROUPS_RAGGED_K: ggemm_grouped_form = 2;
 /** Room for `m` rows in each group, of which as many count as `counts` says: A\_g \[m,k\], C\_g and D\_g \[m,n\]. `m` is a constant; a count above it
  counts as it. Rows of A and C behind the count are not used, though A's may be read, and of D not written.*/
 pub const GGEMM_GROUPS_MASKED: ggemm_grouped_form = 3;
-/// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
+/** Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given. Where all sizes and strides are
+ constants, a CUDA device runs it as fast as plain products of these sizes: of sm\_90a if C is not read, lines, bases and distances are at multiples
+ of 16 bytes, and max\_ctas and checked mode are not asked for.*/
 pub const GGEMM_GROUPS_BATCH: ggemm_grouped_form = 4;
-/// Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given.
+/** Every matrix at `group\_stride` from the one before. Sizes may be a group's own; then the distances must be given. Where all sizes and strides are
+ constants, a CUDA device runs it as fast as plain products of these sizes: of sm\_90a if C is not read, lines, bases and distances are at multiples
+ of 16 bytes, and max\_ctas and checked mode are not asked for.*/
 pub const GGEMM_GROUPED_FORM_FORCE32: ggemm_grouped_form = 2147483647;
 /** How the operands of the groups are given. In the first form each operand is an array of pointers. In the others it is one pointer to memory that
  holds all groups, unless the operand's `pointers` says otherwise; what is said here of D holds for C too.
@@ -1258,7 +1262,7 @@ const _: () = {
  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a\_index,
- in checked mode or with mR; and of simt and sm80 not in groups, with max\_ctas or with scales by blocks. Names of gemv have none of the three.*/
+ in checked mode or with mR; neither of these by groups of which all is constant; and of simt and sm80 not in groups, with max\_ctas or with scales by blocks. Names of gemv have none of the three.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_config {
@@ -2384,7 +2388,7 @@ extern "C" {
  rows at a time. The remainder is the CTA's place in the cluster, down the rows first. Clusters of 2 x 1 turn where a single row of tiles is left
  over: they take two tiles of it side by side, and are walked with the rows above them, two columns at a time. CTAs and clusters that share a tile
  along k are one program. Where the product is swapped, rows and columns change places in all of this: columns go first.
- A kernel that starts fewer CTAs than there are programs (grouped ones, those of the sm90 family, and all with max\_ctas) has each go on in steps of
+ A kernel that starts fewer CTAs than there are programs (grouped ones but for batches of simt, sm80 and gemv, those of the sm90 family, and all with max\_ctas) has each go on in steps of
  their number: the first of 132 computes the tiles of pid 0, 132, 264 and so on. Where k is cut for the tiles that are left over ("kt"), each of
  the last tiles may be several CTAs'.
  Where larger groups have a kernel of their own ("m64"), this tells of the smaller tiles alone: leave groups of more than large\_above rows out of
