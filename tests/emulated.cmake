@@ -250,7 +250,7 @@ ggemm_add_emulated_mutant("a slot is released before its lower rows are multipli
 ggemm_add_emulated_mutant("a slice goes to the wrong place" ${pair} tile/panel_tile.cuh "0 : slice * HEIGHT" "0 : 0")
 set(pairs --epilogue halves --sizes 200x334x190)
 set(pairs_of_groups --epilogue halves --kind grouped --sizes 100x334x190,30x230x170,64x130x300)
-ggemm_add_emulated_mutant("pairs of halves are counted as lines" ${pair} tile/panel_tile.cuh "(first + row) / 2" "first + row" --kind plain ${pairs})
+ggemm_add_emulated_mutant("pairs of halves are counted as lines" ${pair} tile/panel_tile.cuh "outer / 2" "outer" --kind plain ${pairs})
 ggemm_add_emulated_mutant("biases of pairs of halves are those of neighbours" ${small} "epilogue/step_vectors.cuh#1" "T::BIAS == 1 ? placed(column + i)" "T::BIAS == 1 ? column + i" --kind plain ${pairs})
 ggemm_add_emulated_mutant("a group's halves lie as far apart as its lines" ${listed} prepare.cu "static_cast<u64>(lines.half) * apart" "apart" ${pairs_of_groups})
 ggemm_add_emulated_mutant("threads bring one half of pairs" ${listed} pipeline/line_copy.cuh "row % 2 * operand().half" "0" ${pairs_of_groups})
