@@ -24,7 +24,7 @@ class Launch(ctypes.Structure):
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t))
 def parameter_sizes(_, kernel, sizes):
     """At least so many bytes, GemmParams or GroupedParams of kernels/params.cuh, are the one parameter of these kernels."""
-    sizes[0] = 864 if b"_grouped" in kernel else 232
+    sizes[0] = 864 if b"_grouped" in kernel or b"_batch" in kernel else 232
     return 1
 
 
