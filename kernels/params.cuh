@@ -229,7 +229,7 @@ struct alignas(16) GroupFacts {
   i32 reach;
   TensorStore store;
   i64 start;
-  i64 reserved;  // 0: the whole is 32 words, one for each lane of a warp
+  i64 falls;  // 1: the deeper groups come first, of all (scheduler/groups.cuh). The whole is 32 words, one for each lane of a warp
 };
 struct alignas(128) GroupRecord {
   TensorMap maps[3];  // of A, B and D, where it reaches them

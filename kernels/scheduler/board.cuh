@@ -29,7 +29,7 @@ class TileBoard {
   static constexpr int NOTES = 1 + TEAMS;
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
   struct Whole {
-    i32 next;  // tile to be found
+    i32 next, turn;  // tile to be found; how far on the one after it is where clusters take turns to and fro
   };
   struct Pieces {
     PieceCursor pieces;
@@ -96,7 +96,10 @@ class TileBoard {
     if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1;
     shared().cursor.start();
     if constexpr (!CUT)
-      if (DeviceWarp::lane() == 0) shared().next = static_cast<i32>(takes(p) ? cluster() | (ptx::seen_arrivals(p.taken) & Params::none_left) : cluster());
+      if (DeviceWarp::lane() == 0) {
+        shared().next = static_cast<i32>(takes(p) ? cluster() | (ptx::seen_arrivals(p.taken) & Params::none_left) : cluster());
+        shared().turn = static_cast<i32>(2 * (clusters() - cluster()) - 1);
+      }
   }
   // Who has read a note: where pieces meet.
   GG_DEVICE const SliceParams& slices() const { return shared().slices; }
@@ -132,7 +135,7 @@ class TileBoard {
     __syncwarp();
     if (lane == 0) {
       const bool any = found.group < p.groups;
-      if constexpr (!CUT) shared().next = takes(p) ? before : next + static_cast<i32>(clusters());
+      i32 apart = static_cast<i32>(clusters());
       note.group = any ? found.group : -1, note.other = p.records && note.group != shared().notes[(at.slot + NOTES - 1) % NOTES].group;
       if (any) {
         Grid grid;
@@ -140,6 +143,8 @@ class TileBoard {
         if (p.records) {
           const GroupRecord& record = p.records[found.group];
           grid = grid_of(record.facts.problem), down = record.facts.problem.m;
+          if constexpr (!CUT)
+            if (record.facts.falls) apart = shared().turn;  // else the same clusters always had the deeper tiles
           note.a = {&record.maps[0], 0}, note.b = {&record.maps[1], 0}, note.d = {&record.maps[2], 0};
         } else {
           const UniformGroups& u = p.uniform;
@@ -155,6 +160,7 @@ class TileBoard {
         if (p.records) depth.tiles = grid.steps;
         note.first = depth.first, note.depth = depth.tiles, note.tile = static_cast<u32>(next);
       }
+      if constexpr (!CUT) shared().next = takes(p) ? before : next + apart, shared().turn = 2 * static_cast<i32>(clusters()) - shared().turn;
     }
     __syncwarp();
     ptx::barrier_arrive(placed(at.slot));

@@ -13,6 +13,18 @@ struct GroupTile {
   i32 tile;   // within the group
 };
 
+// So many groups that follow one another are put in order, the deepest first: a tile takes as long as it is deep, and for what the last ones take others wait. The key of the number-th of them, by what counts of
+// its depth; the greater key comes first, and no two are alike.
+constexpr u32 ordered_groups = 1024;
+GG_HD u32 order_key(i64 depth, u32 number) {
+  constexpr i64 deepest = 0xffffffffu / ordered_groups;
+  return static_cast<u32>(min_of(max_of(depth, i64(0)), deepest)) * ordered_groups + (ordered_groups - 1 - number);
+}
+GG_HD i64 depth_of_key(u32 key) { return key / ordered_groups; }
+// Of a depth so much does not count: such tiles take about as long as D's way to memory, which others' products hide if they come at the same time. (So many steps of 128 bytes for each byte of D's elements.)
+// Where what counts of the deepest is not so much more than of the shallowest, groups stay in their order.
+GG_HD i64 even_depth(int size_a, int size_d) { return i64(384) * size_d / size_a; }
+
 // Numbers are 32 bits wide, as they live through the mainloop: a grouped launch has fewer than 2^31 groups and fewer than 2^31 tiles in all.
 //
 // Warp: the 32 lanes. On the device a Vector is one lane's value; the host tests bring 32 values. It has

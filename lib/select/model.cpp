@@ -35,7 +35,8 @@ ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spr
     const double count = turns ? std::floor(down / 2) * across + std::fmod(down, 2) * ceil_div(across, 2) : ceil_div(down, c.cluster_m) * ceil_div(across, c.cluster_n);
     return {count, turns ? std::fmod(down, 2) * ceil_div(across, 2) / std::max(1.0, count) : 0};
   }
-  return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
+  const double odd_end = c.cluster_n > 1 ? 0.25 : 0;  // of clusters across, half of all groups being an odd number of tiles wide
+  return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n + odd_end) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
 
 // Whether the CUDA cores multiply elements as they are stored: such kernels, from sm_80 on, wait for the products above all.
@@ -219,7 +220,8 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
   const Config c = core::upright(named);
   const double down = named.swap ? n : m, across = named.swap ? m : n;
-  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && !named.swap), tiles_along(across, c.tile_n, even && named.swap), even);
+  const bool apart = even && (type.grouped & core::apart_groups);  // which may differ in n too
+  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && (apart || !named.swap)), tiles_along(across, c.tile_n, even && (apart || named.swap)), even);
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
@@ -228,12 +230,16 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);
   Config worked = c;
   if (upper) worked.tile_m = 64, worked.warps_m = 4;
-  Brought rates = halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{};
+  constexpr double from_l2_apart = 42;
+  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{};
   // Columns that lie along n come in whole panels.
   const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
   if (core::kernel_type(type, named).major_b == core::Major::mn) rates.b /= whole_panels;
   TileCosts costs = tensor_costs(type, worked, even, all.turned, rates);
   if (core::kernel_type(type, named).major_b == core::Major::mn) costs.step *= 1 + 0.25 * (whole_panels - 1);
+  // More than in one product: between tiles, whose places are looked up, and by steps of D that are not held; and by 192 columns, beside 128 and 256.
+  constexpr double between_tiles = 1000, uneven_apart = 1.04;
+  if (apart) costs.store += between_tiles, costs.step *= std::fmod(columns, 128) == 0 || columns < 128 ? 1 : uneven_apart;
   const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;

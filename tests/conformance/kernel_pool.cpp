@@ -151,7 +151,9 @@ std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) co
     std::vector<Size> sizes(static_cast<std::size_t>(rng.between(multiprocessors_ / 2, 2 * multiprocessors_ + 40)));
     const Size common{rng.between(1, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
     const bool own_m = rng.chance(0.7), own_n = own_m && rng.chance(0.5), own_k = !own_m || own_n;  // ragged forms want two sizes in common
-    for (Size& s : sizes) s = {own_m ? rng.between(0, 3 * tile.m / 2) : common.m, own_n ? rng.between(1, 3 * tile.n / 2) : common.n, own_k ? rng.between(0, 2 * tile.k) : common.k};
+    const double deep = rng.pick({0.0, 0.05});  // of groups; they come first then (scheduler/groups.cuh)
+    const auto depth = [&] { return deep > 0 && rng.chance(deep) ? rng.between(12 * tile.k, 36 * tile.k) : rng.between(0, 2 * tile.k); };
+    for (Size& s : sizes) s = {own_m ? rng.between(0, 3 * tile.m / 2) : common.m, own_n ? rng.between(1, 3 * tile.n / 2) : common.n, own_k ? depth() : common.k};
     return sizes;
   }
   const int64_t most = std::max<int64_t>(1, (int64_t(1) << 23) / (tile.m * tile.n)), tiles = std::min(most, rng.between(multiprocessors_ + 8, 3 * multiprocessors_ + 24));

@@ -128,6 +128,23 @@ TEST_CASE("groups: every tile of random group lists is found, in ascending order
   }
 }
 
+TEST_CASE("groups: the deeper come first, of equal ones the former, and no two have one key") {
+  const std::vector<i64> depths = {0, 1, 2, 63, 64, 4096, i64(0xffffffffu / ordered_groups) - 1, 0xffffffffu / ordered_groups};
+  u32 before = 0;
+  bool any = false;
+  for (const i64 depth : depths) {
+    for (u32 number = ordered_groups; number-- > 0;) {
+      const u32 key = order_key(depth, number);
+      REQUIRE((!any || key > before));
+      any = true, before = key;
+    }
+  }
+  for (const u32 number : {0u, 7u, ordered_groups - 1}) {
+    CHECK(order_key(-5, number) == order_key(0, number));
+    CHECK(order_key(i64(1) << 40, number) == order_key(depths.back(), number));
+  }
+}
+
 TEST_CASE("groups: 4096 groups, shared by 132 CTAs: each tile once") {
   Rng random(4096);
   std::vector<i32> counts(4096);
