@@ -229,7 +229,7 @@ struct alignas(16) GroupFacts {
   i32 reach;
   TensorStore store;
   i64 start;
-  i64 falls;  // 1: the deeper groups come first, of all (scheduler/groups.cuh). The whole is 32 words, one for each lane of a warp
+  i64 reserved;  // 0: the whole is 32 words, one for each lane of a warp
 };
 struct alignas(128) GroupRecord {
   TensorMap maps[3];  // of A, B and D, where it reaches them
@@ -280,7 +280,8 @@ GG_HD u64 group_word(const UniformGroups& groups, int word, i32 group, i32 start
 
 // Those kernels' parameters. tiles: of each group, in cluster tiles.
 struct GroupedTensorParams {
-  static constexpr u32 none_left = 0x80000000;  // in `taken`: all tiles have been
+  static constexpr u32 none_left = 0x80000000;              // in `taken`: all tiles have been
+  static constexpr i32 falls = static_cast<i32>(0x80000000);  // in all of `tiles`, or in none: deeper groups come first (scheduler/groups.cuh)
   const GroupRecord* records;  // nullptr: the groups are uniform
   const i32* tiles;
   i32 groups, raster;

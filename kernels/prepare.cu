@@ -74,7 +74,7 @@ struct GroupOrder {
   // All threads, before a barrier of all.
   GG_DEVICE GroupOrder(ptx::Vector16 (&memory)[ordered_groups / 4], const GroupedParams& all, const PrepareKernel& kernel) : keys(memory) {
     first = i64(blockIdx.x) * groups_at_once / ordered_groups * ordered_groups;
-    count = all.k.kind == 0 ? 0 : static_cast<u32>(min_of(all.groups - first, i64(ordered_groups)));
+    count = all.k.kind == 0 || all.groups < fewest_ordered ? 0 : static_cast<u32>(min_of(all.groups - first, i64(ordered_groups)));
     const i64 even = even_depth(kernel.sizes[0], kernel.sizes[2]);
     for (u32 i = threadIdx.x; i < 4 * vectors(); i += prepare_threads) keys[i / 4].word[i % 4] = i < count ? order_key(read_source(all.k, first + i) - even, i) : 0;
   }
@@ -149,9 +149,10 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
       const GemmParams p = swap ? transposed(upright) : upright;
       record.facts.problem = p;
       record.facts.start = start;
-      record.facts.falls = falls && all.groups <= ordered_groups;
-      kernel.tiles[place] = live ? static_cast<i32>(cluster_tiles(static_cast<u32>(tiles_of(p.m, kernel.tile_m)), static_cast<u32>(tiles_of(p.n, kernel.tile_n)), kernel.cluster_m, kernel.cluster_n)) : 0;
-      if (params.large_above >= 0) params.kernels[1 - large].tiles[place] = 0;
+      record.facts.reserved = 0;
+      const i32 mark = falls && all.groups <= ordered_groups ? GroupedTensorParams::falls : 0;
+      kernel.tiles[place] = mark | (live ? static_cast<i32>(cluster_tiles(static_cast<u32>(tiles_of(p.m, kernel.tile_m)), static_cast<u32>(tiles_of(p.n, kernel.tile_n)), kernel.cluster_m, kernel.cluster_n)) : 0);
+      if (params.large_above >= 0) params.kernels[1 - large].tiles[place] = mark;
     }
   }
   if (part < 2) reach[part][lane] = reached;

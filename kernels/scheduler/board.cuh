@@ -29,7 +29,7 @@ class TileBoard {
   static constexpr int NOTES = 1 + TEAMS;
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
   struct Whole {
-    i32 next, turn;  // tile to be found; how far on the one after it is where clusters take turns to and fro
+    i32 next, apart;  // tile to be found, and how far on the one after it is
   };
   struct Pieces {
     PieceCursor pieces;
@@ -98,7 +98,7 @@ class TileBoard {
     if constexpr (!CUT)
       if (DeviceWarp::lane() == 0) {
         shared().next = static_cast<i32>(takes(p) ? cluster() | (ptx::seen_arrivals(p.taken) & Params::none_left) : cluster());
-        shared().turn = static_cast<i32>(2 * (clusters() - cluster()) - 1);
+        shared().apart = static_cast<i32>(clusters());
       }
   }
   // Who has read a note: where pieces meet.
@@ -110,7 +110,13 @@ class TileBoard {
     const int lane = DeviceWarp::lane();
     i32 before = 0;
     if (takes(p) && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken) + clusters());  // the answer comes while the tile is found; the first ones are by turns
-    const auto tiles_of = [&p](i32 g) { return p.records ? p.tiles[g] : tiles_in(p, g); };
+    bool falls = false;
+    const auto tiles_of = [&](i32 g) {
+      if (!p.records) return tiles_in(p, g);
+      const i32 tiles = p.tiles[g];
+      falls = tiles & Params::falls;
+      return tiles & ~Params::falls;
+    };
     DepthPart depth{0, 0};
     i32 next;
     GroupTile found;
@@ -135,7 +141,13 @@ class TileBoard {
     __syncwarp();
     if (lane == 0) {
       const bool any = found.group < p.groups;
-      i32 apart = static_cast<i32>(clusters());
+      if constexpr (!CUT) {
+        const i32 round = static_cast<i32>(clusters());
+        i32 apart = shared().apart;
+        // Clusters take turns to and fro, or the same ones always had the deeper tiles.
+        if (falls && apart == round) apart = 2 * (round - static_cast<i32>(cluster())) - 1;
+        shared().next = takes(p) ? before : next + apart, shared().apart = 2 * round - apart;
+      }
       note.group = any ? found.group : -1, note.other = p.records && note.group != shared().notes[(at.slot + NOTES - 1) % NOTES].group;
       if (any) {
         Grid grid;
@@ -143,8 +155,6 @@ class TileBoard {
         if (p.records) {
           const GroupRecord& record = p.records[found.group];
           grid = grid_of(record.facts.problem), down = record.facts.problem.m;
-          if constexpr (!CUT)
-            if (record.facts.falls) apart = shared().turn;  // else the same clusters always had the deeper tiles
           note.a = {&record.maps[0], 0}, note.b = {&record.maps[1], 0}, note.d = {&record.maps[2], 0};
         } else {
           const UniformGroups& u = p.uniform;
@@ -160,7 +170,6 @@ class TileBoard {
         if (p.records) depth.tiles = grid.steps;
         note.first = depth.first, note.depth = depth.tiles, note.tile = static_cast<u32>(next);
       }
-      if constexpr (!CUT) shared().next = takes(p) ? before : next + apart, shared().turn = 2 * static_cast<i32>(clusters()) - shared().turn;
     }
     __syncwarp();
     ptx::barrier_arrive(placed(at.slot));

@@ -16,6 +16,7 @@ struct GroupTile {
 // So many groups that follow one another are put in order, the deepest first: a tile takes as long as it is deep, and for what the last ones take others wait. The key of the number-th of them, by what counts of
 // its depth; the greater key comes first, and no two are alike.
 constexpr u32 ordered_groups = 1024;
+constexpr i64 fewest_ordered = 8;  // of fewer each cluster has about as many of each group, and the order takes a microsecond
 GG_HD u32 order_key(i64 depth, u32 number) {
   constexpr i64 deepest = 0xffffffffu / ordered_groups;
   return static_cast<u32>(min_of(max_of(depth, i64(0)), deepest)) * ordered_groups + (ordered_groups - 1 - number);
