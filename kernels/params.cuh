@@ -280,10 +280,11 @@ GG_HD u64 group_word(const UniformGroups& groups, int word, i32 group, i32 start
 
 // Those kernels' parameters. tiles: of each group, in cluster tiles.
 struct GroupedTensorParams {
-  static constexpr u32 none_left = 0x80000000;              // in `taken`: all tiles have been
-  static constexpr i32 falls = static_cast<i32>(0x80000000);  // in all of `tiles`, or in none: deeper groups come first (scheduler/groups.cuh)
+  static constexpr u32 none_left = 0x80000000;                // in `taken`: all tiles have been
+  static constexpr i32 falls = static_cast<i32>(0x80000000);  // in all of `order`, or in none: the deeper groups come first
   const GroupRecord* records;  // nullptr: the groups are uniform
   const i32* tiles;
+  const i32* order;  // which groups are computed one after the other (scheduler/groups.cuh); nullptr: as they come
   i32 groups, raster;
   GroupRows rows;  // as in GroupedParams
   void* sums;      // this and the next: as in SliceParams, where tiles that are left over are cut; nullptr: none is
@@ -334,11 +335,14 @@ struct PrepareParams {
   PrepareKernel kernels[2];
   GroupedParams problem;
   GroupRecord* records;
+  i32* order;       // nullptr: groups are computed as they come
   u32* taken;       // is set to 0
   i64 large_above;  // below 0: there is one kernel
   GroupCopies copies;
   u32 shape;        // of the upright problem: tile/scales.cuh's group_shape
   i32 by_index;     // 1: rows of A of the upright problem lie by an index
+  u32 blocks;       // CTAs that write records; the others find the order
+  u32 reserved;
 };
 constexpr int prepare_threads = 128, prepare_lanes = 4;  // threads of a CTA, and for each group
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before a grouped product by tensor maps: reads each group's sizes, strides and pointers, and writes its record, and which operands are to be copied. Four threads a group: one
-// for each of A, B and D, one for the rest, of a warp each, since instructions come from memory, slowly.
+// for each of A, B and D, one for the rest, of a warp each, since instructions come from memory, slowly. Other CTAs find the order in which groups are computed.
 #include "ptx/launch.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/tensor.cuh"
@@ -10,9 +10,6 @@
 #include "lines.cuh"
 
 using namespace ggemm::kernels;
-
-constexpr int groups_at_once = prepare_threads / prepare_lanes;  // by a CTA
-static_assert(groups_at_once == 32, "a warp's lanes are groups");
 
 // Writes the map of `lines` after `model`, if it can be told; says whether.
 GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& lines, int size) {
@@ -65,68 +62,53 @@ GG_DEVICE i64 tiles_of(i64 size, const Divisor& tile) {
   return up >> 31 ? up / tile.by : divided(static_cast<u32>(up), tile);
 }
 
-// In which order groups are computed: the keys of those that follow one another with the CTA's own.
-struct GroupOrder {
-  ptx::Vector16 (&keys)[ordered_groups / 4];
-  i64 first;  // group of those
-  u32 count;  // 0: all remain where they are
-
-  // All threads, before a barrier of all.
-  GG_DEVICE GroupOrder(ptx::Vector16 (&memory)[ordered_groups / 4], const GroupedParams& all, const PrepareKernel& kernel) : keys(memory) {
-    first = i64(blockIdx.x) * groups_at_once / ordered_groups * ordered_groups;
-    count = all.k.kind == 0 || all.groups < fewest_ordered ? 0 : static_cast<u32>(min_of(all.groups - first, i64(ordered_groups)));
-    const i64 even = even_depth(kernel.sizes[0], kernel.sizes[2]);
-    for (u32 i = threadIdx.x; i < 4 * vectors(); i += prepare_threads) keys[i / 4].word[i % 4] = i < count ? order_key(read_source(all.k, first + i) - even, i) : 0;
-  }
-  // After it: the place of a group's record among all; and whether the depths of those records fall (of all groups alike, where these are no more than ordered_groups).
-  GG_DEVICE i64 place(i64 group, const PrepareKernel& kernel, bool& falls) const {
-    const u32 number = static_cast<u32>(group - first), own = keys[number / 4].word[number % 4];
-    u32 before = 0, deepest = 0, least = 0xffffffff;
-#pragma unroll 4
-    for (u32 i = 0; i < vectors(); ++i) {
-      const ptx::Vector16 four = keys[i];
+// A thread each finds its group's place in the order: of ordered_groups that follow one another the deeper come first.
+GG_DEVICE void find_place(const PrepareParams& params, u32 block) {
+  __shared__ ptx::Vector16 keys[ordered_groups / 4];
+  const GroupedParams& all = params.problem;
+  const i64 group = i64(block) * prepare_threads + threadIdx.x, first = i64(block) * prepare_threads / ordered_groups * ordered_groups, even = even_depth(params.kernels[0].sizes[0], params.kernels[0].sizes[2]);
+  const u32 count = static_cast<u32>(min_of(all.groups - first, i64(ordered_groups))), vectors = (count + 3) / 4;
+  for (u32 i = threadIdx.x; i < 4 * vectors; i += prepare_threads) keys[i / 4].word[i % 4] = i < count ? order_key(read_source(all.k, first + i) - even, i) : 0;
+  __syncthreads();
+  if (group >= all.groups) return;
+  const u32 number = static_cast<u32>(group - first), own = keys[number / 4].word[number % 4];
+  u32 before = 0, deepest = 0, least = 0xffffffff;
+#pragma unroll 2
+  for (u32 i = 0; i < vectors; ++i) {
+    const ptx::Vector16 four = keys[i];
 #pragma unroll
-      for (const u32 other : four.word) before += other > own, deepest = max_of(deepest, other), least = min_of(least, other - 1);  // (0: there is none)
-    }
-    falls = depth_of_key(deepest) - depth_of_key(least + 1) >= even_depth(kernel.sizes[0], kernel.sizes[2]);
-    return falls ? first + before : group;
+    for (const u32 other : four.word) before += other > own, deepest = max_of(deepest, other), least = min_of(least, other - 1);  // (0: there is none)
   }
-
- private:
-  GG_DEVICE u32 vectors() const { return (count + 3) / 4; }
-};
+  const bool falls = depth_of_key(deepest) - depth_of_key(least + 1) >= even;
+  // Of more groups depths fall anew, again and again.
+  params.order[falls ? first + before : group] = static_cast<i32>(group) | (falls && all.groups <= ordered_groups ? GroupedTensorParams::falls : 0);
+}
 
 // Warp 0, 1 and 2 of a CTA has A, B and D of 32 groups, of the product as the kernel sees it, and warp 3 the rest.
 extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(const __grid_constant__ PrepareParams params) {
   ptx::launch_wait();
   ptx::launch_next();
   const GroupedParams& all = params.problem;
-  __shared__ bool reach[2][groups_at_once];
-  __shared__ ptx::Vector16 keys[ordered_groups / 4];
-  const int lane = static_cast<int>(threadIdx.x) % groups_at_once, part = static_cast<int>(threadIdx.x) / groups_at_once;
-  const i64 group = i64(blockIdx.x) * groups_at_once + lane;
+  if (blockIdx.x >= params.blocks) return find_place(params, blockIdx.x - params.blocks);
+  constexpr int at_once = prepare_threads / prepare_lanes;
+  static_assert(at_once == 32, "a warp's lanes are groups");
+  __shared__ bool reach[2][at_once];
+  const int lane = static_cast<int>(threadIdx.x) % at_once, part = static_cast<int>(threadIdx.x) / at_once;
+  const i64 group = i64(blockIdx.x) * at_once + lane;
   const bool on = group < all.groups;
-  bool reached = false, falls = false;
+  bool reached = false;
   if (group == 0 && part == 3) *params.taken = 0;
-  // (What is read is asked for at once, and then what is worked out.)
-  i64 m = 0, n = 0, k = 0, start = 0, place = group;
-  if (on) m = max_of(read_source(all.m, group), 0), n = max_of(read_source(all.n, group), 0), k = max_of(read_source(all.k, group), 0), start = group_start(all, group);
-  const GroupOrder order(keys, all, params.kernels[0]);
-  if (order.count) __syncthreads();
-  const auto find_place = [&] {
-    if (order.count) place = order.place(group, params.kernels[0], falls);
-  };
   if (on) {
+    const i64 m = max_of(read_source(all.m, group), 0), n = max_of(read_source(all.n, group), 0), k = max_of(read_source(all.k, group), 0), start = group_start(all, group);
     const int large = params.large_above >= 0 && m > params.large_above ? 1 : 0;
     const PrepareKernel& kernel = params.kernels[large];
+    GroupRecord& record = params.records[group];
     const bool swap = kernel.swap, live = group < live_groups(all);
     if (part < 3) {
       const bool of_a = part == (swap ? 1 : 0), of_d = part == 2;  // of the upright product
       const SourceMatrix& source = of_d ? all.d : of_a ? all.a : all.b;
       const i64 stored = of_d && paired(params.shape) ? n / 2 : n, upright_rows = of_d || of_a ? m : k, upright_columns = of_a ? k : stored;
       const Matrix upright = group_matrix(source, group, start, upright_columns);
-      find_place();
-      GroupRecord& record = params.records[place];
       const Matrix matrix = swap ? Matrix{upright.data, upright.col_stride, upright.row_stride} : upright;
       Lines lines = lines_of(matrix, swap ? upright_columns : upright_rows, swap ? upright_rows : upright_columns, kernel.by_columns[part]);
       const int size = kernel.sizes[part];
@@ -143,19 +125,16 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
         if (copied && find_room(params.copies, number, lines, size)) reached = map();
       }
     } else {
-      find_place();
-      GroupRecord& record = params.records[place];
       const GemmParams upright = group_params(all, group, start, m, n, k, params.shape);
       const GemmParams p = swap ? transposed(upright) : upright;
       record.facts.problem = p;
       record.facts.start = start;
       record.facts.reserved = 0;
-      const i32 mark = falls && all.groups <= ordered_groups ? GroupedTensorParams::falls : 0;
-      kernel.tiles[place] = mark | (live ? static_cast<i32>(cluster_tiles(static_cast<u32>(tiles_of(p.m, kernel.tile_m)), static_cast<u32>(tiles_of(p.n, kernel.tile_n)), kernel.cluster_m, kernel.cluster_n)) : 0);
-      if (params.large_above >= 0) params.kernels[1 - large].tiles[place] = mark;
+      kernel.tiles[group] = live ? static_cast<i32>(cluster_tiles(static_cast<u32>(tiles_of(p.m, kernel.tile_m)), static_cast<u32>(tiles_of(p.n, kernel.tile_n)), kernel.cluster_m, kernel.cluster_n)) : 0;
+      if (params.large_above >= 0) params.kernels[1 - large].tiles[group] = 0;
     }
   }
   if (part < 2) reach[part][lane] = reached;
   __syncthreads();
-  if (on && part == 3) params.records[place].facts.reach = (reach[0][lane] ? 1 : 0) | (reach[1][lane] ? 2 : 0);
+  if (on && part == 3) params.records[group].facts.reach = (reach[0][lane] ? 1 : 0) | (reach[1][lane] ? 2 : 0);
 }

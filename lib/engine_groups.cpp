@@ -184,13 +184,14 @@ void Engine::prepare_groups(const Choice& choice, const core::ProblemType& type,
   kernels::PrepareParams prepare = cuda::prepare_params(*device_, type, std::span(configs, choice.large ? 2 : 1), given, memory.records);
   prepare.copies = memory.copies;
   void* to_prepare[] = {&prepare};
-  device_->launch(*choice.prepare, static_cast<unsigned>(kernels::ceil_div(given.groups * kernels::prepare_lanes, kernels::prepare_threads)), stream, to_prepare, true);
+  const kernels::i64 ordering = prepare.order ? kernels::ceil_div(given.groups, kernels::prepare_threads) : 0;
+  device_->launch(*choice.prepare, prepare.blocks + static_cast<unsigned>(ordering), stream, to_prepare, true);
   if (memory.copies.copies) {
     kernels::RepackGroupsParams repack{memory.copies, static_cast<kernels::i32>(2 * given.groups), 0};
     void* to_copy[] = {&repack};
     device_->launch(*choice.copy, choice.copy->ctas(given.max_ctas), stream, to_copy, true);
   }
-  params.records = large.records = prepare.records;
+  params.records = large.records = prepare.records, params.order = large.order = prepare.order;
   params.tiles = prepare.kernels[0].tiles, large.tiles = prepare.kernels[1].tiles;
 }
 

@@ -111,12 +111,13 @@ class TileBoard {
     i32 before = 0;
     if (takes(p) && lane == 0) before = static_cast<i32>(ptx::take_next(p.taken) + clusters());  // the answer comes while the tile is found; the first ones are by turns
     bool falls = false;
-    const auto tiles_of = [&](i32 g) {
-      if (!p.records) return tiles_in(p, g);
-      const i32 tiles = p.tiles[g];
-      falls = tiles & Params::falls;
-      return tiles & ~Params::falls;
+    const auto group_at = [&](i32 g) {
+      if (!p.order) return g;
+      const i32 group = p.order[g];
+      falls = group & Params::falls;
+      return group & ~Params::falls;
     };
+    const auto tiles_of = [&](i32 g) { return p.records ? p.tiles[group_at(g)] : tiles_in(p, g); };
     DepthPart depth{0, 0};
     i32 next;
     GroupTile found;
@@ -141,6 +142,7 @@ class TileBoard {
     __syncwarp();
     if (lane == 0) {
       const bool any = found.group < p.groups;
+      if (any) found.group = group_at(found.group);
       if constexpr (!CUT) {
         const i32 round = static_cast<i32>(clusters());
         i32 apart = shared().apart;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/tensor_params.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -8,6 +9,7 @@
 
 #include "lines.cuh"
 #include "scheduler/group_params.cuh"
+#include "scheduler/groups.cuh"
 #include "scheduler/raster.cuh"
 #include "tile/scales.cuh"
 #include "tile/terms.cuh"
@@ -145,6 +147,9 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
     kernel.tile_m = kernels::divisor(c.tile_m), kernel.tile_n = kernels::divisor(c.tile_n), kernel.cluster_m = c.cluster_m, kernel.cluster_n = c.cluster_n;
     kernel.swap = swap;
   }
+  // Where all are as deep, where there are few, and where tiles are cut, groups are computed as they come.
+  if (p.k.kind && p.groups >= kernels::fewest_ordered && std::ranges::none_of(configs, [](const core::Config& c) { return c.slices; })) out.order = tiles;
+  out.blocks = static_cast<kernels::u32>(kernels::ceil_div(p.groups * kernels::prepare_lanes, kernels::prepare_threads));
   out.taken = taken_of(workspace, p.groups);
   out.large_above = configs.size() > 1 ? configs[0].large_above : -1;
   out.shape = core::group_shape(described);
@@ -202,10 +207,13 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   return true;
 }
 
-kernels::u32* taken_of(void* workspace, std::int64_t groups) {
-  return reinterpret_cast<kernels::u32*>(static_cast<char*>(workspace) + static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 2 * sizeof(kernels::i32)));
-}
+namespace {
+// A record, the tiles of two kernels, a place in the order.
+std::size_t group_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 3 * sizeof(kernels::i32)); }
+}  // namespace
 
-std::size_t prepare_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 2 * sizeof(kernels::i32)) + sizeof(kernels::u32); }
+kernels::u32* taken_of(void* workspace, std::int64_t groups) { return reinterpret_cast<kernels::u32*>(static_cast<char*>(workspace) + group_bytes(groups)); }
+
+std::size_t prepare_bytes(std::int64_t groups) { return group_bytes(groups) + sizeof(kernels::u32); }
 
 }  // namespace ggemm::cuda
