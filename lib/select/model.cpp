@@ -29,13 +29,13 @@ double tiles_along(double size, double tile, bool spread) {
 struct ClusterTiles {
   double count, turned;
 };
-ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spread) {
+ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spread, bool apart = false) {
   const bool turns = kernels::clusters_turn(c.cluster_m, c.cluster_n);
   if (!spread) {
     const double count = turns ? std::floor(down / 2) * across + std::fmod(down, 2) * ceil_div(across, 2) : ceil_div(down, c.cluster_m) * ceil_div(across, c.cluster_n);
     return {count, turns ? std::fmod(down, 2) * ceil_div(across, 2) / std::max(1.0, count) : 0};
   }
-  const double odd_end = c.cluster_n > 1 ? 0.25 : 0;  // of clusters across, half of all groups being an odd number of tiles wide
+  const double odd_end = apart && c.cluster_n > 1 ? 0.25 : 0;  // of clusters across, half of all groups being an odd number of tiles wide
   return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n + odd_end) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
 
@@ -221,7 +221,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const Config c = core::upright(named);
   const double down = named.swap ? n : m, across = named.swap ? m : n;
   const bool apart = even && (type.grouped & core::apart_groups);  // which may differ in n too
-  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && (apart || !named.swap)), tiles_along(across, c.tile_n, even && (apart || named.swap)), even);
+  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && (apart || !named.swap)), tiles_along(across, c.tile_n, even && (apart || named.swap)), even, apart);
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
