@@ -106,12 +106,12 @@ class StepByThreads {
     }
     if (before && continues) return;
 #pragma unroll 1
-    for (int end = thread; end < 2 * lines; end += 128) {
-      const int of = end / 2, apart = line_off(of), past = apart + bytes;
-      // The first vector, of which the line before has nothing, and the last, if it is another.
-      const bool last = end % 2;
+    for (int end = thread; end < 2 * LINES; end += 128) {
+      // The first vector, of which the line before has nothing, and the last, if it is another: by other warps.
+      const bool last = end >= LINES;
+      const int of = last ? end - LINES : end, apart = line_off(of), past = apart + bytes;
       const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
-      if ((last ? continues || (number == 0 && !before) : before != 0) || behind == begin || behind - begin == 16) continue;
+      if (of >= lines || (last ? continues || (number == 0 && !before) : before != 0) || behind == begin || behind - begin == 16) continue;
       store_part<SIZE>(first + of * stride + 16 * number - apart, vector(of, number, apart), begin, behind);
     }
   }
