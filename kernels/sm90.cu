@@ -25,10 +25,10 @@ constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED && !(T::BL
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 // Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
-constexpr int MAINLOOP_REGISTERS = 40;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
+constexpr int MAINLOOP_REGISTERS = T::BY_ENGINE || T::GROUPED ? 40 : 72;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
 constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
 using Epilogue = StagedEpilogue<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS, HELD_WORDS>;
-constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES, STAGING_BARRIERS = T::LEAVES ? 0 : Epilogue::BARRIERS;
+constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES, STAGING_NOTES = T::LEAVES ? 0 : Epilogue::NOTES;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
 // What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers of both.
@@ -37,7 +37,7 @@ struct Cta {
   Ring<T::STAGES> ring;
   Turns turns;  // where there are teams
   GG_DEVICE explicit Cta(char* shared)
-      : slots(shared), ring(ptx::shared_address(shared) + Shape::RING_BYTES + CONSUMERS * (STAGING_BYTES + STAGING_BARRIERS)), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
+      : slots(shared), ring(ptx::shared_address(shared) + Shape::RING_BYTES + CONSUMERS * (STAGING_BYTES + STAGING_NOTES)), turns(ring.full(0) + Ring<T::STAGES>::BYTES) {}
   GG_DEVICE void init() const {
     ring.init(Shape::FILLS, Shape::EMPTIES);
     if constexpr (T::TEAMS > 1) turns.init(4 * Shape::CONSUMERS);
@@ -50,7 +50,10 @@ struct Cta {
   GG_DEVICE void drain(Shape::Cursor at) const {
     if (Shape::SHARERS > 1 && threadIdx.x == 0) ring.drain(at);
   }
-  GG_DEVICE StoreSlots staging(int group) const { return {slots + Shape::RING_BYTES + group * STAGING_BYTES, address() + Shape::RING_BYTES + CONSUMERS * STAGING_BYTES + group * STAGING_BARRIERS}; }
+  GG_DEVICE StoreSlots staging(int group) const {
+    const int notes = Shape::RING_BYTES + CONSUMERS * STAGING_BYTES + group * STAGING_NOTES;
+    return {slots + Shape::RING_BYTES + group * STAGING_BYTES, address() + notes, reinterpret_cast<StoreNote*>(slots + notes + STAGING_NOTES - store_note_bytes)};
+  }
 };
 
 // A consumer warpgroup: its place in the ring, its place in the staging. CLUSTER_K: as in the traits.

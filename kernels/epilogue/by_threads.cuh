@@ -40,8 +40,46 @@ class StepByThreads {
   // D of a step. before: bytes from this slot to that of the step before, if that has the part of D's lines ahead of this, else 0; continues: whether there is a step behind it so.
   GG_DEVICE static void put_d(const StepPart& step, const Matrix& d, int thread, const char* at, int before, bool continues) {
     if constexpr (LENGTH % 16 == 0)
-      if ((MN ? d.row_stride : d.col_stride) == 1) return put_lines(step, d, thread, at, before, continues);
+      if (in_lines(d)) return put_lines(lines_of(step, d), thread, at, before, continues);
     move<D, 2>(thread, d, step, [at](D& e, int i, int j) { e = *reinterpret_cast<const D*>(at + Slot::template offset<D>(i, j)); });
+  }
+
+  // Whether D's lines are contiguous; and where a step's are.
+  GG_DEVICE static bool in_lines(const Matrix& d) { return (MN ? d.row_stride : d.col_stride) == 1; }
+  GG_DEVICE static PlacedLines lines_of(const StepPart& step, const Matrix& d) {
+    return {static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE, (MN ? d.col_stride : d.row_stride) * SIZE, MN ? step.columns : step.rows, (MN ? step.rows : step.columns) * SIZE};
+  }
+  // D where its lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's. Where the steps of a row of D follow one
+  // another along its lines, what a step has of a line's last vector is stored with the next one's first bytes; `before` says where that of the step before is, if there is one in line. What is left at
+  // the ends of a tile's lines is stored in smaller pieces, by a thread each.
+  GG_DEVICE static void put_lines(const PlacedLines& to, int thread, const char* at, int before, bool continues) {
+    constexpr int ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
+    static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
+    // What D's vector has that is `number` of the line's, counted from the one that holds its first byte. What is not of the line, nor of the one before, counts for nothing.
+    const auto vector = [&](int line, int number, int off) {
+      const auto of = [line](const char* slot, int vector) { return *reinterpret_cast<const ptx::Vector16*>(slot + Slot::line_offset(line, 16 * vector)); };
+      const int low = off ? number - 1 : number;
+      return joined(low >= 0 ? of(at, low) : of(at + before, ACROSS - 1), of(at, number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
+    };
+    const int line = thread / ACROSS, off = to.off(line), number = thread % ACROSS;
+    if (16 * number - off + 16 <= to.bytes && (number > 0 || off == 0 || before)) {
+      char* out = to.first + line * to.stride + 16 * number - off;
+#pragma unroll 2
+      for (int down = 0; down < LINES; down += DOWN) {
+        if (line + down < to.lines) ptx::store_vector(out, vector(line + down, number, off));
+        out += DOWN * to.stride;
+      }
+    }
+    if (before && continues) return;
+#pragma unroll 1
+    for (int end = thread; end < 2 * LINES; end += 128) {
+      // The first vector, of which the line before has nothing, and the last, if it is another: by other warps.
+      const bool last = end >= LINES;
+      const int of = last ? end - LINES : end, apart = to.off(of), past = apart + to.bytes;
+      const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
+      if (of >= to.lines || (last ? continues || (number == 0 && !before) : before != 0) || behind == begin || behind - begin == 16) continue;
+      store_part<SIZE>(to.first + of * to.stride + 16 * number - apart, vector(of, number, apart), begin, behind);
+    }
   }
 
   // D of a step where its lines, and the tile's part of them, are whole vectors of 16 bytes.
@@ -79,43 +117,6 @@ class StepByThreads {
   }
 
  private:
-  // D where its lines are contiguous: in aligned vectors of 16 bytes. A line may begin anywhere, so a vector of D is parts of two of the slot's. Where the steps of a row of D follow one
-  // another along its lines, what a step has of a line's last vector is stored with the next one's first bytes; `before` says where that of the step before is, if there is one in line. What is left at
-  // the ends of a tile's lines is stored in smaller pieces, by a thread each.
-  GG_DEVICE static void put_lines(const StepPart& step, const Matrix& d, int thread, const char* at, int before, bool continues) {
-    constexpr int ACROSS = LENGTH / 16, DOWN = 128 / ACROSS;
-    static_assert(DOWN * SIZE % 16 == 0, "lines so far apart begin equally far off");
-    const i64 stride = (MN ? d.col_stride : d.row_stride) * SIZE;
-    char* const first = static_cast<char*>(const_cast<void*>(d.data)) + (step.row * d.row_stride + step.column * d.col_stride) * SIZE;
-    const int lines = MN ? step.columns : step.rows, bytes = (MN ? step.rows : step.columns) * SIZE;
-    const auto line_off = [&](int line) { return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(first)) + static_cast<u32>(line) * static_cast<u32>(stride)) & 15); };
-    // What D's vector has that is `number` of the line's, counted from the one that holds its first byte. What is not of the line, nor of the one before, counts for nothing.
-    const auto vector = [&](int line, int number, int off) {
-      const auto of = [line](const char* slot, int vector) { return *reinterpret_cast<const ptx::Vector16*>(slot + Slot::line_offset(line, 16 * vector)); };
-      const int low = off ? number - 1 : number;
-      return joined(low >= 0 ? of(at, low) : of(at + before, ACROSS - 1), of(at, number < ACROSS ? number : ACROSS - 1), (16 - off) & 15);
-    };
-    const int line = thread / ACROSS, off = line_off(line), number = thread % ACROSS;
-    if (16 * number - off + 16 <= bytes && (number > 0 || off == 0 || before)) {
-      char* to = first + line * stride + 16 * number - off;
-#pragma unroll 2
-      for (int down = 0; down < LINES; down += DOWN) {
-        if (line + down < lines) ptx::store_vector(to, vector(line + down, number, off));
-        to += DOWN * stride;
-      }
-    }
-    if (before && continues) return;
-#pragma unroll 1
-    for (int end = thread; end < 2 * LINES; end += 128) {
-      // The first vector, of which the line before has nothing, and the last, if it is another: by other warps.
-      const bool last = end >= LINES;
-      const int of = last ? end - LINES : end, apart = line_off(of), past = apart + bytes;
-      const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;
-      if (of >= lines || (last ? continues || (number == 0 && !before) : before != 0) || behind == begin || behind - begin == 16) continue;
-      store_part<SIZE>(first + of * stride + 16 * number - apart, vector(of, number, apart), begin, behind);
-    }
-  }
-
   // Calls each(element, row, column) for the step's elements in the matrix, neighbouring threads for neighbouring ones, so many of a thread's together.
   template <class E, int TOGETHER, class Each>
   GG_DEVICE static void move(int thread, const Matrix& matrix, const StepPart& step, Each each) {

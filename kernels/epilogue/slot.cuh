@@ -14,10 +14,30 @@ struct StepPart {
   int rows, columns;
 };
 
-// A warpgroup's slots, and their barriers.
+// Lines of D: where the first begins, bytes from one to the next, how many, and bytes of each.
+struct PlacedLines {
+  char* first;
+  i64 stride;
+  int lines, bytes;
+  // Bytes by which a line begins behind a multiple of 16.
+  GG_DEVICE int off(int line) const { return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(first)) + static_cast<u32>(line) * static_cast<u32>(stride)) & 15); }
+};
+
+// What waits to be stored of a tile, where it belongs: for the copy engine, or in lines.
+union StoreNote {
+  struct Boxes {
+    MappedLines map;
+    i32 row, column;
+  } boxes;
+  PlacedLines lines;
+};
+static_assert(sizeof(StoreNote) <= store_note_bytes);
+
+// A warpgroup's slots, their barriers, and its note.
 struct StoreSlots {
   char* at;
   u32 barriers;
+  StoreNote* waiting;
   GG_DEVICE char* slot(u32 number) const { return at + number * store_slot_bytes; }
   GG_DEVICE u32 barrier(u32 number) const { return barriers + number * store_barrier_bytes; }
 };

@@ -42,7 +42,7 @@ class StagedEpilogue {
   static constexpr int ALL = BLOCKS * STEPS, FITTING = MATRICES && BOXES && !PAIRED && !T::SCATTER ? HELD_WORDS / WORDS : 0;
 
  public:
-  static constexpr int BYTES = SLOTS * store_slot_bytes, BARRIERS = SLOTS * store_barrier_bytes;  // a warpgroup
+  static constexpr int BYTES = SLOTS * store_slot_bytes, NOTES = store_notes_bytes(SLOTS);  // a warpgroup
   using Cursor = StoreCursor<SLOTS>;
   // One thread.
   GG_DEVICE static void init(const StoreSlots& slots) {
@@ -57,15 +57,16 @@ class StagedEpilogue {
   // So many of a tile's steps, the last ones, may wait until the next tile's products are under way.
   static constexpr int HELD = FITTING < ALL ? FITTING : ALL;
 
+  // Whether the steps of a tile whose lines are none for the copy engine wait so too: those that are not held, in slots.
+  static constexpr bool LINES_WAIT = HELD > 0 && !T::BY_ENGINE && !T::GATHER && FIRST == STEP && ALL - HELD <= SLOTS && SLOTS > 1;
+
   // What follows from a thread's number is worked out for each tile: mainloops of groups, with A in registers, with steps that wait or with more than 128 sums have no registers to keep it.
   static constexpr bool RENEWS = HELD > 0 || T::GROUPED || T::TURNS_A || BLOCKS * WN / 2 > 128;
 
   // Such steps, as elements of D in their threads' registers. The sums' registers are the next tile's meanwhile, so that tensor cores wait for conversions alone, and neither for shared memory nor for barriers.
   struct Held {
     u32 words[HELD ? HELD : 1][WORDS];
-    MappedLines map;
-    i32 row, column;  // of D, where the tile's part begins
-    u32 steps;        // bits: those that are still to be stored
+    u32 steps;  // bits: those that are still to be stored; or, of such as threads store, `by_lines` and the number of the next one
     // Nothing is held. (Words are set too: ptxas would keep registers for those of the tile before.)
     GG_DEVICE Held() { clear(); }
     GG_DEVICE void clear() {
@@ -101,10 +102,17 @@ class StagedEpilogue {
     const Part part = part_of(p, lines, start, row, column, RENEWS ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128, group, scalars);
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
-    if (ALL_BY_ENGINE || (!adds_c(part) && by_boxes(part, store))) {
-      if (HELD > 0 && hold && (!inner(store) || inside(part))) {
-        store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor);
-        return keep(sums, part, map, held);
+    const bool waits = LINES_WAIT && hold && !adds_c(part) && !by_boxes(part, store) && ByThreads::in_lines(p.d);
+    if (ALL_BY_ENGINE || waits || (!adds_c(part) && by_boxes(part, store))) {
+      if (HELD > 0 && hold && (waits || !inner(store) || inside(part))) {
+        if (waits) await_slot<0>(part.thread, group);
+        if (part.thread < 32 && ptx::elect_one()) {
+          if (waits) slots.waiting->lines = ByThreads::lines_of({part.row, part.column, part.rows, part.columns}, p.d);
+          else slots.waiting->boxes = {map, static_cast<i32>(part.row), static_cast<i32>(part.column)};
+        }
+        store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor, waits);
+        if (ALL == HELD && waits) ptx::barrier_sync<128>(1 + group);
+        return keep(sums, part, held, waits);
       }
       store_first<ALL, true>(sums, part, map, store, slots, cursor);
     } else if constexpr (!ALL_BY_ENGINE) {
@@ -114,6 +122,12 @@ class StagedEpilogue {
 
   // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0: nothing is held then.
   GG_DEVICE static void store_held(Held& held, i32 number, const StoreSlots& slots, int group, Cursor& cursor) {
+    if (LINES_WAIT && (held.steps & by_lines)) {
+      if (number >= 0) return store_waiting(held, slots, group);
+#pragma unroll 1
+      while (held.steps & by_lines) store_waiting(held, slots, group);
+      return held.clear();
+    }
     if (number < 0) {
 #pragma unroll
       for (int first = 0; first < HELD; first += SLOTS) store_held_steps<SLOTS>(held, first, 0, slots, group);
@@ -129,6 +143,7 @@ class StagedEpilogue {
   }
 
  private:
+  static constexpr u32 by_lines = 0x80000000;
   // Only maps of groups go on behind a group's part of D.
   static constexpr bool INNER = BOXES && T::GROUPED;
   GG_DEVICE static bool inner(TensorStore store) { return INNER && store == TensorStore::inner_boxes; }
@@ -198,14 +213,14 @@ class StagedEpilogue {
 
   // The first COUNT steps; C is not read, and the copy engine stores all but what is not inside. EDGES: there may be such.
   template <int COUNT, bool EDGES>
-  GG_DEVICE static void store_first(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots, Cursor& cursor) {
+  GG_DEVICE static void store_first(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots, Cursor& cursor, bool waits = false) {
     if constexpr (COUNT > SLOTS) store_steps<COUNT>(sums, part, map, store, slots, cursor);
-    else if constexpr (COUNT > 0) store_at_once<COUNT, EDGES>(sums, part, map, store, slots);
+    else if constexpr (COUNT > 0) store_at_once<COUNT, EDGES>(sums, part, map, store, slots, waits);
   }
 
-  // The same where the slots hold them at once: barriers and the fence take longer than what is between them.
+  // The same where the slots hold them at once, and wait there if it `waits`: barriers and the fence take longer than what is between them.
   template <int COUNT, bool EDGES>
-  GG_DEVICE static void store_at_once(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots) {
+  GG_DEVICE static void store_at_once(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, TensorStore store, const StoreSlots& slots, bool waits) {
     const bool edges = EDGES && inner(store);
     Vectors vectors[COUNT];
 #pragma unroll
@@ -222,7 +237,7 @@ class StagedEpilogue {
           if (const Step step(part, number, true); step.any() && !step.inside()) ByThreads::put_vectors(step, part.p.d, part.thread, slots.slot(number));
       }
     }
-    if (ptx::renewed(part.thread) < 32 && ptx::elect_one()) {
+    if (!(LINES_WAIT && waits) && ptx::renewed(part.thread) < 32 && ptx::elect_one()) {
 #pragma unroll
       for (int number = 0; number < COUNT; ++number)
         if (const Step step(part, number, true); step.any() && (!edges || step.inside())) store_boxes(map, step.row, step.column, slots.slot(number));
@@ -235,6 +250,33 @@ class StagedEpilogue {
     for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
   }
 
+  // The next of a tile's steps that threads store, while its sums' registers are the next tile's already.
+  GG_DEVICE static void store_waiting(Held& held, const StoreSlots& slots, int group) {
+    const int number = static_cast<int>(held.steps & 15), thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), slot = number % SLOTS;
+    held.steps = number + 1 < ALL ? held.steps + 1 : 0;
+    const PlacedLines& part = slots.waiting->lines;
+    const int block = number / STEPS * 64, across = number % STEPS * STEP, line = MN ? across : block, byte = (MN ? block : across) * SIZE;
+    if (line >= part.lines || byte >= part.bytes) return;
+    char* const at = slots.slot(slot);
+    if (number >= ALL - HELD) {
+      await_readers(group);
+#pragma unroll
+      for (int i = 0; i < HELD; ++i)
+        if (i == ptx::renewed(number) - (ALL - HELD)) put_held(held, i, at, thread);  // (the compiler would take the number for an index, which registers have not)
+      slot_filled(group, false);
+    }
+    ByThreads::put_lines({part.first + line * part.stride + byte, part.stride, static_cast<int>(min_of(part.lines - line, Slot::LINES)), static_cast<int>(min_of(part.bytes - byte, Slot::LENGTH))}, thread, at,
+                         follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0, follows(number + 1) && part.bytes > byte + Slot::LENGTH);
+  }
+  // Until all threads are done with the slots' steps.
+  GG_DEVICE static void await_readers(int group) { ptx::barrier_sync<128>(1 + group); }
+  GG_DEVICE static void put_held(const Held& held, int i, char* at, int thread) {
+    const u32 (&words)[WORDS] = held.words[i];
+    const typename Slot::Matrices matrices(at, thread);
+#pragma unroll
+    for (int j = 0; j < WORDS / 4; ++j) matrices.put(2 * j, {words[4 * j], words[4 * j + 1], words[4 * j + 2], words[4 * j + 3]});
+  }
+
   // Of COUNT steps from the first-th held one on, those that are still held, through slots from `slot` on: one in its turn, or as many as there are slots, at once.
   template <int COUNT>
   GG_DEVICE static void store_held_steps(const Held& held, int first, u32 slot, const StoreSlots& slots, int group) {
@@ -245,18 +287,15 @@ class StagedEpilogue {
     await_slot<SLOTS - COUNT>(thread, group);
 #pragma unroll
     for (int i = 0; i < COUNT && first + i < HELD; ++i) {
-      if (!(steps >> i & 1)) continue;
-      const u32 (&words)[WORDS] = held.words[first + i];
-      const typename Slot::Matrices matrices(slots.slot(slot + i), thread);
-#pragma unroll
-      for (int j = 0; j < WORDS / 4; ++j) matrices.put(2 * j, {words[4 * j], words[4 * j + 1], words[4 * j + 2], words[4 * j + 3]});
+      if (steps >> i & 1) put_held(held, first + i, slots.slot(slot + i), thread);
     }
     slot_filled(group, true);
     if (thread < 32 && ptx::elect_one()) {
 #pragma unroll
       for (int i = 0; i < COUNT && first + i < HELD; ++i) {
         const int step = ALL - HELD + first + i;
-        if (steps >> i & 1) store_boxes(held.map, held.row + step / STEPS * 64, held.column + Step::columns_before(step), slots.slot(slot + i));
+        const auto& to = slots.waiting->boxes;
+        if (steps >> i & 1) store_boxes(to.map, to.row + step / STEPS * 64, to.column + Step::columns_before(step), slots.slot(slot + i));
       }
       if constexpr (COUNT == 1) ptx::store_commit();
       else commit_all();
@@ -264,9 +303,8 @@ class StagedEpilogue {
   }
 
   // Converts the last HELD steps, whose boxes the copy engine will store.
-  GG_DEVICE static void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, Held& held) {
+  GG_DEVICE static void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, Held& held, bool waits) {
     u32 steps = 0;
-    held.map = map, held.row = static_cast<i32>(part.row), held.column = static_cast<i32>(part.column);
 #pragma unroll
     for (int i = 0; i < HELD; ++i) {
       const int number = ALL - HELD + i;
@@ -279,7 +317,7 @@ class StagedEpilogue {
       });
       steps |= (step.any() ? 1u : 0u) << i;
     }
-    held.steps = steps;
+    held.steps = LINES_WAIT && waits ? by_lines : steps;
   }
 
   // The first COUNT steps, inside of D or whole boxes at its ends, C not being read: the copy engine stores all but what is not inside.

@@ -26,6 +26,9 @@ int store_slots(const ProblemType& type, const Config& config, std::int64_t ring
   return kernels::store_slots(consumer_rows(c) / 64, kernels::stored_columns(columns, c.cluster_k, t.gate != GGEMM_GATE_NONE), size_c, size_d, t.major_d == core::Major::mn, static_cast<kernels::i32>(std::min<std::int64_t>(ring_bytes, 1 << 20)), warpgroups, c.teams);
 }
 
+// A warpgroup's slots, and what else it has there.
+int store_bytes(int slots) { return slots * kernels::store_slot_bytes + kernels::store_notes_bytes(slots); }
+
 }  // namespace
 
 std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
@@ -39,7 +42,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
     const int tiles = kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == core::Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == core::Major::mn);
     const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(kernels::kind_in_tile(t.scale_b, t.gate == GGEMM_GATE_HALVES), kernel.tile_n, consumer_columns(kernel));
     const std::int64_t ring = kernels::ring_bytes(c.stages, tiles, kernels::slot_scale_bytes(scales_a, scales_b));
-    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_slots(type, c, ring, consumers) * (kernels::store_slot_bytes + kernels::store_barrier_bytes));
+    return turns + ring + 16 * c.stages + (c.slices > core::tail_slices ? 0 : consumers * store_bytes(store_slots(type, c, ring, consumers)));
   }
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   // The warps' sums (kernels/mainloop/gemv.cuh), of which four lanes have a term each where CUDA cores multiply.
