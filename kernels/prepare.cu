@@ -117,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
       reached = (!of_d || kernel.boxes) && map();
       if (of_d) {
         record.facts.store = reached ? store_way(lines, size) : TensorStore::threads;
+        if (!reached && params.copies.note && live && m > 0 && n > 0 && contiguous(lines)) params.copies.note->lines = 1;
       } else if (params.copies.copies || params.copies.note) {
         const i64 number = 2 * group + part;
         if (params.copies.copies) params.copies.blocks[number] = 0;

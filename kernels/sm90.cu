@@ -25,7 +25,7 @@ constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED && !(T::BL
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 // Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
-constexpr int MAINLOOP_REGISTERS = T::BY_ENGINE || T::GROUPED ? 40 : 72;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
+constexpr int MAINLOOP_REGISTERS = T::LINES_WAIT && !T::GROUPED ? 72 : 40;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
 constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
 using Epilogue = StagedEpilogue<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS, HELD_WORDS>;
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES, STAGING_NOTES = T::LEAVES ? 0 : Epilogue::NOTES;

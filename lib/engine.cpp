@@ -300,12 +300,6 @@ void Engine::run_plan(const Prepared& plan, const core::Problem& problem, const 
   call(request_for(met, given(plan.config), given(plan.tune_key)), params, stream);
 }
 
-void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream) {
-  core::ProblemType met = problem.type;
-  met.by_engine = core::by_engine(met, params);
-  run(plan(met), met, params, stream);
-}
-
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GemmParams params, void* stream) const {
   if (empty(params)) return;
   if (host_) return host_->run(type, params);

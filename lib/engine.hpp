@@ -131,6 +131,8 @@ class Engine {
  private:
   struct GroupMemory;
   kernels::GroupNote* note_for(const Request& request);
+  static bool meets_lines(const Choice& choice);
+  ChoicePointer choose_lines(const ChoicePointer& any, Request request, void* stream);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;

@@ -22,6 +22,9 @@ bool empty(const kernels::GroupedParams& p) {
 constexpr auto aligned = cuda::Workspace::aligned;
 constexpr std::size_t alignment = cuda::Workspace::alignment;
 
+// What kernels may write meanwhile.
+std::uint64_t read(kernels::u64& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); }
+
 // Of a list of what is copied.
 std::size_t list_bytes(std::int64_t groups) { return aligned(2 * static_cast<std::size_t>(groups) * (sizeof(kernels::CopyParams) + sizeof(kernels::i32))); }
 
@@ -29,7 +32,6 @@ std::size_t list_bytes(std::int64_t groups) { return aligned(2 * static_cast<std
 // quarter more spares growing with each. The first call that meets such operands gathers them, and the second counts their bytes.
 std::size_t copy_bytes(const Choice& choice, std::int64_t groups) {
   if (!choice.note || !choice.copy || groups > most_blocks / 2) return 0;
-  const auto read = [](kernels::u64& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); };
   const std::uint64_t bytes = read(choice.note->bytes);
   return bytes || read(choice.note->met) ? alignment + list_bytes(groups) + aligned(bytes + bytes / 4) : 0;
 }
@@ -69,6 +71,7 @@ kernels::GroupNote* Engine::note_for(const Request& request) {
   const auto& [groups, m, n, k, skew] = request.sizes;
   const auto octave = [](std::int64_t size) { return std::bit_width(static_cast<std::uint64_t>(size)); };
   core::ProblemKey kind{request.key.type};
+  kind.type.lines_wait = 0;
   kind.groups = octave(groups) + octave(k) + octave(std::max(m, n));
   return workspace_.note(*device_, core::ProblemKeyHash{}(kind));
 }
@@ -79,7 +82,37 @@ std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& r
 
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);
-  run(*choose_for_call(request, stream), request.key.type, params, stream);
+  const ChoicePointer choice = choose_for_call(request, stream);
+  run(meets_lines(*choice) ? *choose_lines(choice, request, stream) : *choice, request.key.type, params, stream);
+}
+
+void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream) {
+  core::ProblemType met = problem.type;
+  met.by_engine = core::by_engine(met, params);
+  const Choice& choice = plan(met);
+  if (!meets_lines(choice)) return run(choice, met, params, stream);
+  const auto given = [](const std::optional<std::string>& text) { return text ? text->c_str() : nullptr; };
+  run(*choose_lines(plan.any, request_for(problem, given(plan.config), given(plan.tune_key)), stream), met, params, stream);
+}
+
+// Whether calls before have met lines of D that threads store, for which there is another kernel.
+bool Engine::meets_lines(const Choice& choice) { return choice.note && core::lines_may_wait(choice.upright_type, choice.upright) && read(choice.note->lines); }
+
+// The choice with that kernel, or `any` where it is not to be had: during capture, if no call before has loaded it.
+ChoicePointer Engine::choose_lines(const ChoicePointer& any, Request request, void* stream) {
+  request.key.type.lines_wait = 1;
+  if (auto found = choices_.find(request.key)) return found;
+  if (device_->capturing(stream)) return any;
+  return choices_.get(request.key, [&] {
+    try {
+      ChoicePointer choice = make_choice(request, true);
+      refuse_spills(*choice);
+      if (choice->config == any->config) return choice;
+    } catch (const core::Error& error) {
+      log_.write(GGEMM_LOG_WARNING, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
+    }
+    return any;
+  });
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {

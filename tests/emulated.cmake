@@ -42,7 +42,7 @@ foreach(case IN ITEMS bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2:700x1100x100 b
   ggemm_add_emulated_kernels("sm90_${config}, stored later" 2 --epilogue bare --config sm90_${config} --kind plain --per-kernel 3 --sizes ${sizes} --seed 1)
 endforeach()
 ggemm_add_emulated_kernels("groups, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 3 --sizes 300x512x192,257x512x192,64x512x192,400x512x192,0x512x192 --seed 5)
-ggemm_add_emulated_kernels("groups of odd sizes, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 6 --sizes 301x515x193,257x509x65,63x511x331,401x303x192,0x513x193 --seed 5)
+ggemm_add_emulated_kernels("groups of odd sizes, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 6 --repeat 2 --sizes 301x515x193,257x509x65,63x511x331,401x303x192,0x513x193 --seed 5)
 # More than 128 sums a thread, by turns; columns along n that end within a panel, and a slot a team; the same of one team.
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_nt_176x128x64_w1x4x2_s5_c1x2_swap_r2 f16_f16_f32_tt_128x144x64_w8x1_s4_c1x1_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 2 --epilogue bare --kind plain --config sm90_${config} --per-kernel 3 --sizes 700x600x130)
@@ -238,6 +238,7 @@ foreach(mutant IN ITEMS "every step is filled into one slot|slot = number % SLOT
   list(GET mutant 2 to)
   ggemm_add_emulated_mutant("lines that wait: ${name}" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r2 epilogue/staged.cuh ${from} ${to} --epilogue bare --kind plain --per-kernel 12 --sizes 1390x1501x130 --seed 2)
 endforeach()
+ggemm_add_emulated_mutant("lines of groups that wait: the next steps are not stored" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 epilogue/staged.cuh "held.steps + 1 : 0" "0 : 0" --epilogue bare --kind grouped --per-kernel 6 --repeat 2 --sizes 301x515x193,257x509x65,63x511x331,401x303x192,0x513x193 --seed 1)
 ggemm_add_emulated_mutant("what is stored later goes behind a group's end" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r1 epilogue/staged.cuh "hold && (waits || !inner(store) || inside(part))" "hold" --epilogue bare --kind grouped --sizes 40x512x64,300x512x64,130x512x64 --seed 1 --per-kernel 30)
 ggemm_add_emulated_mutant("sums of no products are not 0" ${held} mainloop/wgmma.cuh "if (BLANK && tiles == 0)" "if (false)" --epilogue bare --kind plain --per-kernel 6 --sizes 300x333x0)
 set(narrow sm90_bf16_bf16_f32_tn_64x96x64_w4x1_s8_c2x1_r1)

@@ -58,7 +58,7 @@ class StagedEpilogue {
   static constexpr int HELD = FITTING < ALL ? FITTING : ALL;
 
   // Whether the steps of a tile whose lines are none for the copy engine wait so too: those that are not held, in slots.
-  static constexpr bool LINES_WAIT = HELD > 0 && !T::BY_ENGINE && !T::GATHER && FIRST == STEP && ALL - HELD <= SLOTS && SLOTS > 1;
+  static constexpr bool LINES_WAIT = HELD > 0 && T::LINES_WAIT && !T::GATHER && FIRST == STEP && ALL - HELD <= SLOTS && SLOTS > 1;
 
   // What follows from a thread's number is worked out for each tile: mainloops of groups, with A in registers, with steps that wait or with more than 128 sums have no registers to keep it.
   static constexpr bool RENEWS = HELD > 0 || T::GROUPED || T::TURNS_A || BLOCKS * WN / 2 > 128;
@@ -66,7 +66,9 @@ class StagedEpilogue {
   // Such steps, as elements of D in their threads' registers. The sums' registers are the next tile's meanwhile, so that tensor cores wait for conversions alone, and neither for shared memory nor for barriers.
   struct Held {
     u32 words[HELD ? HELD : 1][WORDS];
-    u32 steps;  // bits: those that are still to be stored; or, of such as threads store, `by_lines` and the number of the next one
+    MappedLines map;
+    i32 row, column;  // of D, where the tile's part begins
+    u32 steps;        // bits: those that are still to be stored; or, of such as threads store, `by_lines` and the number of the next one
     // Nothing is held. (Words are set too: ptxas would keep registers for those of the tile before.)
     GG_DEVICE Held() { clear(); }
     GG_DEVICE void clear() {
@@ -106,13 +108,15 @@ class StagedEpilogue {
     if (ALL_BY_ENGINE || waits || (!adds_c(part) && by_boxes(part, store))) {
       if (HELD > 0 && hold && (waits || !inner(store) || inside(part))) {
         if (waits) await_slot<0>(part.thread, group);
-        if (part.thread < 32 && ptx::elect_one()) {
-          if (waits) slots.waiting->lines = ByThreads::lines_of({part.row, part.column, part.rows, part.columns}, p.d);
-          else slots.waiting->boxes = {map, static_cast<i32>(part.row), static_cast<i32>(part.column)};
+        if constexpr (LINES_WAIT) {
+          if (part.thread < 32 && ptx::elect_one()) {
+            if (waits) slots.waiting->lines = ByThreads::lines_of({part.row, part.column, part.rows, part.columns}, p.d);
+            else slots.waiting->boxes = {map, static_cast<i32>(part.row), static_cast<i32>(part.column)};
+          }
         }
         store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor, waits);
         if (ALL == HELD && waits) ptx::barrier_sync<128>(1 + group);
-        return keep(sums, part, held, waits);
+        return keep(sums, part, map, held, waits);
       }
       store_first<ALL, true>(sums, part, map, store, slots, cursor);
     } else if constexpr (!ALL_BY_ENGINE) {
@@ -294,7 +298,7 @@ class StagedEpilogue {
 #pragma unroll
       for (int i = 0; i < COUNT && first + i < HELD; ++i) {
         const int step = ALL - HELD + first + i;
-        const auto& to = slots.waiting->boxes;
+        const StoreNote::Boxes to = LINES_WAIT ? slots.waiting->boxes : StoreNote::Boxes{held.map, held.row, held.column};
         if (steps >> i & 1) store_boxes(to.map, to.row + step / STEPS * 64, to.column + Step::columns_before(step), slots.slot(slot + i));
       }
       if constexpr (COUNT == 1) ptx::store_commit();
@@ -303,8 +307,9 @@ class StagedEpilogue {
   }
 
   // Converts the last HELD steps, whose boxes the copy engine will store.
-  GG_DEVICE static void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, Held& held, bool waits) {
+  GG_DEVICE static void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, Held& held, bool waits) {
     u32 steps = 0;
+    if constexpr (!LINES_WAIT) held.map = map, held.row = static_cast<i32>(part.row), held.column = static_cast<i32>(part.column);
 #pragma unroll
     for (int i = 0; i < HELD; ++i) {
       const int number = ALL - HELD + i;

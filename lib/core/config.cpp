@@ -211,8 +211,13 @@ ProblemType compiled(const ProblemType& type, Family family) {
   ProblemType out = before_sums(type);
   if (type.limited && family != Family::sm90) out.grouped |= grouped_call;
   if (type.grouped & batch_groups) out.grouped = family != Family::sm90 || type.by_engine ? batch_groups : out.grouped & static_cast<std::uint8_t>(~batch_groups);
-  if (family != Family::sm90) out.by_engine = 0;
+  if (family != Family::sm90) out.by_engine = out.lines_wait = 0;
   return out;
+}
+
+bool lines_may_wait(const ProblemType& type, const Config& c) {
+  return c.family == Family::sm90 && !type.by_engine && bare(type) && dtype_size(type.d) == 2 && !promoted(type) && c.warps_m * c.warps_n == 8 && c.teams <= 1 && c.cluster_k <= 1 && c.slices <= tail_slices &&
+         !(type.grouped & (batch_groups | gathered_rows | scattered_rows));
 }
 
 ProblemType transposed(const ProblemType& type) {

@@ -28,7 +28,8 @@ struct ProblemType {
   std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
   std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
   std::uint8_t by_engine : 1;  // below; the choice does not depend on it, but the kernel of sm90 is another one (kernels/traits.cuh: BY_ENGINE)
-  std::uint8_t reserved : 6;
+  std::uint8_t lines_wait : 1;  // likewise, of groups of which calls have met lines of D that the engine does not reach (kernels/traits.cuh: LINES_WAIT)
+  std::uint8_t reserved : 5;
   bool operator==(const ProblemType&) const = default;
 };
 

@@ -25,6 +25,9 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   const bool by_engine = sm90 && type.by_engine && config.slices <= core::tail_slices;  // of slices another kernel stores D
   if (by_engine) request.name += "_by_engine";
+  // Of a plain product lines of D are known to be none for the engine, or it is stored by the kernel of that name. Of groups few have such, and others would have code that they do not need between what they do.
+  const bool lines = core::lines_may_wait(type, config) && (!type.grouped || type.lines_wait);
+  if (type.grouped && lines) request.name += "_lines";
   request.root = std::string(core::family_name(config.family)) + ".cu";
   request.arch = arch;
   const auto define = [&](const char* name, int value) { request.defines.emplace_back(name, std::to_string(value)); };
@@ -62,6 +65,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_SLICED", config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
   define("GG_TEAMS", std::max<int>(1, config.teams));
   define("GG_BY_ENGINE", by_engine);
+  define("GG_LINES_WAIT", lines);
   return request;
 }
 

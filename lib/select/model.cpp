@@ -266,9 +266,9 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
     }
     // A team stores while the other multiplies. In groups and batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
-    // Where D's lines are none for the copy engine, if they are packed, it takes the longer, as the other's products keep shared memory busy.
-    constexpr double beside_products = 7;
-    const double line = type.major_d == core::Major::mn ? m : n, store = costs.store * (std::fmod(line * d, 16) == 0 ? 1 : beside_products);
+    // Where D's lines are none for the copy engine, if they are packed, threads take the longer, as the other's products keep shared memory busy: of many tiles that is more than what a team hides.
+    constexpr double beside_products = 7, many = 8;
+    const double line = type.major_d == core::Major::mn ? m : n, store = costs.store * (rounds <= many || std::fmod(line * d, 16) == 0 ? 1 : beside_products);
     if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + store) / 2) + store;
     if (sliced) return rounds * tile;
     return rounds * (tile + costs.store + exchange + again);

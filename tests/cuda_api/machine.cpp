@@ -89,8 +89,9 @@ kernels::GemmParams plain_params(const std::string& kernel, const void* paramete
   return swapped(kernel) ? kernels::transposed(params) : params;
 }
 
-// What the kernel that runs before a grouped one finds out: each group's product, and that copies would take so many bytes.
-void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes) {
+// What the kernel that runs before a grouped one finds out: each group's product, that copies would take so many bytes, and whether there are lines of D that threads store.
+void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes, bool lines) {
+  if (p.copies.note && lines) p.copies.note->lines = 1;
   if (p.copies.note && copied_bytes > static_cast<std::uint64_t>(p.copies.room_bytes)) (p.copies.copies ? p.copies.note->bytes : p.copies.note->met) = p.copies.copies ? copied_bytes : 1;
   const bool live = kernels::live_groups(p.problem) > 0;
   for (std::int64_t g = 0; g < p.problem.groups; ++g) {
@@ -125,7 +126,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   if (!rest.starts_with("ggemm_")) throw std::runtime_error(symbol + " is none of the library's");  // streams run on threads of their own, where no assertion may stand
   rest.erase(0, 6);
   cut(rest, "_sum_pieces");
-  const bool by_engine = cut(rest, "_by_engine"), columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), batch = cut(rest, "_batch"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
+  const bool lines = cut(rest, "_lines"), by_engine = cut(rest, "_by_engine"), columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), batch = cut(rest, "_batch"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;
   // The longer name first: "gelu_tanh" ends like "tanh".
@@ -144,7 +145,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   type.bias_dtype = bias ? type.d : 0;
   type.grouped = static_cast<std::uint8_t>((grouped ? core::grouped_call : 0) | (batch ? core::batch_groups : 0) | (gather ? core::gathered_rows : 0) | (scatter ? core::scattered_rows : 0));
   type.major_d = columns ? core::Major::mn : core::Major::k;
-  type.by_engine = by_engine;
+  type.by_engine = by_engine, type.lines_wait = lines;
   return type;
 }
 
@@ -208,7 +209,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
       return 1.0;
     }
     if (prepares(kernel)) {
-      prepare(*static_cast<const kernels::PrepareParams*>(launch->parameters[0]), machine.copied_bytes_);
+      prepare(*static_cast<const kernels::PrepareParams*>(launch->parameters[0]), machine.copied_bytes_, machine.lines_);
       return 1.0;
     }
     const core::ProblemType type = type_of_kernel(kernel);

@@ -31,6 +31,7 @@ class Machine {
   void set_time(const std::string& part, double milliseconds);
   // What copies of operands of each grouped call are said to take; 0: there are none to make.
   void set_copied_bytes(std::uint64_t bytes) { copied_bytes_ = bytes; }
+  void set_lines(bool lines) { lines_ = lines; }
   // For the end of a test, when all its contexts are gone.
   void check_clean() const;
 
@@ -42,6 +43,7 @@ class Machine {
   std::string faults_;
   std::vector<std::pair<std::string, double>> times_;
   std::atomic<std::uint64_t> copied_bytes_ = 0;
+  std::atomic<bool> lines_ = false;
 };
 
 // Runs a whole problem whose operands are as they were made, on the default stream, and sees that D is right after success and untouched after failure.

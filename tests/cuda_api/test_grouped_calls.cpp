@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped forms, rows by index and checked mode on a CUDA device: what is launched, with what.
+#include <catch2/generators/catch_generators.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -309,6 +311,60 @@ TEST_CASE("Groups that the copy engine serves alone have a kernel of their own, 
         stream.drop_graph();
       }
     CHECK(log.count("compiled ") == compiled);
+    ggemm_plan_destroy(plan);
+  }
+  machine.check_clean();
+}
+
+TEST_CASE("Groups whose lines of D the device noted have a kernel of their own from then on, unless it spills") {
+  nvrtc_or_skip();
+  const bool spills = GENERATE(false, true);
+  INFO("it spills: " << spills);
+  Machine machine;
+  const TempFolder folder;
+  if (spills) driver().set_spill("_lines", 8);
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    constexpr std::uint16_t one = 0x3f80, sum = 0x4280;  // bf16: 1, 64
+    Ones p("sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s4_c1x1_r1", Ones::no_line);
+    std::vector<std::uint16_t> a(p.a.size(), one), b(p.b.size(), one), d(Ones::rows * (Ones::n + 1));
+    p.desc.a.dtype = p.desc.b.dtype = p.desc.d.dtype = GGEMM_BF16;
+    p.desc.d.row_stride = ggemm_const(Ones::n + 1);
+    p.args.a = a.data(), p.args.b = b.data(), p.args.d = d.data();
+    ggemm_plan* plan = nullptr;
+    REQUIRE(ggemm_plan_create_grouped(context.get(), &p.desc, &plan) == GGEMM_OK);
+    // Says whether the call's kernel is that one.
+    const auto waits = [&](bool planned, void* stream) {
+      std::ranges::fill(d, std::uint16_t(0));
+      const ggemm_status status = planned ? ggemm_plan_run_grouped(plan, &p.args, stream) : ggemm_grouped_gemm(context.get(), &p.desc, &p.args, stream);
+      INFO(ggemm_last_error());
+      CHECK(status == GGEMM_OK);
+      return [&] {
+        driver().wait();
+        CHECK(std::ranges::count(d, sum) == static_cast<std::ptrdiff_t>(p.d.size()));
+        return launched().back().ends_with("_lines");
+      };
+    };
+    for (const bool planned : {true, false}) CHECK_FALSE(waits(planned, nullptr)());
+    machine.set_lines(true);
+    CHECK_FALSE(waits(true, nullptr)());  // it is noted
+    // Nothing is compiled during capture.
+    Stream stream;
+    for (const bool planned : {true, false}) {
+      stream.begin(0);
+      const auto replayed = waits(planned, stream.get());
+      stream.end();
+      stream.replay();
+      CHECK_FALSE(replayed());
+      stream.drop_graph();
+    }
+    for (const bool planned : {true, false, true}) CHECK(waits(planned, nullptr)() == !spills);
+    stream.begin(0);
+    const auto replayed = waits(true, stream.get());
+    stream.end();
+    stream.replay();
+    CHECK(replayed() == !spills);
+    stream.drop_graph();
     ggemm_plan_destroy(plan);
   }
   machine.check_clean();

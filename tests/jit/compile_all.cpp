@@ -98,12 +98,12 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
-// Plain, grouped, and with rows of D, of A and D, that lie where an index says; and by the copy engine alone.
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; and of groups whose lines of D wait.
 struct Form {
   int grouped;
-  bool by_engine = false;
+  bool by_engine = false, lines_wait = false;
 };
-constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, true}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -126,7 +126,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   if (!int_epilogue) desc.epilogue.gate = epilogues[epilogue].gate;
   if (!int_epilogue && dtypes.a != GGEMM_F64 && dtypes.b != GGEMM_F64) desc.scale_a.kind = epilogues[epilogue].scale_a, desc.scale_b.kind = epilogues[epilogue].scale_b;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
-  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine;
+  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine, out.type.lines_wait = forms[form].lines_wait;
   return out;
 }
 
@@ -152,6 +152,7 @@ std::vector<Variant> all_variants() {
 // By the copy engine alone only kernels of sm90 are other ones, but for slices of k; and there is no batch with pairs of halves or scales by blocks.
 bool made(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts) {
   if (config.family == core::Family::host || (type.by_engine && (config.family != core::Family::sm90 || config.slices > core::tail_slices))) return false;
+  if (type.lines_wait && !core::lines_may_wait(type, config)) return false;
   if ((type.grouped & core::batch_groups) && (type.gate == GGEMM_GATE_HALVES || core::scaled_by_blocks(type))) return false;
   return !select::illegal(type, config, facts);
 }
@@ -181,7 +182,7 @@ std::vector<Task> named_tasks(const std::vector<const Arch*>& chosen) {
   std::vector<Task> out;
   std::set<std::string> taken;
   for (Task& task : all_tasks(chosen))
-    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "")).second) out.push_back(std::move(task));
+    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "") + (task.type.lines_wait ? " lines" : "")).second) out.push_back(std::move(task));
   return out;
 }
 

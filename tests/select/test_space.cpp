@@ -419,21 +419,23 @@ TEST_CASE("space: shared memory is the larger of the ring and the staging of the
   CHECK(select::shared_bytes(type_of(GGEMM_F32), Config{}) == 0);
 }
 
+// A warpgroup's slots, with a barrier each, 16 bytes in all or 32, and a note.
+constexpr std::int64_t slots(int count) { return count * 8192 + (count > 2 ? 32 : 16) + 32; }
+
 TEST_CASE("space: a warpgroup has slots for a whole tile of D where they fit beside the ring, and else two") {
   const auto bytes = [](const core::ProblemType& type, int m, int n, int k, int warps_m, int warps_n, int stages) { return select::shared_bytes(type, tile(Family::sm90, m, n, k, warps_m, warps_n, stages)); };
-  constexpr std::int64_t slot = 8200;
   // 64 x 192 of 2 bytes are three steps of 64 columns; a slot of the ring has 16 bytes of barriers
-  CHECK(bytes(type_of(GGEMM_BF16), 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * 3 * slot);
-  CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 3) == 3 * (384 * 128 + 16) + 2 * 4 * slot);
-  CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 4) == 4 * (384 * 128 + 16) + 2 * 2 * slot);
+  CHECK(bytes(type_of(GGEMM_BF16), 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * slots(3));
+  CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 3) == 3 * (384 * 128 + 16) + 2 * slots(4));
+  CHECK(bytes(type_of(GGEMM_BF16), 128, 256, 64, 8, 1, 4) == 4 * (384 * 128 + 16) + 2 * slots(2));
   // Rows that meet are stored as f32, in four steps of 32 columns.
   core::ProblemType meet = type_of(GGEMM_BF16);
   meet.grouped = core::grouped_call | core::scattered_rows | core::summed_rows;
   for (const Config& config : select::table(meet)) CHECK(select::shared_bytes(meet, config) == select::shared_bytes(core::before_sums(meet), config));
-  CHECK(bytes(meet, 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * 2 * slot);
-  CHECK(bytes(meet, 64, 128, 64, 4, 1, 6) == 6 * (192 * 128 + 16) + 4 * slot);
+  CHECK(bytes(meet, 128, 192, 64, 8, 1, 4) == 4 * (320 * 128 + 16) + 2 * slots(2));
+  CHECK(bytes(meet, 64, 128, 64, 4, 1, 6) == 6 * (192 * 128 + 16) + slots(4));
   // two such CTAs have a multiprocessor together, which a third slot would end
-  CHECK(bytes(type_of(GGEMM_BF16), 64, 192, 64, 4, 1, 2) == 2 * (256 * 128 + 16) + 2 * slot);
+  CHECK(bytes(type_of(GGEMM_BF16), 64, 192, 64, 4, 1, 2) == 2 * (256 * 128 + 16) + slots(2));
 }
 
 TEST_CASE("space: groups by blocks of 1x128 and 128x128 may have 96 sums a thread, swapped too") {
@@ -455,10 +457,10 @@ TEST_CASE("space: scales of blocks have two places in the ring for each slot, an
   type.d = type.c = GGEMM_BF16, type.scale_a = GGEMM_SCALE_BLOCK_1X128, type.scale_b = GGEMM_SCALE_BLOCK_128X128;
   const auto bytes = [&](int n, int stages) { return select::shared_bytes(type, tile(Family::sm90, 128, n, 128, 8, 1, stages)); };
   // 128 of A; and of B one, or one for each 64 columns
-  CHECK(bytes(128, 5) == 5 * (256 * 128 + 16) + 6 * 1024 + 2 * 2 * 8200);  // 2 * 5 * 520 bytes
-  CHECK(bytes(192, 4) == 4 * (320 * 128 + 16) + 5 * 1024 + 2 * 3 * 8200);  // 2 * 4 * 528
+  CHECK(bytes(128, 5) == 5 * (256 * 128 + 16) + 6 * 1024 + 2 * slots(2));  // 2 * 5 * 520 bytes
+  CHECK(bytes(192, 4) == 4 * (320 * 128 + 16) + 5 * 1024 + 2 * slots(3));  // 2 * 4 * 528
   type.scale_b = GGEMM_SCALE_BLOCK_1X128;
-  CHECK(bytes(128, 5) == 5 * (256 * 128 + 16) + 10 * 1024 + 2 * 2 * 8200);
+  CHECK(bytes(128, 5) == 5 * (256 * 128 + 16) + 10 * 1024 + 2 * slots(2));
   // The table's tiles keep the ring that they have without, but for those that would not fit.
   const auto stages = [](const core::ProblemType& of, int n) {
     for (const Config& c : select::table(of))
@@ -488,7 +490,7 @@ TEST_CASE("space: more slots make no configuration too large that fits with two"
               type.d = d;
               Config config = tile(Family::sm90, m, n, 64, warps_m, 1, stages);
               config.teams = static_cast<std::uint8_t>(teams);
-              const std::int64_t ring = std::int64_t(stages) * ((m + n) * 128 + 16) + (teams > 1 ? 16 : 0), one = ring + warps_m / 4 * teams * 8200, two = one + warps_m / 4 * teams * 8200, bytes = select::shared_bytes(type, config), fixed = select::static_shared_bytes(type, config);
+              const std::int64_t ring = std::int64_t(stages) * ((m + n) * 128 + 16) + (teams > 1 ? 16 : 0), one = ring + warps_m / 4 * teams * slots(1), two = ring + warps_m / 4 * teams * slots(2), bytes = select::shared_bytes(type, config), fixed = select::static_shared_bytes(type, config);
               more += bytes > two;
               // Of teams, where two do not fit beside what else there is, one.
               if (bytes < two) wrong += teams == 1 || bytes != one || two <= limit - 5 * 1024, ++less;
@@ -503,8 +505,8 @@ TEST_CASE("space: columns along n take the whole of their last panel in the ring
   const auto of = [](const core::ProblemType& type, const Config& config) { return select::shared_bytes(type, config); };
   Config teams = tile(Family::sm90, 128, 176, 64, 4, 1, 5);
   teams.teams = 2;
-  CHECK(of(type_of(GGEMM_BF16, "tn"), teams) == 5 * ((128 + 176) * 128 + 16) + 16 + 2 * 2 * 8200);
-  CHECK(of(type_of(GGEMM_BF16, "nt"), teams) == 5 * ((128 + 192) * 128 + 16) + 16 + 2 * 1 * 8200);
+  CHECK(of(type_of(GGEMM_BF16, "tn"), teams) == 5 * ((128 + 176) * 128 + 16) + 16 + 2 * slots(2));
+  CHECK(of(type_of(GGEMM_BF16, "nt"), teams) == 5 * ((128 + 192) * 128 + 16) + 16 + 2 * slots(1));
   // Swapped, they are A's rows.
   Config swapped = tile(Family::sm90, 176, 128, 64, 1, 4, 5);
   swapped.teams = 2, swapped.swap = 1;
