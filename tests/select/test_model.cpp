@@ -353,6 +353,9 @@ TEST_CASE("model: teams take turns at tiles of up to 176 columns where much is s
   CHECK(wide.tile_n == 176);
   CHECK(chosen(bare, 4096, 4096, 4096).teams == 0);
   CHECK(chosen(bare, 8192, 8192, 8192).teams == 0);
+  // Nor where threads store D's lines.
+  CHECK(chosen(bare, 2048, 50256, 768).teams == 2);
+  CHECK(chosen(bare, 2048, 50257, 768).teams == 0);
   const Config other = chosen(biased, 2048, 24576, 1536);
   CHECK(other.tile_m * other.tile_n / (32 * other.warps_m * other.warps_n) <= 128);
 }
