@@ -126,11 +126,13 @@ class StagedEpilogue {
 
   // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0: nothing is held then.
   GG_DEVICE static void store_held(Held& held, i32 number, const StoreSlots& slots, int group, Cursor& cursor) {
-    if (LINES_WAIT && (held.steps & by_lines)) {
-      if (number >= 0) return store_waiting(held, slots, group);
+    if constexpr (LINES_WAIT) {
+      if (held.steps & by_lines) {
+        if (number >= 0) return store_waiting(held, slots, group);
 #pragma unroll 1
-      while (held.steps & by_lines) store_waiting(held, slots, group);
-      return held.clear();
+        while (held.steps & by_lines) store_waiting(held, slots, group);
+        return held.clear();
+      }
     }
     if (number < 0) {
 #pragma unroll
