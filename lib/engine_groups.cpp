@@ -83,26 +83,29 @@ std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& r
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);
   const ChoicePointer choice = choose_for_call(request, stream);
-  run(meets_lines(*choice) ? *choose_lines(choice, request, stream) : *choice, request.key.type, params, stream);
+  run(meets_lines(*choice, request.key.type, params) ? *choose_lines(choice, request, !device_->capturing(stream)) : *choice, request.key.type, params, stream);
 }
 
 void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream) {
   core::ProblemType met = problem.type;
   met.by_engine = core::by_engine(met, params);
   const Choice& choice = plan(met);
-  if (!meets_lines(choice)) return run(choice, met, params, stream);
+  if (!meets_lines(choice, met, params)) return run(choice, met, params, stream);
+  if (plan.lines) return run(*plan.lines, met, params, stream);
   const auto given = [](const std::optional<std::string>& text) { return text ? text->c_str() : nullptr; };
-  run(*choose_lines(plan.any, request_for(problem, given(plan.config), given(plan.tune_key)), stream), met, params, stream);
+  run(*choose_lines(plan.any, request_for(problem, given(plan.config), given(plan.tune_key)), !device_->capturing(stream)), met, params, stream);
 }
 
-// Whether calls before have met lines of D that threads store, for which there is another kernel.
-bool Engine::meets_lines(const Choice& choice) { return choice.note && core::lines_may_wait(choice.upright_type, choice.upright) && read(choice.note->lines); }
+// Whether threads store lines of D, as the host knows or calls before have met it, and there is another kernel for that.
+bool Engine::meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params) {
+  return choice.note && core::lines_may_wait(choice.upright_type, choice.upright) && (core::has_lines(type, params) || read(choice.note->lines));
+}
 
-// The choice with that kernel, or `any` where it is not to be had: during capture, if no call before has loaded it.
-ChoicePointer Engine::choose_lines(const ChoicePointer& any, Request request, void* stream) {
+// The choice with that kernel, or `any` where it is not to be had, or only if it may be loaded.
+ChoicePointer Engine::choose_lines(const ChoicePointer& any, Request request, bool may_load) {
   request.key.type.lines_wait = 1;
   if (auto found = choices_.find(request.key)) return found;
-  if (device_->capturing(stream)) return any;
+  if (!may_load) return any;
   return choices_.get(request.key, [&] {
     try {
       ChoicePointer choice = make_choice(request, true);

@@ -12,6 +12,7 @@ template <class Problem, class Desc>
 Request request_ahead(const Problem& problem, const Desc& desc) {
   Request request = request_for(problem, desc.config, desc.tune_key);
   request.may_be_by_engine = core::may_be_by_engine(problem);
+  if constexpr (std::is_same_v<Problem, core::GroupedProblem>) request.has_lines = core::has_lines(problem);
   return request;
 }
 
@@ -56,6 +57,7 @@ std::string explain(const ggemm_plan& plan) {
   };
   if (choice.kernel) tell("kernel", *choice.kernel);
   if (const Choice* other = plan.prepared.by_engine.get(); other && other->kernel != choice.kernel) tell("where C is not read and all is aligned", *other->kernel);
+  if (const Choice* other = plan.prepared.lines.get(); other && other->kernel != choice.kernel) tell("where lines of D are off 16 bytes", *other->kernel);
   if (choice.large) {
     out += "larger groups: " + core::config_name(t, choice.large_config) + "\n";
     tell("their kernel", *choice.large);

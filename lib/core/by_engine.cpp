@@ -39,6 +39,17 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   return (!down || constant(p.m)) && (down ? p.m : columns).value * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0;
 }
 
+bool has_lines(const ProblemType& type, const kernels::GroupedParams& p) {
+  const auto constant = [](const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; };
+  if (!constant(p.d.row_stride) || !constant(p.d.col_stride)) return false;
+  const bool packed = p.d.row_stride.value == kernels::packed_stride, down = type.major_d == Major::mn;
+  if (packed && !constant(p.n)) return false;
+  const std::int64_t row_stride = packed ? columns_of_d(type, p.n.value) : p.d.row_stride.value, unit = down ? row_stride : p.d.col_stride.value, stride = down ? p.d.col_stride.value : row_stride;
+  return unit == 1 && stride * static_cast<std::int64_t>(dtype_size(type.d)) % 16 != 0;
+}
+
+bool has_lines(const GroupedProblem& problem) { return has_lines(problem.type, described(problem)); }
+
 bool may_be_by_engine(const Problem& problem) { return by_engine(problem.type, described(problem)); }
 bool may_be_by_engine(const GroupedProblem& problem) { return by_engine(problem.type, described(problem)); }
 

@@ -143,3 +143,29 @@ TEST_CASE("by_engine: what keeps groups from it") {
   CHECK_FALSE(g.call());
   CHECK(g.may() == may);
 }
+
+TEST_CASE("has_lines: strides of D that the host knows tell whether the copy engine reaches its lines") {
+  Grouped g;
+  const auto has = [&] {
+    const core::GroupedProblem problem = core::check_problem(g.desc);
+    const bool has = core::has_lines(problem);
+    CHECK(core::has_lines(problem.type, core::bind(problem, g.args)) == has);
+    return has;
+  };
+  CHECK_FALSE(has());  // rows of 48, packed
+  g.desc.n = constant(44);
+  CHECK(has());
+  g.desc.d.row_stride = constant(48), g.desc.d.col_stride = constant(1);
+  CHECK_FALSE(has());
+  g.desc.d.row_stride = constant(49);
+  CHECK(has());
+  g.desc.d.col_stride = constant(2), g.desc.d.row_stride = constant(97);
+  CHECK_FALSE(has());  // they are no lines
+  g.desc.d.row_stride = constant(1), g.desc.d.col_stride = constant(65);
+  CHECK(has());
+  g = Grouped(GGEMM_GROUPS_POINTERS), g.desc.ends = {};
+  g.desc.d.row_stride = in_memory(), g.desc.d.col_stride = constant(1);
+  static void* pointers[3] = {memory, memory, memory};
+  g.args.a = g.args.b = g.args.d = pointers;
+  CHECK_FALSE(has());  // nobody knows
+}
