@@ -98,12 +98,12 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
-// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; and of groups whose lines of D wait.
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says; and by the copy engine alone.
 struct Form {
   int grouped;
-  bool by_engine = false, lines_wait = false;
+  bool by_engine = false;
 };
-constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, true}};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -126,7 +126,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   if (!int_epilogue) desc.epilogue.gate = epilogues[epilogue].gate;
   if (!int_epilogue && dtypes.a != GGEMM_F64 && dtypes.b != GGEMM_F64) desc.scale_a.kind = epilogues[epilogue].scale_a, desc.scale_b.kind = epilogues[epilogue].scale_b;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
-  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine, out.type.lines_wait = forms[form].lines_wait;
+  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine;
   return out;
 }
 
@@ -149,6 +149,17 @@ std::vector<Variant> all_variants() {
   return out;
 }
 
+// Groups whose lines of D wait, in all layouts: few kernels, so that they take no turns with others.
+std::vector<Variant> lines_variants() {
+  std::vector<Variant> out;
+  for (const Dtypes& dtypes : main_dtypes)
+    for (int layout = 0; layout < 4; ++layout) {
+      out.push_back(variant(dtypes, layout, 1, 0));
+      out.back().type.lines_wait = 1;
+    }
+  return out;
+}
+
 // By the copy engine alone only kernels of sm90 are other ones, but for slices of k; and there is no batch with pairs of halves or scales by blocks.
 bool made(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts) {
   if (config.family == core::Family::host || (type.by_engine && (config.family != core::Family::sm90 || config.slices > core::tail_slices))) return false;
@@ -167,7 +178,8 @@ struct Task {
 
 std::vector<Task> all_tasks(const std::vector<const Arch*>& chosen) {
   std::vector<Task> out;
-  const std::vector<Variant> variants = all_variants();
+  std::vector<Variant> variants = all_variants();
+  for (const Variant& v : lines_variants()) variants.push_back(v);
   for (const Arch* arch : chosen) {
     const core::DeviceFacts facts = facts_of(*arch);
     for (const Variant& v : variants)
@@ -198,6 +210,21 @@ core::Config shape_of(const core::ProblemType& type, core::Config config) {
   if (tensor) config.tile_k = static_cast<std::uint16_t>(config.tile_k * select::operand_size(type));
   config.stages = 0;
   return config;
+}
+
+// Of groups of bf16 whose lines of D wait, each shape in one layout.
+std::vector<Task> sample_of_lines(const std::vector<const Arch*>& chosen) {
+  std::vector<Task> out;
+  const std::vector<Variant> variants = lines_variants();
+  std::vector<core::Config> taken;
+  for (const Arch* arch : chosen)
+    for (const core::Config& config : select::table(variants[0].type)) {
+      const core::Config shape = shape_of(variants[0].type, config);
+      const Variant& v = variants[taken.size() % 4];
+      for (const core::Config& other : select::table(v.type))
+        if (shape_of(v.type, other) == shape && made(v.type, other, facts_of(*arch)) && std::ranges::find(taken, shape) == taken.end()) taken.push_back(shape), out.push_back({arch, v.type, other});
+    }
+  return out;
 }
 
 // Takes shapes of the tables and architectures in turn, each time with the legal variant whose parts were used least so far.
@@ -444,7 +471,10 @@ std::vector<Listed> chosen_tasks(const Arguments& arguments) {
     all.push_back({jit::render_split(arch->name)});
   }
   const bool some = arguments.kernel.empty() && !arguments.all;
-  for (const Task& task : !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample)) {
+  std::vector<Task> tasks = !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample);
+  if (some && !arguments.names)
+    for (Task& task : sample_of_lines(arguments.archs)) tasks.push_back(std::move(task));
+  for (const Task& task : tasks) {
     all.push_back({task.request(), select::static_shared_bytes(task.type, task.config)});
     if (task.config.slices > core::tail_slices) all.push_back({jit::render_sum_pieces(task.type, task.config, task.arch->name)});
   }
