@@ -112,7 +112,7 @@ ChoicePointer Engine::choose_lines(const ChoicePointer& any, Request request, bo
       refuse_spills(*choice);
       if (choice->config == any->config) return choice;
     } catch (const core::Error& error) {
-      log_.write(GGEMM_LOG_WARNING, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
+      log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
     }
     return any;
   });

@@ -28,6 +28,8 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
                         i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
+# D of a byte an element whose steps are no whole vectors.
+ggemm_add_emulated_test("steps of D of 8 bytes" $<TARGET_FILE:ggemm_conformance> --device cuda --mode kernels --workers 1 --seed 3301 --kernel 75 --case 0 --work 300000)
 # One that is drawn to have one CTA, and so no clusters, is run with as many as there are.
 ggemm_add_emulated_test("a forced cluster where one CTA is allowed" $<TARGET_FILE:ggemm_conformance> --device cuda --mode kernels --workers 1 --seed 55 --kernel 2 --case 0 --kind plain --config sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r4 --sizes 70x90x300)
 # D of columns that are no whole panels, of which the first box overlaps the next; three slots of a warpgroup, and four.
