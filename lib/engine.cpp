@@ -226,7 +226,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
 }
 
 ChoicePointer Engine::choose(const Request& request, bool may_load) {
-  constexpr std::size_t most_choices = 8192;  // two a problem: a caller whose sizes never repeat must not fill memory
+  constexpr std::size_t most_choices = 8192;  // two or three a problem: a caller whose sizes never repeat must not fill memory
   if (!may_load) {
     if (auto found = choices_.find(request.key)) return found;
     return make_choice(request, false);  // not kept: a later call may load a better one
@@ -260,7 +260,7 @@ Prepared Engine::choose_ahead(const Request& request, bool beside) {
     out.any = choose(request, true);
   }
   if (both && !out.by_engine) load_other();
-  if (device_ && request.has_lines && core::lines_may_wait(out.any->upright_type, out.any->upright)) out.lines = choose_lines(out.any, request, true);
+  if (device_ && request.may_have_lines) out.lines = choose_lines(*out.any, request, true);
   // Of two that differ, as one of them was refused, a plan would not be what it says that it is.
   if (out.by_engine && out.by_engine->config != out.any->config) out.by_engine = nullptr;
   if (device_) workspace_.reserve(*device_, std::max(workspace_bytes(*out.any, request), out.by_engine ? workspace_bytes(*out.by_engine, request) : 0));

@@ -54,7 +54,7 @@ struct Prepared {
   std::optional<std::string> config, tune_key;  // as the description has them
   ChoicePointer any;
   ChoicePointer by_engine;  // for those of which core::by_engine is true, of the same configuration; NULL if none may be so, or none is to be had. Of families that have no such kernels it has the same one
-  ChoicePointer lines;      // of groups, where they are described so that core::has_lines is true of all calls, and there is a kernel for that; else NULL
+  ChoicePointer lines;      // of groups that may have lines of D which wait to be stored, of the same configuration; NULL if they have none, or there is no such kernel
   const Choice& operator()(const core::ProblemType& type) const { return type.by_engine && by_engine ? *by_engine : *any; }
 };
 
@@ -65,7 +65,7 @@ struct Request {
   const char* config = nullptr;
   const char* tune_key = nullptr;
   std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
-  bool may_be_by_engine = false, has_lines = false;  // of a description: core::may_be_by_engine, core::has_lines
+  bool may_be_by_engine = false, may_have_lines = false;  // of a description: core::may_be_by_engine, core::may_have_lines
   Request by_engine() const;
 };
 Request request_for(const core::Problem& problem, const char* config, const char* tune_key);
@@ -133,7 +133,7 @@ class Engine {
   struct GroupMemory;
   kernels::GroupNote* note_for(const Request& request);
   static bool meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params);
-  ChoicePointer choose_lines(const ChoicePointer& any, Request request, bool may_load);
+  ChoicePointer choose_lines(const Choice& any, Request request, bool may_load);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;

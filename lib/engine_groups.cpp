@@ -82,40 +82,43 @@ std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& r
 
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);
-  const ChoicePointer choice = choose_for_call(request, stream);
-  run(meets_lines(*choice, request.key.type, params) ? *choose_lines(choice, request, !device_->capturing(stream)) : *choice, request.key.type, params, stream);
+  const ChoicePointer choice = choose_for_call(request, stream), lines = meets_lines(*choice, request.key.type, params) ? choose_lines(*choice, request, !device_->capturing(stream)) : nullptr;
+  run(lines ? *lines : *choice, request.key.type, params, stream);
 }
 
 void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem, const kernels::GroupedParams& params, void* stream) {
   core::ProblemType met = problem.type;
   met.by_engine = core::by_engine(met, params);
   const Choice& choice = plan(met);
-  if (!meets_lines(choice, met, params)) return run(choice, met, params, stream);
-  if (plan.lines) return run(*plan.lines, met, params, stream);
-  const auto given = [](const std::optional<std::string>& text) { return text ? text->c_str() : nullptr; };
-  run(*choose_lines(plan.any, request_for(problem, given(plan.config), given(plan.tune_key)), !device_->capturing(stream)), met, params, stream);
+  run(plan.lines && meets_lines(choice, met, params) ? *plan.lines : choice, met, params, stream);
 }
 
 // Whether threads store lines of D, as the host knows or calls before have met it, and there is another kernel for that.
 bool Engine::meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params) {
-  return choice.note && core::lines_may_wait(choice.upright_type, choice.upright) && (core::has_lines(type, params) || read(choice.note->lines));
+  return choice.note && core::lines_may_wait(choice.upright_type, choice.upright) && core::has_lines(type, params, read(choice.note->lines));
 }
 
-// The choice with that kernel, or `any` where it is not to be had, or only if it may be loaded.
-ChoicePointer Engine::choose_lines(const ChoicePointer& any, Request request, bool may_load) {
+// The same configuration with that kernel. NULL: there is none, or none that is loaded.
+ChoicePointer Engine::choose_lines(const Choice& any, Request request, bool may_load) {
+  if (!any.note || !core::lines_may_wait(any.upright_type, any.upright)) return nullptr;
   request.key.type.lines_wait = 1;
-  if (auto found = choices_.find(request.key)) return found;
-  if (!may_load) return any;
-  return choices_.get(request.key, [&] {
-    try {
-      ChoicePointer choice = make_choice(request, true);
+  request.key.config = core::text_hash(core::config_name(request.key.type, any.config).c_str());  // which a tuning may change for the other kernel
+  if (auto found = choices_.find(request.key)) return found->kernel ? found : nullptr;
+  if (!may_load) return nullptr;
+  try {
+    return choices_.get(request.key, [&] {
+      auto choice = std::make_shared<Choice>(load(request, any.config, any.origin, true));
+      choice->note = any.note;
       refuse_spills(*choice);
-      if (choice->config == any->config) return choice;
-    } catch (const core::Error& error) {
-      log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
-    }
-    return any;
-  });
+      return choice;
+    });
+  } catch (const core::Error& error) {
+    if (error.status() == GGEMM_ERROR_COMPILE) choices_.get(request.key, [] { return std::make_shared<const Choice>(); });  // once
+    log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
+  } catch (const std::exception&) {
+    // Nor where memory is lacking.
+  }
+  return nullptr;
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {

@@ -45,6 +45,8 @@ foreach(case IN ITEMS bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2:700x1100x100 b
 endforeach()
 ggemm_add_emulated_kernels("groups, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 3 --sizes 300x512x192,257x512x192,64x512x192,400x512x192,0x512x192 --seed 5)
 ggemm_add_emulated_kernels("groups of odd sizes, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 6 --repeat 2 --sizes 301x515x193,257x509x65,63x511x331,401x303x192,0x513x193 --seed 5)
+# Of one kernel some tiles by boxes and some by lines, with few steps of k, so that a tile's last steps are stored as the next one's first.
+ggemm_add_emulated_kernels("groups of odd and of even sizes, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r2 --kind grouped --per-kernel 6 --repeat 2 --sizes 300x512x64,257x515x64,400x509x1,300x512x64,300x511x64 --seed 1)
 # More than 128 sums a thread, by turns; columns along n that end within a panel, and a slot a team; the same of one team.
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_nt_176x128x64_w1x4x2_s5_c1x2_swap_r2 f16_f16_f32_tt_128x144x64_w8x1_s4_c1x1_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 2 --epilogue bare --kind plain --config sm90_${config} --per-kernel 3 --sizes 700x600x130)

@@ -23,8 +23,8 @@ struct PlacedLines {
   GG_DEVICE int off(int line) const { return static_cast<int>((static_cast<u32>(reinterpret_cast<u64>(first)) + static_cast<u32>(line) * static_cast<u32>(stride)) & 15); }
 };
 
-// What waits to be stored of a tile, where it belongs: for the copy engine, or in lines.
-union StoreNote {
+// What waits to be stored of a tile, where it belongs: for the copy engine, which one thread alone tells it; or in lines, for all. (Two places: one tile's may be read yet while the next one's is written.)
+struct StoreNote {
   struct Boxes {
     MappedLines map;
     i32 row, column;

@@ -35,7 +35,7 @@ GG_HD constexpr int stored_columns(int columns, int split, bool pairs) { return 
 
 // A warpgroup's 64 rows of D go out in steps of some columns, each through a slot of shared memory: of whole panels where there are so many columns, the first of what is left over.
 // mn_major: D is contiguous along m. A slot has a barrier, for C that the copy engine brings there, and behind those is a note of what waits to be stored (epilogue/slot.cuh).
-constexpr int store_slot_bytes = 8192, store_barrier_bytes = 8, store_note_bytes = 32;
+constexpr int store_slot_bytes = 8192, store_barrier_bytes = 8, store_note_bytes = 48;
 GG_HD constexpr int store_notes_bytes(int slots) { return (slots * store_barrier_bytes + 15) / 16 * 16 + store_note_bytes; }
 GG_HD constexpr int store_columns(int columns, int size_c, int size_d, bool mn_major) {
   const int wider = size_c > size_d ? size_c : size_d;

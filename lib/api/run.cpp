@@ -12,7 +12,7 @@ template <class Problem, class Desc>
 Request request_ahead(const Problem& problem, const Desc& desc) {
   Request request = request_for(problem, desc.config, desc.tune_key);
   request.may_be_by_engine = core::may_be_by_engine(problem);
-  if constexpr (std::is_same_v<Problem, core::GroupedProblem>) request.has_lines = core::has_lines(problem);
+  if constexpr (std::is_same_v<Problem, core::GroupedProblem>) request.may_have_lines = core::may_have_lines(problem);
   return request;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of which the tensor copy engine moves all that is moved. Of groups it has to be known on the host, from what all of them have in common; what this says of a call, kernels/prepare.cu then finds of each group.
+#include <optional>
+
 #include "core/config.hpp"
 #include "core/problem_checks.hpp"
 
@@ -39,16 +41,28 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   return (!down || constant(p.m)) && (down ? p.m : columns).value * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0;
 }
 
-bool has_lines(const ProblemType& type, const kernels::GroupedParams& p) {
+namespace {
+// Whether D's strides keep its lines from the engine, if the host knows.
+std::optional<bool> lines_by_strides(const ProblemType& type, const kernels::GroupedParams& p) {
   const auto constant = [](const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; };
-  if (!constant(p.d.row_stride) || !constant(p.d.col_stride)) return false;
+  if (!constant(p.d.row_stride) || !constant(p.d.col_stride)) return std::nullopt;
   const bool packed = p.d.row_stride.value == kernels::packed_stride, down = type.major_d == Major::mn;
-  if (packed && !constant(p.n)) return false;
+  if (packed && !constant(p.n)) return std::nullopt;
   const std::int64_t row_stride = packed ? columns_of_d(type, p.n.value) : p.d.row_stride.value, unit = down ? row_stride : p.d.col_stride.value, stride = down ? p.d.col_stride.value : row_stride;
   return unit == 1 && stride * static_cast<std::int64_t>(dtype_size(type.d)) % 16 != 0;
 }
+}  // namespace
 
-bool has_lines(const GroupedProblem& problem) { return has_lines(problem.type, described(problem)); }
+bool has_lines(const ProblemType& type, const kernels::GroupedParams& p, bool met) {
+  if (!is_zero(type, p.epilogue.beta)) return false;
+  const std::optional<bool> known = lines_by_strides(type, p);
+  return known && (*known || !p.d.pointers) ? *known || reinterpret_cast<std::uintptr_t>(p.d.data) % 16 != 0 : met;
+}
+
+bool may_have_lines(const GroupedProblem& problem) {
+  const kernels::GroupedParams p = described(problem);
+  return is_zero(problem.type, p.epilogue.beta) && lines_by_strides(problem.type, p).value_or(true);
+}
 
 bool may_be_by_engine(const Problem& problem) { return by_engine(problem.type, described(problem)); }
 bool may_be_by_engine(const GroupedProblem& problem) { return by_engine(problem.type, described(problem)); }

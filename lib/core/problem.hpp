@@ -122,9 +122,10 @@ bool by_engine(const ProblemType& type, const kernels::GemmParams& params);
 bool by_engine(const ProblemType& type, const kernels::GroupedParams& params);
 bool may_be_by_engine(const Problem& problem);
 bool may_be_by_engine(const GroupedProblem& problem);
-// Whether D of all groups is known to have lines that the engine does not reach; and so of what a description tells.
-bool has_lines(const ProblemType& type, const kernels::GroupedParams& params);
-bool has_lines(const GroupedProblem& problem);
+// Of groups: whether C is not read, and D has lines that the engine does not reach, by its strides or address, or, where the host does not know these, as calls before have `met` some; and whether it may be
+// so in calls of a description, with operands that begin at multiples of 16 bytes.
+bool has_lines(const ProblemType& type, const kernels::GroupedParams& params, bool met);
+bool may_have_lines(const GroupedProblem& problem);
 
 // Where rows of D may meet: bytes of what is computed before they are added up, m rows, in whole 256. Else 0.
 std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls the tensor copy engine serves alone: one thing at a time keeps a call from it.
+#include <array>
+
 #include "problem_support.hpp"
 
 using namespace ggemm;
@@ -144,28 +146,38 @@ TEST_CASE("by_engine: what keeps groups from it") {
   CHECK(g.may() == may);
 }
 
-TEST_CASE("has_lines: strides of D that the host knows tell whether the copy engine reaches its lines") {
+TEST_CASE("has_lines: D's strides and address, or what calls before have met, tell whether the copy engine reaches its lines") {
   Grouped g;
+  // For a call where none were met, and where some were; of a description.
   const auto has = [&] {
     const core::GroupedProblem problem = core::check_problem(g.desc);
-    const bool has = core::has_lines(problem);
-    CHECK(core::has_lines(problem.type, core::bind(problem, g.args)) == has);
-    return has;
+    ggemm_grouped_args args = g.args;
+    args.beta = &g.beta;
+    const kernels::GroupedParams params = core::bind(problem, args);
+    return std::array{core::has_lines(problem.type, params, false), core::has_lines(problem.type, params, true), core::may_have_lines(problem)};
   };
-  CHECK_FALSE(has());  // rows of 48, packed
+  const std::array none{false, false, false}, all{true, true, true}, met{false, true, false}, unknown{false, true, true};
+  CHECK(has() == none);  // rows of 48, packed
   g.desc.n = constant(44);
-  CHECK(has());
+  CHECK(has() == all);
   g.desc.d.row_stride = constant(48), g.desc.d.col_stride = constant(1);
-  CHECK_FALSE(has());
+  CHECK(has() == none);
+  g.args.d = static_cast<const char*>(g.args.d) + 2;
+  CHECK(has() == std::array{true, true, false});
+  g.args.d = static_cast<const char*>(g.args.d) - 2;
   g.desc.d.row_stride = constant(49);
-  CHECK(has());
+  CHECK(has() == all);
+  g.beta = 1, g.args.c = g.args.a;
+  CHECK(has() == std::array{false, false, true});  // a description does not know
+  g.beta = 0, g.args.c = nullptr;
   g.desc.d.col_stride = constant(2), g.desc.d.row_stride = constant(97);
-  CHECK_FALSE(has());  // they are no lines
+  CHECK(has() == none);  // they are no lines
   g.desc.d.row_stride = constant(1), g.desc.d.col_stride = constant(65);
-  CHECK(has());
+  CHECK(has() == all);
   g = Grouped(GGEMM_GROUPS_POINTERS), g.desc.ends = {};
-  g.desc.d.row_stride = in_memory(), g.desc.d.col_stride = constant(1);
   static void* pointers[3] = {memory, memory, memory};
   g.args.a = g.args.b = g.args.d = pointers;
-  CHECK_FALSE(has());  // nobody knows
+  CHECK(has() == met);
+  g.desc.d.row_stride = in_memory(), g.desc.d.col_stride = constant(1);
+  CHECK(has() == unknown);
 }

@@ -316,67 +316,75 @@ TEST_CASE("Groups that the copy engine serves alone have a kernel of their own, 
   machine.check_clean();
 }
 
-TEST_CASE("Groups whose lines of D the device noted have a kernel of their own from then on, unless it spills") {
+TEST_CASE("Groups with lines of D that threads store have a kernel of their own, from when that is known, unless it spills") {
   nvrtc_or_skip();
-  const bool spills = GENERATE(false, true);
-  INFO("it spills: " << spills);
+  const bool spills = GENERATE(false, true), forced = GENERATE(true, false);
+  INFO("it spills: " << spills << "; the configuration is forced: " << forced);
   Machine machine;
   const TempFolder folder;
   if (spills) driver().set_spill("_lines", 8);
   {
     const ContextPointer context = make_context(cuda_options(folder.path()));
     constexpr std::uint16_t one = 0x3f80, sum = 0x4280;  // bf16: 1, 64
-    Ones p("sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s4_c1x1_r1", Ones::no_line);
-    std::vector<std::uint16_t> a(p.a.size(), one), b(p.b.size(), one), d(Ones::rows * (Ones::n + 1));
-    p.desc.a.dtype = p.desc.b.dtype = p.desc.d.dtype = GGEMM_BF16;
-    p.args.a = a.data(), p.args.b = b.data(), p.args.d = d.data() + 1;
-    ggemm_plan* plan = nullptr;
-    REQUIRE(ggemm_plan_create_grouped(context.get(), &p.desc, &plan) == GGEMM_OK);
-    // Says whether the call's kernel is that one.
-    const auto waits = [&](bool planned, void* stream) {
-      std::ranges::fill(d, std::uint16_t(0));
-      const ggemm_status status = planned ? ggemm_plan_run_grouped(plan, &p.args, stream) : ggemm_grouped_gemm(context.get(), &p.desc, &p.args, stream);
+    constexpr std::int64_t groups = 2, m = 300, n = 200, k = 64;
+    const std::vector<std::uint16_t> a(m * k, one), b(k * n, one);
+    std::vector<std::uint16_t> d[groups] = {std::vector<std::uint16_t>(m * (n + 1)), std::vector<std::uint16_t>(m * (n + 1))};
+    const std::vector<const void*> as(groups, a.data()), bs(groups, b.data());
+    const std::vector<void*> ds{d[0].data(), d[1].data()};
+    const std::vector<std::int64_t> strides(groups, n + 1);
+    ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+    desc.groups = groups, desc.form = GGEMM_GROUPS_POINTERS, desc.m = ggemm_const(m), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
+    desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
+    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k);
+    desc.d.col_stride = ggemm_const(1), desc.d.row_stride = ggemm_i64_at(strides.data(), 8);
+    desc.config = forced ? "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s4_c1x1_r1" : nullptr;
+    ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+    args.a = const_cast<const void**>(as.data()), args.b = const_cast<const void**>(bs.data()), args.d = const_cast<void**>(ds.data());
+    // Says whether the call's kernel is that one. plan: NULL: a call by itself.
+    const auto waits = [&](const ggemm_plan* plan, void* stream) {
+      for (auto& each : d) std::ranges::fill(each, std::uint16_t(0));
+      const ggemm_status status = plan ? ggemm_plan_run_grouped(plan, &args, stream) : ggemm_grouped_gemm(context.get(), &desc, &args, stream);
       INFO(ggemm_last_error());
       CHECK(status == GGEMM_OK);
       return [&] {
         driver().wait();
-        CHECK(std::ranges::count(d, sum) == static_cast<std::ptrdiff_t>(p.d.size()));
+        for (const auto& each : d) CHECK(std::ranges::count(each, sum) == m * n);
         return launched().back().ends_with("_lines");
       };
     };
-    for (const bool planned : {true, false}) CHECK_FALSE(waits(planned, nullptr)());
-    machine.set_lines(true);
-    CHECK_FALSE(waits(true, nullptr)());  // it is noted
-    // Nothing is compiled during capture.
-    Stream stream;
-    for (const bool planned : {true, false}) {
+    const auto captured = [&](const ggemm_plan* plan) {
+      Stream stream;
       stream.begin(0);
-      const auto replayed = waits(planned, stream.get());
+      const auto replayed = waits(plan, stream.get());
       stream.end();
       stream.replay();
-      CHECK_FALSE(replayed());
+      const bool out = replayed();
       stream.drop_graph();
-    }
-    for (const bool planned : {true, false, true}) CHECK(waits(planned, nullptr)() == !spills);
-    stream.begin(0);
-    const auto replayed = waits(true, stream.get());
-    stream.end();
-    stream.replay();
-    CHECK(replayed() == !spills);
-    stream.drop_graph();
+      return out;
+    };
+    // Strides on the device: it notes them.
+    CHECK_FALSE(waits(nullptr, nullptr)());
+    machine.set_lines(true);
+    CHECK_FALSE(waits(nullptr, nullptr)());
+    CHECK(waits(nullptr, nullptr)() == (!spills && launched().back().find("_w8x1_") != std::string::npos));
+    const bool has = launched().back().ends_with("_lines");
+    // A plan has both kernels from the first on, and the same configuration for both.
+    ggemm_plan* plan = nullptr;
+    REQUIRE(ggemm_plan_create_grouped(context.get(), &desc, &plan) == GGEMM_OK);
+    const long compiled = driver().calls("cuModuleLoadData");
+    CHECK(captured(plan) == has);
+    CHECK(waits(plan, nullptr)() == has);
+    CHECK(driver().calls("cuModuleLoadData") == compiled);
     ggemm_plan_destroy(plan);
-    // Where the host knows it, a plan has that kernel from the first on, for a capture too.
+    // Where the host knows, nothing need be noted; and it knows that lines are in order.
     machine.set_lines(false);
-    p.desc.d.row_stride = ggemm_const(Ones::n + 1), p.args.d = d.data();
-    p.desc.expected_m = 3;  // another class
-    REQUIRE(ggemm_plan_create_grouped(context.get(), &p.desc, &plan) == GGEMM_OK);
-    stream.begin(0);
-    const auto first = waits(true, stream.get());
-    stream.end();
-    stream.replay();
-    CHECK(first() == !spills);
-    stream.drop_graph();
-    ggemm_plan_destroy(plan);
+    for (const std::int64_t row : {n + 1, n}) {
+      desc.d.row_stride = ggemm_const(row), desc.expected_m = row;  // another class
+      if (row == n) {
+        for (auto& each : d) each.resize(static_cast<std::size_t>(m * n));
+      }
+      CHECK(waits(nullptr, nullptr)() == (has && row != n));
+    }
   }
   machine.check_clean();
 }

@@ -420,7 +420,7 @@ TEST_CASE("space: shared memory is the larger of the ring and the staging of the
 }
 
 // A warpgroup's slots, with a barrier each, 16 bytes in all or 32, and a note.
-constexpr std::int64_t slots(int count) { return count * 8192 + (count > 2 ? 32 : 16) + 32; }
+constexpr std::int64_t slots(int count) { return count * 8192 + (count > 2 ? 32 : 16) + 48; }
 
 TEST_CASE("space: a warpgroup has slots for a whole tile of D where they fit beside the ring, and else two") {
   const auto bytes = [](const core::ProblemType& type, int m, int n, int k, int warps_m, int warps_n, int stages) { return select::shared_bytes(type, tile(Family::sm90, m, n, k, warps_m, warps_n, stages)); };
