@@ -300,7 +300,7 @@ struct GroupedTensorParams {
 struct GroupNote {
   u64 met;    // 1: there was one
   u64 bytes;  // that copies would take, as the last call with too little room for them counted; 0: none has
-  u64 lines;  // 1: there were contiguous lines of D
+  u64 lines;  // 1: there were lines of D, contiguous ones, that it does not reach
 };
 // Copies of those operands of groups that the copy engine does not reach, as far as there is room: prepare.cu finds out which they are and where they go, repack_groups.cu
 // makes them. What finds no room is gathered by the product's own threads.

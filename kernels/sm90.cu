@@ -31,7 +31,7 @@ using Epilogue = StagedEpilogue<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYT
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES, STAGING_NOTES = T::LEAVES ? 0 : Epilogue::NOTES;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
-// What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers of both.
+// What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers of both, notes.
 struct Cta {
   char* slots;
   Ring<T::STAGES> ring;

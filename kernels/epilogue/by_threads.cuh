@@ -73,7 +73,7 @@ class StepByThreads {
     if (before && continues) return;
 #pragma unroll 1
     for (int end = thread; end < 2 * LINES; end += 128) {
-      // The first vector, of which the line before has nothing, and the last, if it is another: by other warps.
+      // The first vector, of which the line before has nothing, and the last, if it is another: by other warps, where there are so many lines.
       const bool last = end >= LINES;
       const int of = last ? end - LINES : end, apart = to.off(of), past = apart + to.bytes;
       const int number = last ? past / 16 : 0, begin = number || before ? 0 : apart, behind = past - 16 * number < 16 ? past - 16 * number : 16;

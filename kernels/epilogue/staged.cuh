@@ -124,7 +124,7 @@ class StagedEpilogue {
     }
   }
 
-  // All 128 threads of warpgroup `group`: stores the number-th step of those held; or all that are left, if it is below 0: nothing is held then.
+  // All 128 threads of warpgroup `group`: stores the number-th step of those held, or the next one of lines; or all that are left, if it is below 0: nothing is held then.
   GG_DEVICE static void store_held(Held& held, i32 number, const StoreSlots& slots, int group, Cursor& cursor) {
     if constexpr (LINES_WAIT) {
       if (held.steps & by_lines) {
@@ -308,7 +308,7 @@ class StagedEpilogue {
     }
   }
 
-  // Converts the last HELD steps, whose boxes the copy engine will store.
+  // Converts the last HELD steps, which will be stored as boxes, or, if the tile `waits`, as lines.
   GG_DEVICE static void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, Held& held, bool waits) {
     u32 steps = 0;
     if constexpr (!LINES_WAIT) held.map = map, held.row = static_cast<i32>(part.row), held.column = static_cast<i32>(part.column);
