@@ -260,7 +260,7 @@ Prepared Engine::choose_ahead(const Request& request, bool beside) {
     out.any = choose(request, true);
   }
   if (both && !out.by_engine) load_other();
-  if (device_ && request.may_have_lines) out.lines = choose_lines(*out.any, request, true);
+  if (device_ && request.may_have_lines) out.lines = choose_lines(*out.any, request, std::nullopt);
   // Of two that differ, as one of them was refused, a plan would not be what it says that it is.
   if (out.by_engine && out.by_engine->config != out.any->config) out.by_engine = nullptr;
   if (device_) workspace_.reserve(*device_, std::max(workspace_bytes(*out.any, request), out.by_engine ? workspace_bytes(*out.by_engine, request) : 0));

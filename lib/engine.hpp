@@ -133,7 +133,7 @@ class Engine {
   struct GroupMemory;
   kernels::GroupNote* note_for(const Request& request);
   static bool meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params);
-  ChoicePointer choose_lines(const Choice& any, Request request, bool may_load);
+  ChoicePointer choose_lines(const Choice& any, Request request, std::optional<void*> stream);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;

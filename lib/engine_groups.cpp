@@ -82,7 +82,7 @@ std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& r
 
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {
   if (empty(params)) return check_name(request);
-  const ChoicePointer choice = choose_for_call(request, stream), lines = meets_lines(*choice, request.key.type, params) ? choose_lines(*choice, request, !device_->capturing(stream)) : nullptr;
+  const ChoicePointer choice = choose_for_call(request, stream), lines = meets_lines(*choice, request.key.type, params) ? choose_lines(*choice, request, stream) : nullptr;
   run(lines ? *lines : *choice, request.key.type, params, stream);
 }
 
@@ -95,16 +95,15 @@ void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem,
 
 // Whether threads store lines of D, as the host knows or calls before have met it, and there is another kernel for that.
 bool Engine::meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params) {
-  return choice.note && core::lines_may_wait(choice.upright_type, choice.upright) && core::has_lines(type, params, read(choice.note->lines));
+  return choice.note && core::has_lines(type, params, read(choice.note->lines)) && core::lines_may_wait(choice.upright_type, choice.upright);
 }
 
-// The same configuration with that kernel. NULL: there is none, or none that is loaded.
-ChoicePointer Engine::choose_lines(const Choice& any, Request request, bool may_load) {
+// The same configuration with that kernel, for a call on a stream or ahead of all. NULL: there is none, or none that is loaded while the stream is captured.
+ChoicePointer Engine::choose_lines(const Choice& any, Request request, std::optional<void*> stream) {
   if (!any.note || !core::lines_may_wait(any.upright_type, any.upright)) return nullptr;
   request.key.type.lines_wait = 1;
-  request.key.config = core::text_hash(core::config_name(request.key.type, any.config).c_str());  // which a tuning may change for the other kernel
-  if (auto found = choices_.find(request.key)) return found->kernel ? found : nullptr;
-  if (!may_load) return nullptr;
+  if (auto found = choices_.find(request.key)) return found->kernel && found->config == any.config ? found : nullptr;
+  if (stream && device_->capturing(*stream)) return nullptr;
   try {
     return choices_.get(request.key, [&] {
       auto choice = std::make_shared<Choice>(load(request, any.config, any.origin, true));

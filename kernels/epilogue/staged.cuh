@@ -256,6 +256,7 @@ class StagedEpilogue {
     for (int group = 0; group < SLOTS; ++group) ptx::store_commit();
   }
 
+  static_assert(ALL <= 16, "a step's number has four bits");
   // The next of a tile's steps that threads store, while its sums' registers are the next tile's already.
   GG_DEVICE static void store_waiting(Held& held, const StoreSlots& slots, int group) {
     const int number = static_cast<int>(held.steps & 15), thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), slot = number % SLOTS;

@@ -16,7 +16,7 @@ namespace ggemm::tests {
 
 inline const fake::Driver& driver() { return fake::Driver::get(); }
 
-// What a kernel's symbol says of its problem: "ggemm_<configuration without raster>_<dtype of D>[_activation][_bias_column|_bias_row][_gather][_scatter][_grouped][_columns][_by_engine]". C
+// What a kernel's symbol says of its problem: "ggemm_<configuration without raster>_<dtype of D>[_activation][_bias_column|_bias_row][_gather][_scatter][_grouped][_columns][_by_engine|_lines]". C
 // and bias have D's dtype here.
 core::ProblemType type_of_kernel(const std::string& symbol);
 
