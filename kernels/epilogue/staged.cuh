@@ -273,7 +273,7 @@ class StagedEpilogue {
       slot_filled(group, false);
     }
     ByThreads::put_lines({part.first + line * part.stride + byte, part.stride, static_cast<int>(min_of(part.lines - line, Slot::LINES)), static_cast<int>(min_of(part.bytes - byte, Slot::LENGTH))}, thread, at,
-                         follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0, follows(number + 1) && part.bytes > byte + Slot::LENGTH);
+                         to_slot_before(number, slot), follows(number + 1) && part.bytes > byte + Slot::LENGTH);
   }
   // Until all threads are done with the slots' steps.
   GG_DEVICE static void await_readers(int group) { ptx::barrier_sync<128>(1 + group); }
@@ -391,7 +391,7 @@ class StagedEpilogue {
     fill_number(sums, part, vectors, number, at);
     slot_filled(group, tensor);
     if constexpr (T::SCATTER) ByThreads::scatter(step, part.p.d, part.lines, part.start, thread, at);
-    else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0, follows(number + 1) && Step(part, number + 1, false).any());
+    else if (!tensor) ByThreads::put_d(step, part.p.d, thread, at, to_slot_before(number, slot), follows(number + 1) && Step(part, number + 1, false).any());
     step_done(thread, !T::SCATTER && tensor, map, step, at, cursor);
   }
 
@@ -430,6 +430,8 @@ class StagedEpilogue {
 
   // Whether a step's lines go on where those of the step before end, whose last vector its slot has at its end, if it is another.
   GG_DEVICE static constexpr bool follows(int number) { return SLOTS > 1 && !MN && number % STEPS > (FIRST < STEP ? 1 : 0); }
+  // Bytes from a step's slot to that one's, 0 if they do not.
+  GG_DEVICE static constexpr int to_slot_before(int number, int slot) { return follows(number) ? (slot ? -1 : SLOTS - 1) * store_slot_bytes : 0; }
 
   // Calls each(where it is, inner, outer coordinate) for the boxes of a step at (row, column) of a matrix, in the slot `at`.
   template <class Each>

@@ -49,7 +49,7 @@ std::optional<bool> lines_by_strides(const ProblemType& type, const kernels::Gro
   const bool packed = p.d.row_stride.value == kernels::packed_stride, down = type.major_d == Major::mn;
   if (packed && !constant(p.n)) return std::nullopt;
   const std::int64_t row_stride = packed ? columns_of_d(type, p.n.value) : p.d.row_stride.value, unit = down ? row_stride : p.d.col_stride.value, stride = down ? p.d.col_stride.value : row_stride;
-  return unit == 1 && stride * static_cast<std::int64_t>(dtype_size(type.d)) % 16 != 0;
+  return unit == 1 && static_cast<std::uint64_t>(stride) * dtype_size(type.d) % 16 != 0;  // a description may say any
 }
 }  // namespace
 
