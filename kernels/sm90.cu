@@ -79,7 +79,7 @@ struct Consumer {
     const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(tile.problem(), tile.c(), tile.store(), row, column, cta.staging(group), group, cursor); };
     if constexpr (AHEAD) {
       if (tile.c().map) {
-        store_held(cta, -1);
+        if constexpr (T::GROUPED) store_held(cta, -1);  // one product reads C for all tiles or for none, and what is held has read none
         const TileCoord at_first = tile.place();
         ask_c(first_row(at_first.row), first_column(at_first.col));
       }
@@ -130,9 +130,9 @@ struct Consumer {
     return false;
   }
   GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, cursor); }
-  // There is no more tile. Shared memory must not go to another CTA while the copy engine still reads it.
+  // There is no more tile: of one that was known to be the last nothing is held. Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish(const Cta& cta) {
-    store_held(cta, -1);
+    if constexpr (T::GROUPED) store_held(cta, -1);
     if (threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::store_wait_read<0>();
   }
 };
