@@ -27,8 +27,9 @@ static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_R
 // Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
 constexpr int MAINLOOP_REGISTERS = T::LINES_WAIT && !T::GROUPED ? 72 : 40;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
 constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
-using Epilogue = StagedEpilogue<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS, HELD_WORDS>;
-constexpr int STAGING_BYTES = T::LEAVES ? 0 : Epilogue::BYTES, STAGING_NOTES = T::LEAVES ? 0 : Epilogue::NOTES;
+using Steps = StepShape<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS>;
+using Epilogue = StagedEpilogue<Steps, HELD_WORDS>;
+constexpr int STAGING_BYTES = T::LEAVES ? 0 : Steps::BYTES, STAGING_NOTES = T::LEAVES ? 0 : Steps::NOTES;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
 // What all roles know of the CTA's shared memory; select::shared_bytes counts the same: ring, staging, barriers of both, notes.
@@ -41,8 +42,8 @@ struct Cta {
   GG_DEVICE void init() const {
     ring.init(Shape::FILLS, Shape::EMPTIES);
     if constexpr (T::TEAMS > 1) turns.init(4 * Shape::CONSUMERS);
-    if constexpr (!T::LEAVES && Epilogue::BRINGS_C)
-      for (int group = 0; group < CONSUMERS; ++group) Epilogue::init(staging(group));
+    if constexpr (!T::LEAVES && Steps::BRINGS_C)
+      for (int group = 0; group < CONSUMERS; ++group) Steps::init(staging(group));
   }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
   // The producer's threads, at their end: no CTA leaves while others may still arrive at its barriers or write to its ring. (A barrier of the cluster would do, but one that is sure of that is a fence for all that
@@ -62,7 +63,7 @@ struct Consumer {
   const int group;  // Shape::group
   u32 turn = 0;  // counts tiles
   Shape::Cursor at;
-  Epilogue::Cursor cursor;
+  Steps::Cursor cursor;
   Epilogue::Held held;  // of the tile before
   const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
   u32 piece = 0, steps = 0;
@@ -75,7 +76,7 @@ struct Consumer {
     const auto first_row = [&](i64 row) { return row * T::BM + group % Shape::CONSUMERS / T::WARPS_N * Shape::WM; };
     const auto first_column = [&](i64 column) { return column * T::BN + group % Shape::CONSUMERS % T::WARPS_N * Shape::WN; };
     // C comes while the tile is multiplied, where it is this CTA that stores it.
-    constexpr bool AHEAD = Epilogue::BRINGS_C && !T::LEAVES && !T::SLICED && CLUSTER_K == 1;
+    constexpr bool AHEAD = Steps::BRINGS_C && !T::LEAVES && !T::SLICED && CLUSTER_K == 1;
     const auto ask_c = [&](i64 row, i64 column) { Epilogue::ask_c(tile.problem(), tile.c(), tile.store(), row, column, cta.staging(group), group, cursor); };
     if constexpr (AHEAD) {
       if (tile.c().map) {
@@ -93,7 +94,7 @@ struct Consumer {
     // While the last products are under way.
     tile.renew();
     const TileCoord tile_at = tile.place();
-    const bool hold = Epilogue::HELD > 0 && !tile.last();
+    const bool hold = Epilogue::Held::HELD > 0 && !tile.last();
     const i64 row = ptx::renewed(tile_at.row), column = ptx::renewed(tile_at.col);
     mainloop.finish(cta.ring, tile.tiles);
     const i64 first = first_row(row);
@@ -129,7 +130,7 @@ struct Consumer {
     at.skip(static_cast<u32>(tiles));
     return false;
   }
-  GG_DEVICE void store_held(const Cta& cta, i32 step) { Epilogue::store_held(held, step, cta.staging(group), group, cursor); }
+  GG_DEVICE void store_held(const Cta& cta, i32 step) { held.store(step, cta.staging(group), group, cursor); }
   // There is no more tile: of one that was known to be the last nothing is held. Shared memory must not go to another CTA while the copy engine still reads it.
   GG_DEVICE void finish(const Cta& cta) {
     if constexpr (T::GROUPED) store_held(cta, -1);

@@ -2,6 +2,7 @@
 // A step of D in a slot of shared memory: 64 rows and STEP columns, as the copy engine stores them: panels of 128 bytes along D's lines, swizzled. Where C is added, it lies there first.
 #pragma once
 #include "epilogue/pack.cuh"
+#include "ptx/barrier.cuh"
 #include "ptx/tensor.cuh"
 #include "tile/panels.cuh"
 #include "traits.cuh"
@@ -53,6 +54,18 @@ class StoreCursor {
   GG_DEVICE u32 phase(u32 slot) const { return word_ >> (8 + slot) & 1; }
   GG_DEVICE void next_phase() { word_ ^= 256u << slot(); }
 };
+
+// Until a slot's former store has been read out, for which its thread waits (all stores but the newest NEWER), and all threads are done with it.
+template <int NEWER>
+GG_DEVICE void await_slot(int thread, int group) {
+  if (thread < 32 && ptx::elect_one()) ptx::store_wait_read<NEWER>();
+  ptx::barrier_sync<128>(1 + group);
+}
+// What the threads put in a slot may be read by all of them and, if `tensor`, by the copy engine.
+GG_DEVICE void slot_filled(int group, bool tensor) {
+  if (tensor) ptx::fence_async();
+  ptx::barrier_sync<128>(1 + group);
+}
 
 template <class T, int STEP>
 struct StoreSlot {
@@ -107,6 +120,25 @@ struct StoreSlot {
       else ptx::stmatrix(first ^ 16 * j, words);  // the bits of an even j are 0 in `first` before the swizzle
     }
   };
+
+  // Calls each(where it is, inner, outer coordinate) for the boxes of a step at (row, column) of a matrix, in the slot `at`.
+  template <class Each>
+  GG_DEVICE static void each_box(const MappedLines& of, i64 row, i64 column, const char* at, Each each) {
+    const u32 first = static_cast<u32>(__cvta_generic_to_shared(at));
+    const i32 line = T::BATCH ? 0 : of.line;
+    if constexpr (MN) {
+#pragma unroll
+      for (int part = 0; part < 64 * SIZE / 128; ++part) each(first + part * STEP * 128, static_cast<i32>(row) + part * (128 / SIZE), line + static_cast<i32>(column));
+    } else {
+      each(first, static_cast<i32>(column), line + static_cast<i32>(row));
+    }
+  }
+  GG_DEVICE static void store_boxes(const MappedLines& to, i64 row, i64 column, const char* at) {
+    each_box(to, row, column, at, [&to](u32 from, i32 inner, i32 outer) {
+      if constexpr (T::BATCH) ptx::tensor_store(*to.map, from, inner, outer, to.line);
+      else ptx::tensor_store(*to.map, from, inner, outer);
+    });
+  }
 };
 
 }  // namespace ggemm::kernels
