@@ -9,6 +9,25 @@ namespace ggemm::core {
 
 using namespace checks;
 
+namespace {
+bool constant(const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; }
+
+// Elements from row to row and from column to column, if the host knows them of all groups. columns: of the matrix.
+struct Strides {
+  std::int64_t row, column;
+};
+std::optional<Strides> known_strides(const kernels::SourceMatrix& m, const kernels::Source& columns) {
+  const bool packed = m.row_stride.value == kernels::packed_stride;
+  if (!constant(m.row_stride) || !constant(m.col_stride) || (packed && !constant(columns))) return std::nullopt;
+  return Strides{packed ? columns.value : m.row_stride.value, m.col_stride.value};
+}
+
+kernels::Source columns_of_d(const ProblemType& type, kernels::Source n) {
+  n.value = core::columns_of_d(type, n.value);
+  return n;
+}
+}  // namespace
+
 bool by_engine(const ProblemType& type, const kernels::GemmParams& p) {
   // A and B that it does not reach are copied first.
   const kernels::Lines d = kernels::lines_of(p.d, p.m, columns_of_d(type, p.n), type.major_d == Major::mn);
@@ -16,7 +35,6 @@ bool by_engine(const ProblemType& type, const kernels::GemmParams& p) {
 }
 
 bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
-  const auto constant = [](const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; };
   const auto bounded = [&](const kernels::Source& size) { return (constant(size) || size.mode != kernels::source_itself) && size.value <= kernels::longest_side; };
   if (!is_zero(type, p.epilogue.beta) || p.rows.a_index.kind || p.rows.d_index.kind || !bounded(p.m) || !constant(p.n) || !bounded(p.n) || !bounded(p.k)) return false;
   // Operands that are turned are gathered, or copied, as memory for that allows.
@@ -24,17 +42,15 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   // Every group's lines begin and follow one another at multiples of 16 bytes; whole_lines: groups are whole lines apart, as D's are where one map tells all of them. half: as Lines has it.
   const bool batch = type.grouped & batch_groups;  // whose products are a dimension of its maps, or have the same
   const auto reached = [&](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& rows, const kernels::Source& columns, bool whole_lines = false, std::int64_t half = 0) {
-    const bool packed = m.row_stride.value == kernels::packed_stride;
-    if (m.pointers || !constant(m.row_stride) || !constant(m.col_stride) || (packed && !constant(columns))) return false;
-    const std::int64_t row_stride = packed ? columns.value : m.row_stride.value, col_stride = m.col_stride.value;
-    const kernels::Lines lines{m.data, 1, 2, by_columns ? row_stride : col_stride, by_columns ? col_stride : row_stride, half};
+    const std::optional<Strides> strides = known_strides(m, columns);
+    if (m.pointers || !strides) return false;
+    const kernels::Lines lines{m.data, 1, 2, by_columns ? strides->row : strides->column, by_columns ? strides->column : strides->row, half};
     const std::int64_t size = static_cast<std::int64_t>(dtype_size(dtype));
     if (lines.unit != 1 || !kernels::aligned(lines, static_cast<int>(size)) || m.group_bytes % 16 || m.start_bytes % 16) return false;
     if (batch) return m.group_bytes == 0 || kernels::products_apart(m.group_bytes, (by_columns ? rows : columns).value * size);
     return !whole_lines || m.group_bytes % (lines.stride * size) == 0;
   };
-  kernels::Source columns = p.n;
-  columns.value = columns_of_d(type, p.n.value);
+  const kernels::Source columns = columns_of_d(type, p.n);
   if (!reached(p.a, type.a, type.major_a == Major::mn, p.m, p.k) || !reached(p.b, type.b, type.major_b == Major::k, p.k, p.n, false, type.gate == GGEMM_GATE_HALVES ? p.n.value / 2 : 0) || !reached(p.d, type.d, type.major_d == Major::mn, p.m, columns, true)) return false;
   // Lines of D are whole vectors.
   const bool down = type.major_d == Major::mn;
@@ -44,11 +60,10 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
 namespace {
 // Whether D's strides keep its lines from the engine, if the host knows.
 std::optional<bool> lines_by_strides(const ProblemType& type, const kernels::GroupedParams& p) {
-  const auto constant = [](const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; };
-  if (!constant(p.d.row_stride) || !constant(p.d.col_stride)) return std::nullopt;
-  const bool packed = p.d.row_stride.value == kernels::packed_stride, down = type.major_d == Major::mn;
-  if (packed && !constant(p.n)) return std::nullopt;
-  const std::int64_t row_stride = packed ? columns_of_d(type, p.n.value) : p.d.row_stride.value, unit = down ? row_stride : p.d.col_stride.value, stride = down ? p.d.col_stride.value : row_stride;
+  const std::optional<Strides> strides = known_strides(p.d, columns_of_d(type, p.n));
+  if (!strides) return std::nullopt;
+  const bool down = type.major_d == Major::mn;
+  const std::int64_t unit = down ? strides->row : strides->column, stride = down ? strides->column : strides->row;
   return unit == 1 && static_cast<std::uint64_t>(stride) * dtype_size(type.d) % 16 != 0;  // a description may say any
 }
 }  // namespace
