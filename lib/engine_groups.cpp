@@ -93,24 +93,26 @@ void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem,
   run(plan.lines && meets_lines(choice, met, params) ? *plan.lines : choice, met, params, stream);
 }
 
-// Whether threads store lines of D, as the host knows or calls before have met it, and there is another kernel for that.
 bool Engine::meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params) {
   return choice.note && core::has_lines(type, params, read(choice.note->lines)) && core::lines_may_wait(choice.upright_type, choice.upright);
 }
 
-// The same configuration with that kernel, for a call on a stream or ahead of all. NULL: there is none, or none that is loaded while the stream is captured.
+Choice Engine::load_lines(const Choice& any, Request request) {
+  request.key.type.lines_wait = 1;
+  Choice choice = load(request, any.config, any.origin, true);
+  choice.note = any.note;
+  refuse_spills(choice);
+  return choice;
+}
+
+// load_lines() for a call on a stream or ahead of all. NULL: there is no such kernel, or none that is loaded while the stream is captured.
 ChoicePointer Engine::choose_lines(const Choice& any, Request request, std::optional<void*> stream) {
   if (!any.note || !core::lines_may_wait(any.upright_type, any.upright)) return nullptr;
   request.key.type.lines_wait = 1;
   if (auto found = choices_.find(request.key)) return found->kernel && found->config == any.config ? found : nullptr;
   if (stream && device_->capturing(*stream)) return nullptr;
   try {
-    return choices_.get(request.key, [&] {
-      auto choice = std::make_shared<Choice>(load(request, any.config, any.origin, true));
-      choice->note = any.note;
-      refuse_spills(*choice);
-      return choice;
-    });
+    return choices_.get(request.key, [&] { return std::make_shared<const Choice>(load_lines(any, request)); });
   } catch (const core::Error& error) {
     if (error.status() == GGEMM_ERROR_COMPILE) choices_.get(request.key, [] { return std::make_shared<const Choice>(); });  // once
     log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());

@@ -63,6 +63,7 @@ class ScratchProblem {
 
   // Of its calls.
   bool by_engine() const { return type_.grouped ? core::by_engine(type_, grouped_) : core::by_engine(type_, plain_); }
+  bool meets_lines(const Choice& choice) const { return type_.grouped && Engine::meets_lines(choice, type_, grouped_); }
   void launch(const Choice& choice);
   // Launches on a poisoned D and compares a sample of its elements with float64. "" if they are right.
   std::string verify(const Choice& choice);

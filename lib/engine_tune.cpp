@@ -12,10 +12,22 @@
 namespace ggemm {
 namespace {
 
+// Configurations as calls of the scratch problem run them.
 class EngineRunner final : public select::Runner {
  public:
   EngineRunner(Engine& engine, const Request& request, kernels::GroupNote* note, ScratchProblem& scratch) : engine_(engine), request_(request), note_(note), scratch_(scratch) {}
   void load(const core::Config& config) override { Engine::refuse_spills(choice(config)); }
+  // From any thread.
+  Choice choice(const core::Config& config) const {
+    Choice any = engine_.load(request_, config, "tuning", true);
+    any.note = note_;
+    if (scratch_.meets_lines(any)) try {
+        return engine_.load_lines(any, request_);
+      } catch (const core::Error& error) {
+        if (error.status() != GGEMM_ERROR_COMPILE) throw;  // else such calls have no other kernel, either
+      }
+    return any;
+  }
   std::string verify(const core::Config& config) override {
     // Operands of groups that are copied first are so from the third call on (engine_groups.cpp).
     for (; config.family == core::Family::sm90 && request_.key.type.grouped && warm_ < 2; ++warm_)
@@ -25,12 +37,6 @@ class EngineRunner final : public select::Runner {
   double time(const core::Config& config) override { return scratch_.time(choice(config)); }
 
  private:
-  Choice choice(const core::Config& config) {
-    Choice choice = engine_.load(request_, config, "tuning", true);
-    choice.note = note_;
-    return choice;
-  }
-
   Engine& engine_;
   const Request& request_;
   kernels::GroupNote* note_;
@@ -52,18 +58,18 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
     const std::shared_ptr<const cuda::Kernel> flush = device_ ? load(jit::render_flush(facts().arch), kernels::flush_threads, 0, 1, true) : nullptr;
     ScratchProblem scratch(*this, flush, plain, grouped, tuning.sample);
     const Request run = scratch.by_engine() ? request.by_engine() : request;
+    EngineRunner runner(*this, run, device_ && grouped ? note_for(request) : nullptr, scratch);
     std::atomic<std::size_t> next = 0;
     std::vector<std::jthread> compilers;
     const auto compile = [&](std::stop_token stop) {
       for (std::size_t i; !stop.stop_requested() && (i = next++) < candidates.size();) try {
-          load(run, candidates[i], "tuning", true);
+          runner.choice(candidates[i]);
         } catch (...) {
           // The tuner meets the same error when it comes to this candidate.
         }
     };
     if (device_)
       for (int i = 0; i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
-    EngineRunner runner(*this, run, device_ && grouped ? note_for(request) : nullptr, scratch);
     report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

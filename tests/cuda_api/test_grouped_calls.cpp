@@ -389,6 +389,44 @@ TEST_CASE("Groups with lines of D that threads store have a kernel of their own,
   machine.check_clean();
 }
 
+TEST_CASE("Groups with lines of D that threads store are tuned by the kernels that calls of them have") {
+  nvrtc_or_skip();
+  struct Case {
+    bool odd, ragged, spills;
+  };
+  const auto [odd, ragged, spills] = GENERATE(Case{true, true, false}, Case{true, false, false}, Case{true, true, true}, Case{false, true, false});
+  INFO("the kernel for such lines spills: " << spills << "; D's lines are off 16 bytes: " << odd << "; ragged m: " << ragged);
+  Machine machine;
+  machine.set_lines(odd);  // so the device finds; of a ragged m the host knows
+  machine.set_time("_lines", 0.25);
+  if (spills) driver().set_spill("_lines", 8);
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+    const std::int64_t m = 150, n = odd ? 105 : 104, k = 64;
+    desc.groups = 2, desc.form = ragged ? GGEMM_GROUPS_RAGGED_M : GGEMM_GROUPS_POINTERS, desc.m = ggemm_const(m), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
+    const std::vector<std::int32_t> ends{50, 150};
+    if (ragged) desc.ends = ggemm_i32_at(ends.data(), 4), desc.b.group_stride = n * k;
+    desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
+    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k);
+    const ggemm_problem problem{nullptr, &desc};
+    const char* names[] = {"sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1", "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s4_c1x1_r1"};
+    ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
+    options.configs = names, options.config_count = 2;
+    ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
+    const ggemm_status status = ggemm_tune(context.get(), &problem, &options, &result);
+    INFO(ggemm_last_error());
+    REQUIRE(status == GGEMM_OK);
+    CHECK(result.timed == 2);
+    driver().wait();
+    const bool waits = std::ranges::any_of(launched(), [](const std::string& name) { return name.ends_with("_lines"); });
+    CHECK(waits == (odd && !spills));
+    if (waits) CHECK(std::string(result.best) == names[1]);
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("Operands of groups that the device noted are copied in a launch between, as soon as there is memory, and gathered where there is none") {
   nvrtc_or_skip();
   Machine machine;
