@@ -197,7 +197,7 @@ class StagedEpilogue {
   template <int NUMBER = 0>
   GG_DEVICE static void fill_number(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const Vectors& vectors, int number, char* at) {
     if (number == NUMBER) {
-      Fill::template fill<true>(part, vectors, sums[NUMBER / STEPS] + Step::columns_before(NUMBER) / 2 * (PAIRED ? 2 : 1), at);
+      Fill::template fill<Shape::ADDS_C>(part, vectors, sums[NUMBER / STEPS] + Step::columns_before(NUMBER) / 2 * (PAIRED ? 2 : 1), at);
       // So that the compiler does not make one of all, with the sums moved to where it has them.
       if constexpr (ROLLED) asm volatile("// step %0" ::"n"(NUMBER));
     } else if constexpr (NUMBER + 1 < ALL) {

@@ -43,8 +43,10 @@ struct StepShape {
   GG_DEVICE static void init(const StoreSlots& slots) {
     for (u32 slot = 0; slot < SLOTS; ++slot) ptx::barrier_init(slots.barrier(slot), 1);
   }
+  // Whether C may be read. Groups with lines that wait are such as read none.
+  static constexpr bool ADDS_C = !PAIRED && !T::BY_ENGINE && !(T::GROUPED && T::LINES_WAIT);
   // Whether the copy engine can bring C of a tile, too, in boxes like D's. Where two of them overlap, C of both must be there before D of the first is stored: it may be the same memory.
-  static constexpr bool BRINGS_C = !T::BY_ENGINE && BOXES && !PAIRED && !T::SCATTER && SIZE_C == SIZE && (FIRST == STEP || SLOTS > 1);
+  static constexpr bool BRINGS_C = ADDS_C && BOXES && !T::SCATTER && SIZE_C == SIZE && (FIRST == STEP || SLOTS > 1);
 
   // Boxes store all of D, and there is nothing else to do.
   static constexpr bool ALL_BY_ENGINE = T::BY_ENGINE && BOXES;
@@ -67,7 +69,7 @@ struct StepShape {
     const Columns of(p.n, column);
     return {{thread, group, scalars}, p, lines, start, row, of.output(), static_cast<int>(min_of(p.m - row, 64 * BLOCKS)), static_cast<int>(min_of((PAIRED ? p.n / 2 : p.n) - of.output(), Columns::OUTPUTS))};
   }
-  GG_DEVICE static bool adds_c(const Part& part) { return !PAIRED && !T::BY_ENGINE && part.scalars.beta != Value(0); }
+  GG_DEVICE static bool adds_c(const Part& part) { return ADDS_C && part.scalars.beta != Value(0); }
   // Whether nothing of the part lies behind D's rows and columns.
   GG_DEVICE static bool inside(const Part& part) { return part.rows == 64 * BLOCKS && part.columns == Columns::OUTPUTS; }
   // Whether the copy engine stores all steps, but for those of `inner` that are not inside.

@@ -111,10 +111,10 @@ void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes, bool l
   *p.taken = 0;
 }
 
-// Kernels for calls by the copy engine alone have no code for C, nor for lines that it does not reach. reach: as GroupFacts'.
-void require_by_engine(const core::ProblemType& type, const kernels::GemmParams& p, kernels::TensorStore store, int reach) {
+// Kernels for calls by the copy engine alone have no code for C, nor for lines that it does not reach; those of groups for lines that wait none for C. reach: as GroupFacts'.
+void require_way(const core::ProblemType& type, const kernels::GemmParams& p, kernels::TensorStore store, int reach) {
+  if ((type.by_engine || type.lines_wait) && (p.epilogue.beta.pointer || p.epilogue.beta.bits)) throw std::runtime_error("C is read");
   if (!type.by_engine) return;
-  if (p.epilogue.beta.pointer || p.epilogue.beta.bits) throw std::runtime_error("C is read");
   if (store != kernels::TensorStore::boxes && store != kernels::TensorStore::inner_boxes) throw std::runtime_error("there are elements of D that threads would store");
   if (reach != 3) throw std::runtime_error("there are operands that threads would gather");
 }
@@ -217,7 +217,7 @@ double Machine::answer(void* user, const fake_launch* launch) {
       const auto& params = *static_cast<const kernels::TensorParams*>(launch->parameters[0]);
       core::ProblemType plain = type;
       plain.grouped = 0;
-      require_by_engine(type, params.problem, params.store, 3);
+      require_way(type, params.problem, params.store, 3);
       for (std::int64_t number = 0; number < products_of(params); ++number) machine.reference_.run(plain, product_of(params, number));
     } else if (type.grouped && by_tensor_maps(kernel)) {
       const auto& params = *static_cast<const kernels::GroupedTensorParams*>(launch->parameters[0]);
@@ -225,14 +225,14 @@ double Machine::answer(void* user, const fake_launch* launch) {
       plain.grouped = 0;
       for (std::int64_t g = 0; g < params.groups; ++g)
         if (const kernels::GroupFacts facts = facts_of(params, g); facts.problem.m > 0 && facts.problem.n > 0) {
-          require_by_engine(type, facts.problem, facts.store, facts.reach);
+          require_way(type, facts.problem, facts.store, facts.reach);
           machine.reference_.run(plain, facts.problem);
         }
     } else if (type.grouped) {
       machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
     } else if (!leaves_sums(kernel)) {
       const kernels::GemmParams problem = plain_params(kernel, launch->parameters[0]);
-      if (by_tensor_maps(kernel)) require_by_engine(type, problem, static_cast<const kernels::TensorParams*>(launch->parameters[0])->store, 3);  // what is not reached was copied
+      if (by_tensor_maps(kernel)) require_way(type, problem, static_cast<const kernels::TensorParams*>(launch->parameters[0])->store, 3);  // what is not reached was copied
       machine.reference_.run(type, problem);
     }
   } catch (const std::exception& e) {

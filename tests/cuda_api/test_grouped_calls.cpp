@@ -337,6 +337,7 @@ TEST_CASE("Groups with lines of D that threads store have a kernel of their own,
     desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
     desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k);
     desc.d.col_stride = ggemm_const(1), desc.d.row_stride = ggemm_i64_at(strides.data(), 8);
+    desc.c = desc.d;
     desc.config = forced ? "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s4_c1x1_r1" : nullptr;
     ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
     args.a = const_cast<const void**>(as.data()), args.b = const_cast<const void**>(bs.data()), args.d = const_cast<void**>(ds.data());
@@ -368,6 +369,11 @@ TEST_CASE("Groups with lines of D that threads store have a kernel of their own,
     CHECK_FALSE(waits(nullptr, nullptr)());
     CHECK(waits(nullptr, nullptr)() == (!spills && launched().back().find("_w8x1_") != std::string::npos));
     const bool has = launched().back().ends_with("_lines");
+    // It has no code for C.
+    const float beta = 1;
+    args.beta = &beta, args.c = args.d;
+    CHECK_FALSE(waits(nullptr, nullptr)());
+    args.beta = nullptr, args.c = nullptr;
     // A plan has both kernels from the first on, and the same configuration for both.
     ggemm_plan* plan = nullptr;
     REQUIRE(ggemm_plan_create_grouped(context.get(), &desc, &plan) == GGEMM_OK);
