@@ -29,6 +29,7 @@ constexpr int MAINLOOP_REGISTERS = T::LINES_WAIT && !T::GROUPED ? 72 : 40;  // t
 constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
 using Steps = StepShape<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS>;
 using Epilogue = StagedEpilogue<Steps, HELD_WORDS>;
+static_assert(!T::LINES_WAIT || !T::GROUPED || Epilogue::Held::LINES_WAIT, "core::lines_may_wait says for which configurations of groups there is such a kernel");
 constexpr int STAGING_BYTES = T::LEAVES ? 0 : Steps::BYTES, STAGING_NOTES = T::LEAVES ? 0 : Steps::NOTES;
 static_assert(!T::LEAVES || T::CLUSTER_K == 1, "a slice is one CTA's of each tile");
 
