@@ -8,6 +8,7 @@
 #include "engine.hpp"
 #include "lines.cuh"
 #include "scheduler/raster.cuh"
+#include "select/deal.hpp"
 #include "select/footprint.hpp"
 #include "tile/terms.cuh"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scheduler/raster.cuh"
+#include "select/deal.hpp"
 #include "select/space.hpp"
 #include "tile/panels.cuh"
 #include "tile/terms.cuh"
@@ -15,8 +15,6 @@ namespace {
 using core::Config;
 using core::Family;
 using core::ProblemType;
-
-double ceil_div(double a, double b) { return std::ceil(a / b); }
 
 // Tiles along a side, of which a mean group has `size`: groups' sizes are taken to spread evenly between nothing and twice that, but for a tenth of them, which are larger.
 double tiles_along(double size, double tile, bool spread) {
@@ -39,174 +37,13 @@ ClusterTiles cluster_tiles(const Config& c, double down, double across, bool spr
   return {std::max(1.0, down / c.cluster_m) * std::max(1.0, across / c.cluster_n + odd_end) * (turns && down < 2 ? down / 2 : 1), turns ? 1 / (2 * down - 1) : 0};
 }
 
-// Whether the CUDA cores multiply elements as they are stored: such kernels, from sm_80 on, wait for the products above all.
-bool unconverted_f32(const ProblemType& type, Family family) { return family == Family::simt && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.sum == core::Sum::f32 && type.compute != GGEMM_COMPUTE_TF32; }
-
-// Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
-double rate(const ProblemType& type, const Config& c) {
-  // The more sums a thread has, the fewer of its instructions are none of products.
-  if (unconverted_f32(type, c.family)) return 108 / (1 + 16.0 * threads(c) / (c.tile_m * c.tile_n));
-  if (c.family == Family::simt) return type.sum == core::Sum::f64 ? 45 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
-  switch (type.a) {
-    case GGEMM_I8: return 2400;
-    case GGEMM_F32: return 550;
-    case GGEMM_F64: return 142;
-    default: return 1000;
-  }
-}
-
-// Numbers of this file that are no facts of a data sheet were fitted to times measured on an H200 (docs/performance.md, "The cost model, fitted").
-constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
-constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5;  // and of operands that are not at multiples of 4 bytes
-constexpr double fill_clocks = 9400;          // first tiles of the ring, last barrier, launch of a CTA
 constexpr double clock_mhz = 1750;
 constexpr double launch_microseconds = 5.2;
 constexpr double dram_bytes_a_microsecond = 4.0e6;
 
-// What a cluster takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
-struct TileCosts {
-  double step, store, sums;
-};
-
-// What L2 brings to one multiprocessor, bytes a clock of A and of B.
-constexpr double from_l2 = 52;
-struct Brought {
-  double a = from_l2, b = from_l2;
-};
-// Of products that are narrow one way, the few rows (columns) that all tiles read come fast. The other operand comes from memory, and slowly where several tiles wait for
-// the same of it. Measured with operands of 16 bits. tiles_m, tiles_n: of the product.
-Brought brought(double m, double n, double k, double size, double tiles_m, double tiles_n) {
-  constexpr double most = 1024, deep = 16384, hot = 110, streamed = 35, stays = 16e6, few = 4;
-  if (std::min(m, n) > most || k >= deep) return {};
-  const auto rate = [&](double bytes, double readers) { return bytes <= stays ? hot : readers >= 2 && readers <= few ? streamed : from_l2; };
-  return {rate(m * k * size, tiles_n), rate(n * k * size, tiles_m)};
-}
-
-// A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
-TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even = false, double turned = 0, const Brought& rates = {}) {
-  const bool terms = core::by_terms(type);
-  const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
-  // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
-  const bool promotes = terms || core::promoted(type);
-  // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
-  const double rows = bm / (c.warps_m / 4), sums = rows / 64 * columns / 2;
-  const bool one_set = promotes && !kernels::promoted_from_two_sets(static_cast<int>(sums), core::scaled_by_blocks(type));
-  const double waits = !one_set ? 1 : core::scaled_by_blocks(type) ? (rows > 64 ? 1.16 : columns > 128 ? 1.15 : 1.08) : rows > 64 ? (terms || type.grouped ? 1.26 : 1.21) : 1.15;
-  const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
-  // What wgmmas read of shared memory, and the copy engine writes there. Of those with 128 or 256 columns it is as if A came for nothing.
-  const double read = wgmmas * (std::fmod(columns, 128) == 0 ? columns : 64 + columns) * 32, shared = even || terms || size != 2 ? 0 : (read + (bm + bn) * bk * size) / shared_bytes_a_clock;
-  const double copies = terms ? kernels::term_count : 1, travels_a = copies * bm / c.cluster_n * bk * size, travels_b = copies * bn * (turned + (1 - turned) / c.cluster_m) * bk * size;
-  constexpr double latency_clocks = 130;  // a slot's way when nothing else is on it
-  // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so, and most where they give back a slot of terms before the step is done.
-  const double together = c.cluster_m * c.cluster_n > 1 ? terms ? 2000 : promotes ? 147 : 73 : 0;
-  // Rows by index are brought by 128 threads: so many clocks a slot, and bytes a clock, an element where they are turned. (Of groups it is not known whether rows are whole vectors, which come as fast as here alone.)
-  constexpr double slot_clocks = 300, vectors = 170, turned_bytes = 4;
-  const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type, c) & core::operand_a);
-  const double row_bytes = (c.swap ? bn : bm) * bk * size, by_index = !indexed ? 0 : turns ? (travels_a + travels_b) / turned_bytes : slot_clocks + row_bytes / vectors;
-  const double bring = std::max({by_index, travels_a / rates.a + travels_b / rates.b, latency_clocks / c.stages}) + together;
-  constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before (where there is one for every step, a fifth less)
-  const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
-  constexpr double beside = 0.15;  // of what hides behind the slower
-  // 176 and 224 columns, measured with 16 bits and e4m3; by blocks, where each 16 or 32 of them may have a scale of their own, 176 with e4m3.
-  const double uneven = columns > 128 && std::fmod(columns, 64) != 0 ? (core::scaled_by_blocks(type) ? 1.06 : c.teams > 1 ? 1.02 : 1.03) : 1;
-  const double square = promotes && c.tile_m == 128 && c.tile_n == 128 ? type.grouped ? 1.09 : core::scaled_by_blocks(type) ? 1.06 : 1 : 1;  // of e4m3, beside 128x192 in clusters
-  // A lone consumer that has two sets of sums, whose A's scales come by the copy engine (7 to 17% behind its transposed twin, whose A has a scale for 128 rows).
-  const double lone = core::scaled_by_blocks(type) && !type.grouped && !one_set && c.warps_m * c.warps_n == 4 && kernels::scaled_by_lines(c.swap ? type.scale_b : type.scale_a) ? 1.12 : 1;
-  return {lone * uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
-}
-
-// The same of a CTA of the other families, of which a multiprocessor has so many at once: they share its units; fills and stores of one hide behind the others' products.
-TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
-  const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
-  const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
-  const bool unconverted = unconverted_f32(type, c.family);
-  const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
-  const double barrier = unconverted ? 60 : f64_mma ? 40 : 0;  // a tile of k
-  const double multiply = bm * bn * bk / rate(type, c) + barrier;
-  // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
-  const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
-  const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
-  const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
-  // Nothing hides behind itself: what is not the slowest still costs a part of its time.
-  const double slowest = std::max({multiply, feed, bring});
-  // f32 in tiles of these sizes, beside those of 128x128 and 64x128.
-  const double beside = !unconverted ? 1 : bm * bn <= 2048 ? 0.8 : bm * bn <= 4096 ? 0.92 : bm * bn > 16384 ? 0.93 : 1;
-  const double step = beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
-  const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
-  return {at_once * step, fill_clocks + store, bm * bn * sum_size(type)};
-}
-
 // What groups of many rows cost tiles of few, where the mean has so many rows, and all groups together, that some have many more.
 constexpr double skew = 1.06;
 bool skewed_groups(double groups, double m) { return m >= 32 && groups * m >= 256; }
-
-// Pieces of a tile meet in L2: every CTA but the last writes its sums, and that one reads theirs.
-constexpr double meet_clocks = 3500, meet_bytes = 40;
-double meet(const TileCosts& costs, double pieces) { return meet_clocks + costs.sums * pieces / meet_bytes; }
-
-// Slices of k: every CTA writes its sums; then a launch of its own reads those of all pieces, 64 x 8 elements of D at a time, and stores D element by element. values: of D, with its tiles' ends.
-double sum_of_slices(double values, double slices, double multiprocessors) {
-  constexpr double launch_clocks = 4900, sum_bytes = 22, d_clocks = 0.64;
-  return launch_clocks + std::max(values / multiprocessors, static_cast<double>(kernels::strip_size)) * slices * 4 / sum_bytes + values / multiprocessors * d_clocks;
-}
-
-// Of what is left over when every cluster has had as many tiles: how many are cut along k, and how many clusters share them.
-struct Tail {
-  std::int64_t cut, sharers;
-};
-
-double tail_clocks(const TileCosts& costs, double tiles, double steps, double clusters, const Tail& tail) {
-  const double cut = static_cast<double>(tail.cut), sharers = static_cast<double>(tail.sharers), whole = ceil_div(tiles - cut, clusters) * (steps * costs.step + costs.store);
-  if (tail.cut == 0) return whole;
-  const double shared = ceil_div(cut * steps, sharers) * costs.step;
-  if (tail.sharers % tail.cut == 0) return whole + shared + meet(costs, sharers / cut) + costs.store;
-  // Clusters are at different places of k then, so that they find less of what they read in L2.
-  constexpr double apart = 1.1;
-  // Most sharers have the end of a tile first, whose sums they write and leave. Where they have more than a tile, that was long before others read them, who then need not write theirs.
-  const double pieces = ceil_div(sharers, cut) + 1, early = meet_clocks + costs.sums / meet_bytes, late = tail.cut > tail.sharers ? meet(costs, pieces - 2) : meet(costs, pieces);
-  return whole + apart * shared + early + late + (1 + std::floor(cut / sharers)) * costs.store;
-}
-
-Tail best_tail(const TileCosts& costs, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
-  Tail best{0, 1};
-  const std::int64_t rest = tiles % clusters;
-  if (rest == 0) return best;
-  double least = tail_clocks(costs, static_cast<double>(tiles), static_cast<double>(steps), static_cast<double>(clusters), best);
-  const auto consider = [&](const Tail& tail) {
-    if (tail.sharers > clusters || tail.sharers > tail.cut * steps) return;
-    const double clocks = tail_clocks(costs, static_cast<double>(tiles), static_cast<double>(steps), static_cast<double>(clusters), tail);
-    if (clocks < least) best = tail, least = clocks;
-  };
-  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16}) consider({rest, rest * pieces});
-  // Evenly among all; with the last whole round, if there is one, which leaves every tile two or three pieces.
-  consider({tiles > clusters ? rest + clusters : rest, clusters});
-  return best;
-}
-
-// Of `rest` tiles, fewer than there are places for CTAs, which start in their order where there is one free: into how many pieces each is cut, and how many steps of k the first ones have.
-struct Cut {
-  std::int64_t pieces, first;
-  double clocks;
-};
-Cut best_cut(const TileCosts& costs, std::int64_t rest, std::int64_t steps, std::int64_t places) {
-  Cut best{1, steps, rest ? static_cast<double>(steps) * costs.step + costs.store : 0};
-  const auto consider = [&](std::int64_t pieces, std::int64_t first) {
-    if (first < 1 || first >= steps || steps - first < pieces - 1 || rest * (pieces - 1) > places) return;  // (so many have workspace)
-    const double others = static_cast<double>(rest * (pieces - 1)), free = static_cast<double>(places - rest), longest = static_cast<double>(first) * costs.step + costs.store,
-                 each = ceil_div(static_cast<double>(steps - first), static_cast<double>(pieces - 1)) * costs.step + costs.store;
-    // Other pieces go to the free places, and then to all.
-    const double beside = std::min(others, free * std::floor(longest / each)), after = ceil_div(others - beside, static_cast<double>(places));
-    const double clocks = std::max(longest + after * each, after > 0 ? 0 : ceil_div(others, free) * each) + meet(costs, static_cast<double>(pieces));
-    if (clocks < best.clocks) best = {pieces, first, clocks};
-  };
-  if (rest == 0 || rest >= places) return best;
-  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44, 66}) consider(pieces, (steps + pieces - 1) / pieces);
-  // A long one each, and short ones, of which a free place has several.
-  const double several = std::floor(static_cast<double>(places - 1) / static_cast<double>(places - rest));
-  consider(2, steps - static_cast<std::int64_t>((static_cast<double>(steps) * costs.step - (several - 1) * costs.store) / ((several + 1) * costs.step)));
-  return best;
-}
 
 int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::DeviceFacts& facts) {
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
@@ -436,22 +273,6 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const bool large_mean = mostly_large(c, s);
   const double shared = skewed_groups(groups, m) && !large_mean ? skew : 1;  // larger groups cost what they do in larger tiles
   return prepared + one_launch_more + mean(estimate_sm90(type, large_mean ? large : few, groups, m, n, k, facts, true) / shared, estimate_sm90(type, all > c.large_above ? large : few, 1, all, n, k, facts, false));
-}
-
-// (By what L2 brings of any operands: the estimate may know of narrow ones, and deal otherwise.)
-kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
-  const Tail tail = best_tail(tensor_costs(type, core::upright(config)), tiles, steps, clusters);
-  return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));
-}
-
-// (Whatever the operands' alignment, which a plan does not know: bits must not depend on it.)
-PieceDeal deal_pieces(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t multiprocessors, std::int64_t at_once) {
-  ProblemType reached = type;
-  reached.unreachable = 0;
-  const std::int64_t ctas = multiprocessors * at_once, rest = tiles % ctas;
-  const Cut best = best_cut(loop_costs(reached, config, static_cast<double>(at_once)), rest, steps, ctas);
-  const kernels::u32 cut = static_cast<kernels::u32>(best.pieces > 1 ? rest : 0);
-  return {kernels::depth_deal(static_cast<kernels::u32>(tiles) - cut, cut, cut ? static_cast<kernels::u32>(best.pieces) * cut : 1), static_cast<kernels::u32>(best.first)};
 }
 
 Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts) {

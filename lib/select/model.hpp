@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/config.hpp"
-#include "tile/depth.cuh"
 
 namespace ggemm::select {
 
@@ -39,15 +38,5 @@ struct Ranking {
 };
 // The whole table, ranked for a problem. Deterministic.
 Ranking rank(const core::ProblemType& type, const Sizes& sizes, const core::DeviceFacts& facts);
-
-// How a configuration that cuts k for the tiles left over deals out so many tiles of clusters, of so many steps of k each, to that many clusters at once. The same for the same numbers.
-kernels::DepthDeal deal_tail(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters);
-
-// The same of CTAs that have a tile or a piece of one each, at_once on a multiprocessor. first: steps of a tile's first piece (kernels/tile/depth.cuh).
-struct PieceDeal {
-  kernels::DepthDeal deal;
-  kernels::u32 first;
-};
-PieceDeal deal_pieces(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t multiprocessors, std::int64_t at_once);
 
 }  // namespace ggemm::select

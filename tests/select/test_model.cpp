@@ -9,6 +9,7 @@
 
 #include "core/problem_support.hpp"
 #include "devices.hpp"
+#include "select/deal.hpp"
 #include "select/space.hpp"
 
 using namespace ggemm;

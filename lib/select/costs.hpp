@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step of k and the storing of a tile cost a CTA, from the device's facts. Numbers of the cost model that are no facts of a data sheet, of costs.cpp, deal.cpp and model.cpp, were fitted to times measured on an
+// H200 (docs/performance.md, "The cost model, fitted").
+#pragma once
+#include "core/config.hpp"
+
+namespace ggemm::select {
+
+// Whether the CUDA cores multiply elements as they are stored: such kernels, from sm_80 on, wait for the products above all.
+bool unconverted_f32(const core::ProblemType& type, core::Family family);
+
+// What a cluster takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
+struct TileCosts {
+  double step, store, sums;
+};
+
+// What L2 brings to one multiprocessor, bytes a clock of A and of B.
+constexpr double from_l2 = 52;
+struct Brought {
+  double a = from_l2, b = from_l2;
+};
+// Of products that are narrow one way, the few rows (columns) that all tiles read come fast. The other operand comes from memory, and slowly where several tiles wait for
+// the same of it. Measured with operands of 16 bits. tiles_m, tiles_n: of the product.
+Brought brought(double m, double n, double k, double size, double tiles_m, double tiles_n);
+
+// A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
+TileCosts tensor_costs(const core::ProblemType& type, const core::Config& c, bool even = false, double turned = 0, const Brought& rates = {});
+
+// The same of a CTA of the other families, of which a multiprocessor has so many at once: they share its units; fills and stores of one hide behind the others' products.
+TileCosts loop_costs(const core::ProblemType& type, const core::Config& c, double at_once);
+
+// Slices of k: every CTA writes its sums; then a launch of its own reads those of all pieces, 64 x 8 elements of D at a time, and stores D element by element. values: of D, with its tiles' ends.
+double sum_of_slices(double values, double slices, double multiprocessors);
+
+}  // namespace ggemm::select
