@@ -128,13 +128,14 @@ class Engine {
   static void refuse_spills(const Choice& choice);
   // A configuration with all the kernels that it needs.
   Choice load(const Request& request, const core::Config& config, const char* origin, bool may_load);
-  // Of groups: whether threads store lines of D, as the host knows or calls before have met it, and there is another kernel for that; and the same configuration with that kernel, of which a spill is an error.
-  static bool meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params);
+  // Of groups: whether there may be another kernel for calls with lines of D that threads store; and the same configuration with that kernel, of which a spill is an error.
+  static bool may_have_lines(const Choice& any) { return any.note && core::lines_may_wait(any.upright_type, any.upright); }
   Choice load_lines(const Choice& any, Request request);
 
  private:
   struct GroupMemory;
   kernels::GroupNote* note_for(const Request& request);
+  static bool meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params);
   ChoicePointer choose_lines(const Choice& any, Request request, std::optional<void*> stream);
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;

@@ -93,8 +93,9 @@ void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem,
   run(plan.lines && meets_lines(choice, met, params) ? *plan.lines : choice, met, params, stream);
 }
 
+// Whether threads store lines of D, as the host knows or calls before have met it, and there may be another kernel for that.
 bool Engine::meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params) {
-  return choice.note && core::has_lines(type, params, read(choice.note->lines)) && core::lines_may_wait(choice.upright_type, choice.upright);
+  return choice.note && core::has_lines(type, params, read(choice.note->lines)) && may_have_lines(choice);
 }
 
 Choice Engine::load_lines(const Choice& any, Request request) {
@@ -107,7 +108,7 @@ Choice Engine::load_lines(const Choice& any, Request request) {
 
 // load_lines() for a call on a stream or ahead of all. NULL: there is no such kernel, or none that is loaded while the stream is captured.
 ChoicePointer Engine::choose_lines(const Choice& any, Request request, std::optional<void*> stream) {
-  if (!any.note || !core::lines_may_wait(any.upright_type, any.upright)) return nullptr;
+  if (!may_have_lines(any)) return nullptr;
   request.key.type.lines_wait = 1;
   if (auto found = choices_.find(request.key)) return found->kernel && found->config == any.config ? found : nullptr;
   if (stream && device_->capturing(*stream)) return nullptr;

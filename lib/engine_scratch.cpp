@@ -247,6 +247,14 @@ ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std
   return args;
 }
 
+bool ScratchProblem::has_lines() const {
+  const auto size = static_cast<std::int64_t>(core::dtype_size(type_.d));
+  const bool down = type_.major_d == core::Major::mn;
+  return type_.grouped && std::any_of(groups_.begin(), groups_.end(), [&](const Group& g) {
+    return (down ? g.d.row_stride : g.d.col_stride) == 1 && ((down ? g.d.col_stride : g.d.row_stride) * size % 16 || reinterpret_cast<std::uintptr_t>(g.d.base) % 16);
+  });
+}
+
 // Where rows lie where an index says, each lies where it would without.
 void ScratchProblem::make_rows_in_order(core::GroupedProblem& p, std::int64_t rows) {
   if (!p.a_index.kind && !p.d_index.kind) return;

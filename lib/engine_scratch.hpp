@@ -63,7 +63,8 @@ class ScratchProblem {
 
   // Of its calls.
   bool by_engine() const { return type_.grouped ? core::by_engine(type_, grouped_) : core::by_engine(type_, plain_); }
-  bool meets_lines(const Choice& choice) const { return type_.grouped && Engine::meets_lines(choice, type_, grouped_); }
+  // Of groups: whether threads store lines of D, as core::has_lines would tell or calls note.
+  bool has_lines() const;
   void launch(const Choice& choice);
   // Launches on a poisoned D and compares a sample of its elements with float64. "" if they are right.
   std::string verify(const Choice& choice);

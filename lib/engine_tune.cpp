@@ -16,15 +16,16 @@ namespace {
 class EngineRunner final : public select::Runner {
  public:
   EngineRunner(Engine& engine, const Request& request, kernels::GroupNote* note, ScratchProblem& scratch) : engine_(engine), request_(request), note_(note), scratch_(scratch) {}
-  void load(const core::Config& config) override { Engine::refuse_spills(choice(config)); }
-  // From any thread.
+  void load(const core::Config& config) override { choice(config); }
+  // From any thread. Throws for one that spills.
   Choice choice(const core::Config& config) const {
     Choice any = engine_.load(request_, config, "tuning", true);
     any.note = note_;
-    if (scratch_.meets_lines(any)) try {
+    Engine::refuse_spills(any);
+    if (scratch_.has_lines() && Engine::may_have_lines(any)) try {
         return engine_.load_lines(any, request_);
-      } catch (const core::Error& error) {
-        if (error.status() != GGEMM_ERROR_COMPILE) throw;  // else such calls have no other kernel, either
+      } catch (const std::exception&) {
+        // Such calls have no other kernel, either (Engine::choose_lines).
       }
     return any;
   }

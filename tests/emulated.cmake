@@ -229,6 +229,7 @@ ggemm_add_emulated_mutant("stores are not waited for" ${small} epilogue/slot.cuh
 ggemm_add_emulated_mutant("stores of a whole tile are not waited for" ${small} epilogue/staged.cuh "await_slot<0>(part.thread, part.group)" "ptx::barrier_sync<128>(1 + part.group)")
 set(held sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r2)
 ggemm_add_emulated_mutant("what a product of few steps stores later is not stored" ${held} "sm90.cu#2" "store_held(cta, -1)" "(void)0" --epilogue bare --kind plain --per-kernel 6 --sizes 400x1500x100)
+ggemm_add_emulated_mutant("the last tile of all is held" ${held} sm90.cu "&& !tile.last()" "" --epilogue bare --kind plain --per-kernel 6 --sizes 400x1500x100)
 ggemm_add_emulated_mutant("what is held goes out at once from one slot" ${held} epilogue/held.cuh "slots.slot(slot + i), thread" "slots.slot(slot), thread" --epilogue bare --kind plain --per-kernel 6 --sizes 400x1500x100)
 ggemm_add_emulated_mutant("what is held is not waited for where it goes out at once" ${held} epilogue/held.cuh "await_slot<SLOTS - COUNT>(thread, group)" "await_slot<COUNT == 1 ? SLOTS - 1 : SLOTS>(thread, group)" --epilogue bare --kind plain --per-kernel 6 --sizes 400x1500x100)
 ggemm_add_emulated_mutant("the next slot's descriptors are this one's" sm90_e4m3_e4m3_f32_tn_256x128x128_w8x1_s3_c1x1_r1 mainloop/wgmma.cuh "if (ends) ++at, next = first.of(at.slot)" "if (ends) ++at" --kind plain --sizes 300x130x1000)

@@ -294,8 +294,9 @@ bool lie_apart(const GroupedProblem& p) {
 }
 
 kernels::SourceMatrix matrix(const GroupedLayout& layout, const void* data, int dtype) {
-  const int64_t size = static_cast<int64_t>(dtype_size(dtype));
-  return {data, layout.group_stride == GGEMM_PACKED ? 0 : layout.group_stride * size, layout.start_stride * size, layout.pointers, 0, layout.row_stride, layout.col_stride};
+  // Strides of what has one line may be any.
+  const auto bytes = [dtype](int64_t stride) { return static_cast<int64_t>(static_cast<std::uint64_t>(stride) * dtype_size(dtype)); };
+  return {data, layout.group_stride == GGEMM_PACKED ? 0 : bytes(layout.group_stride), bytes(layout.start_stride), layout.pointers, 0, layout.row_stride, layout.col_stride};
 }
 
 }  // namespace

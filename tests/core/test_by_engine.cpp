@@ -180,4 +180,8 @@ TEST_CASE("has_lines: D's strides and address, or what calls before have met, te
   CHECK(has() == met);
   g.desc.d.row_stride = in_memory(), g.desc.d.col_stride = constant(1);
   CHECK(has() == unknown);
+  // A stride between rows of which there is one may be any.
+  g = Grouped();
+  g.desc.m = constant(1), g.desc.a.row_stride = constant(std::int64_t(1) << 62), g.desc.a.col_stride = constant(1);
+  CHECK(has() == none);
 }

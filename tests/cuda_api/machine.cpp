@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -91,7 +92,7 @@ kernels::GemmParams plain_params(const std::string& kernel, const void* paramete
 
 // What the kernel that runs before a grouped one finds out: each group's product, that copies would take so many bytes, and whether there are lines of D that threads store.
 void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes, bool lines) {
-  if (p.copies.note && lines) p.copies.note->lines = 1;
+  if (p.copies.note && lines) std::atomic_ref(p.copies.note->lines).store(1, std::memory_order_relaxed);  // the host may read it
   if (p.copies.note && copied_bytes > static_cast<std::uint64_t>(p.copies.room_bytes)) (p.copies.copies ? p.copies.note->bytes : p.copies.note->met) = p.copies.copies ? copied_bytes : 1;
   const bool live = kernels::live_groups(p.problem) > 0;
   for (std::int64_t g = 0; g < p.problem.groups; ++g) {

@@ -371,15 +371,19 @@ TEST_CASE("Groups with lines of D that threads store have a kernel of their own,
     const bool has = launched().back().ends_with("_lines");
     // It has no code for C.
     const float beta = 1;
-    args.beta = &beta, args.c = args.d;
-    CHECK_FALSE(waits(nullptr, nullptr)());
-    args.beta = nullptr, args.c = nullptr;
+    const auto reads_c = [&](const ggemm_plan* plan) {
+      args.beta = &beta, args.c = args.d;
+      CHECK_FALSE(waits(plan, nullptr)());
+      args.beta = nullptr, args.c = nullptr;
+    };
+    reads_c(nullptr);
     // A plan has both kernels from the first on, and the same configuration for both.
     ggemm_plan* plan = nullptr;
     REQUIRE(ggemm_plan_create_grouped(context.get(), &desc, &plan) == GGEMM_OK);
     const long compiled = driver().calls("cuModuleLoadData");
     CHECK(captured(plan) == has);
     CHECK(waits(plan, nullptr)() == has);
+    reads_c(plan);
     CHECK(driver().calls("cuModuleLoadData") == compiled);
     ggemm_plan_destroy(plan);
     // Where the host knows, nothing need be noted; and it knows that lines are in order.
@@ -419,7 +423,7 @@ TEST_CASE("Groups with lines of D that threads store are tuned by the kernels th
     const ggemm_problem problem{nullptr, &desc};
     const char* names[] = {"sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1", "sm90_bf16_bf16_f32_tn_128x64x64_w8x1_s4_c1x1_r1"};
     ggemm_tune_options options = GGEMM_TUNE_OPTIONS_INIT;
-    options.configs = names, options.config_count = 2;
+    options.configs = names, options.config_count = 2, options.budget_seconds = 1000;
     ggemm_tune_result result = GGEMM_TUNE_RESULT_INIT;
     const ggemm_status status = ggemm_tune(context.get(), &problem, &options, &result);
     INFO(ggemm_last_error());
