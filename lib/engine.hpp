@@ -128,8 +128,8 @@ class Engine {
   static void refuse_spills(const Choice& choice);
   // A configuration with all the kernels that it needs.
   Choice load(const Request& request, const core::Config& config, const char* origin, bool may_load);
-  // Of groups: whether there may be another kernel for calls with lines of D that threads store; and the same configuration with that kernel, of which a spill is an error.
-  static bool may_have_lines(const Choice& any) { return any.note && core::lines_may_wait(any.upright_type, any.upright); }
+  // Of groups: whether calls with lines of D that threads store may have another kernel; and the same configuration with that kernel, of which a spill is an error.
+  static bool lines_may_wait(const Choice& any) { return any.note && core::lines_may_wait(any.upright_type, any.upright); }
   Choice load_lines(const Choice& any, Request request);
 
  private:

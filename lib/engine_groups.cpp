@@ -95,7 +95,7 @@ void Engine::run_plan(const Prepared& plan, const core::GroupedProblem& problem,
 
 // Whether threads store lines of D, as the host knows or calls before have met it, and there may be another kernel for that.
 bool Engine::meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params) {
-  return choice.note && core::has_lines(type, params, read(choice.note->lines)) && may_have_lines(choice);
+  return choice.note && core::has_lines(type, params, read(choice.note->lines)) && lines_may_wait(choice);
 }
 
 Choice Engine::load_lines(const Choice& any, Request request) {
@@ -108,7 +108,7 @@ Choice Engine::load_lines(const Choice& any, Request request) {
 
 // load_lines() for a call on a stream or ahead of all. NULL: there is no such kernel, or none that is loaded while the stream is captured.
 ChoicePointer Engine::choose_lines(const Choice& any, Request request, std::optional<void*> stream) {
-  if (!may_have_lines(any)) return nullptr;
+  if (!lines_may_wait(any)) return nullptr;
   request.key.type.lines_wait = 1;
   if (auto found = choices_.find(request.key)) return found->kernel && found->config == any.config ? found : nullptr;
   if (stream && device_->capturing(*stream)) return nullptr;

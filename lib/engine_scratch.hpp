@@ -63,7 +63,7 @@ class ScratchProblem {
 
   // Of its calls.
   bool by_engine() const { return type_.grouped ? core::by_engine(type_, grouped_) : core::by_engine(type_, plain_); }
-  // Of groups: whether threads store lines of D, as core::has_lines would tell or calls note.
+  // Of groups: whether threads store lines of D. (As all sizes are known here, it need not wait for a call that notes it.)
   bool has_lines() const;
   void launch(const Choice& choice);
   // Launches on a poisoned D and compares a sample of its elements with float64. "" if they are right.

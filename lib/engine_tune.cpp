@@ -22,7 +22,7 @@ class EngineRunner final : public select::Runner {
     Choice any = engine_.load(request_, config, "tuning", true);
     any.note = note_;
     Engine::refuse_spills(any);
-    if (scratch_.has_lines() && Engine::may_have_lines(any)) try {
+    if (scratch_.has_lines() && Engine::lines_may_wait(any)) try {
         return engine_.load_lines(any, request_);
       } catch (const std::exception&) {
         // Such calls have no other kernel, either (Engine::choose_lines).
