@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches, direct and by graphs: recorded, and answered by the test.
+#include <chrono>
 #include <cstring>
 
 #include "emulated.hpp"
@@ -59,9 +60,14 @@ std::shared_ptr<LaunchRecord> replay_of(const LaunchRecord& captured, Handle str
 
 Worker::Work answering(std::shared_ptr<const LaunchRecord> record) {
   const State& s = state();
-  if (record->emulated) return emulating(std::move(record));
+  if (record->emulated)
+    return [work = emulating(std::move(record))](Worker& worker) {
+      const auto start = std::chrono::steady_clock::now();
+      work(worker);
+      worker.clock_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    };
   return [record = std::move(record), answer = s.answer, user = s.answer_user](Worker& worker) {
-    if (answer) worker.pretended_ms += answer(user, &record->launch);
+    if (answer) worker.clock_ms += answer(user, &record->launch);
   };
 }
 

@@ -161,7 +161,7 @@ FAKE_DRIVER Result cuMemcpyDtoDAsync_v2(cu::Address destination, cu::Address sou
   const void* from = reinterpret_cast<const void*>(source);
   return submit_work(stream, [=](Worker& worker) {
     std::memcpy(to, from, bytes);
-    worker.pretended_ms += static_cast<double>(bytes) / bytes_a_ms;
+    worker.clock_ms += static_cast<double>(bytes) / bytes_a_ms;
   });
 }
 

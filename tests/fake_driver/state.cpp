@@ -117,6 +117,7 @@ std::uint64_t enqueue(Handle context, const Stream& stream, Worker::Work work) {
   if (delay.count() == 0) return stream.worker->submit(std::move(after), std::move(work));
   return stream.worker->submit(std::move(after), [delay, work = std::move(work)](Worker& worker) {
     std::this_thread::sleep_for(delay);
+    worker.clock_ms += std::chrono::duration<double, std::milli>(delay).count();
     work(worker);
   });
 }

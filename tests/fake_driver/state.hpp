@@ -89,7 +89,7 @@ struct Event {
   Handle context = nullptr;
   Worker::Point point;
   bool recorded = false, captured = false;
-  std::shared_ptr<std::pair<std::chrono::steady_clock::time_point, double>> time;  // written by the stream's thread
+  std::shared_ptr<double> time;  // by the clock of the worker, written by its thread
 };
 
 struct Module {

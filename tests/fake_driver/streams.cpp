@@ -89,8 +89,8 @@ FAKE_DRIVER Result cuEventRecord(cu::Event handle, cu::Stream on) {
   if (const Result bad = find_stream(on, stream); bad != Result::success) return bad;
   if (!event || event->context != stream->context) return Result::invalid_handle;
   if (const Result conflict = legacy_stream_conflict(on, true); conflict != Result::success) return conflict;
-  auto time = std::make_shared<std::pair<std::chrono::steady_clock::time_point, double>>();
-  const auto record = [time](Worker& worker) { *time = {std::chrono::steady_clock::now(), worker.pretended_ms}; };
+  auto time = std::make_shared<double>();
+  const auto record = [time](Worker& worker) { *time = worker.clock_ms; };
   event->captured = stream->capture != nullptr;
   if (event->captured) return submit(on, {record, nullptr});
   event->time = time;
@@ -118,8 +118,7 @@ FAKE_DRIVER Result cuEventElapsedTime(float* milliseconds, cu::Event begin, cu::
   const std::shared_ptr<Event> first = find(state().events, begin), last = find(state().events, end);
   if (!first || !last || !first->recorded || !last->recorded) return Result::invalid_handle;
   if (!first->point.reached() || !last->point.reached()) return Result{600};  // CUDA_ERROR_NOT_READY
-  const std::chrono::duration<double, std::milli> real = last->time->first - first->time->first;
-  *milliseconds = static_cast<float>(real.count() + last->time->second - first->time->second);
+  *milliseconds = static_cast<float>(*last->time - *first->time);
   return Result::success;
 }
 

@@ -62,7 +62,7 @@ class Worker {
     if (thread_.joinable()) thread_.join();
   }
 
-  double pretended_ms = 0;  // time that answered launches claim; touched by this worker's own thread only
+  double clock_ms = 0;  // how long its work took, or claims to have taken, however busy this machine is; touched by this worker's own thread only
 
  private:
   struct Item {
