@@ -23,6 +23,20 @@ struct Allocator {
 
 class Device;
 
+// A matrix as a tensor map tells it to the copy engine, and the boxes that are copied of it.
+struct TensorLayout {
+  int dtype;
+  bool tf32;  // f32 elements are wanted as tf32
+  const void* data;
+  std::int64_t length, lines, line_bytes;  // elements of a line, which lie next to each other; from one line to the next, a multiple of 16
+  int box_lines;
+  int box_length = 0;           // elements, as they lie; 0: 128 bytes, swizzled
+  std::int64_t half = 0;        // if not 0: `lines` are pairs of lines, the second of each so many behind the first, and boxes have whole ones
+  std::int64_t products = 0;    // if not 0: so many such matrices,
+  std::int64_t product_bytes = 0;  // so far apart
+  bool operator==(const TensorLayout&) const = default;
+};
+
 // A loaded kernel. Holds its module; destroying it unloads the module.
 struct Kernel {
   Kernel() = default;
@@ -92,11 +106,8 @@ class Device {
 
   // Throws GGEMM_ERROR_LAUNCH. dynamic_shared above 48 KiB is opted into here.
   Kernel load(std::span<const char> cubin, const std::string& name, int threads, int dynamic_shared, int cluster = 1) const;
-  // Describes a matrix of `outer` lines of `inner` contiguous elements to the copy engine: boxes of `box_lines` lines of 128 bytes, swizzled, or of box_length elements, if that is not 0, as they lie. line_bytes: a multiple of 16.
   // Throws GGEMM_ERROR_LAUNCH.
-  // tf32: the map says that f32 elements are wanted as tf32. half: where it is not 0 the map has `outer` pairs of lines, the second of each so many lines behind the first, and boxes have whole ones.
-  // products: where it is not 0 there are so many such matrices, product_bytes apart.
-  kernels::TensorMap tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines, int box_length = 0, std::int64_t half = 0, std::int64_t products = 0, std::int64_t product_bytes = 0) const;
+  kernels::TensorMap tensor_map(const TensorLayout& layout) const;
   // One-dimensional grid of `ctas`; `params` as cuLaunchKernel takes them. Throws GGEMM_ERROR_LAUNCH.
   // overlap: it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh).
   void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap = false) const;

@@ -128,33 +128,34 @@ Kernel Device::load(std::span<const char> cubin, const std::string& name, int th
   return kernel;
 }
 
-kernels::TensorMap Device::tensor_map(int dtype, bool tf32, const void* data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_lines, int box_length, std::int64_t half, std::int64_t products, std::int64_t product_bytes) const {
-  const auto type = [dtype, tf32] {
-    switch (dtype) {
-      case GGEMM_F32: return tf32 ? cu::TensorType::tf32 : cu::TensorType::f32;
+kernels::TensorMap Device::tensor_map(const TensorLayout& layout) const {
+  kernels::TensorMap maps[1] = {};  // the driver wants 64 bytes of alignment, which GCC 12 does not give the place of what a function returns
+  if (impl_->maps.find(layout, maps[0])) return maps[0];
+  const auto type = [&layout] {
+    switch (layout.dtype) {
+      case GGEMM_F32: return layout.tf32 ? cu::TensorType::tf32 : cu::TensorType::f32;
       case GGEMM_F16: return cu::TensorType::f16;
       case GGEMM_BF16: return cu::TensorType::bf16;
       case GGEMM_I32: return cu::TensorType::i32;
       default: return cu::TensorType::u8;  // bytes are moved, whatever they mean
     }
   };
-  const bool swizzled = box_length == 0;
-  const MapKey key{data, inner, outer, line_bytes, half, products, product_bytes, swizzled ? static_cast<int>(kernels::panel_bytes / core::dtype_size(dtype)) : box_length, box_lines, swizzled, type()};
-  kernels::TensorMap maps[1] = {};  // the driver wants 64 bytes of alignment, which GCC 12 does not give the place of what a function returns
-  if (impl_->maps.find(key, maps[0])) return maps[0];
+  const auto size = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   // Of pairs the two are a dimension between the elements of a line and the lines, so that a box has them one after the other. (Its stride is the larger one, which the driver's documentation does not foresee; 580 takes it.)
-  const std::uint64_t length = static_cast<std::uint64_t>(inner), lines = static_cast<std::uint64_t>(outer), apart = static_cast<std::uint64_t>(line_bytes);
+  const bool pairs = layout.half != 0, swizzled = layout.box_length == 0;
+  const std::uint64_t length = size(layout.length), lines = size(layout.lines), apart = size(layout.line_bytes);
   // The products of a batch are one behind the lines. (Theirs may be the smaller one, where lines lie by turns.)
-  const std::uint64_t dims[3] = {length, half ? 2 : lines, half ? lines : static_cast<std::uint64_t>(products)}, strides[2] = {half ? static_cast<std::uint64_t>(half) * apart : apart, half ? apart : static_cast<std::uint64_t>(product_bytes)};
-  const std::uint32_t box = static_cast<std::uint32_t>(box_lines), boxes[3] = {static_cast<std::uint32_t>(key.box_length), half ? 2 : box, half ? box / 2 : 1}, steps[3] = {1, 1, 1};
+  const std::uint64_t dims[3] = {length, pairs ? 2 : lines, pairs ? lines : size(layout.products)}, strides[2] = {pairs ? size(layout.half) * apart : apart, pairs ? apart : size(layout.product_bytes)};
+  const auto box_length = static_cast<std::uint32_t>(swizzled ? kernels::panel_bytes / static_cast<int>(core::dtype_size(layout.dtype)) : layout.box_length), box_lines = static_cast<std::uint32_t>(layout.box_lines);
+  const std::uint32_t boxes[3] = {box_length, pairs ? 2 : box_lines, pairs ? box_lines / 2 : 1}, steps[3] = {1, 1, 1};
   const Scope scope(*impl_);  // it needs a current context
   scope.require();
-  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(maps, key.type, half || products ? 3 : 2, const_cast<void*>(data), dims, strides, boxes, steps, cu::TensorInterleave::none, swizzled ? cu::TensorSwizzle::bytes_128 : cu::TensorSwizzle::none, cu::TensorL2::bytes_128,
-                                                                       cu::TensorFill::zeros);
+  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(maps, type(), pairs || layout.products ? 3 : 2, const_cast<void*>(layout.data), dims, strides, boxes, steps, cu::TensorInterleave::none,
+                                                                       swizzled ? cu::TensorSwizzle::bytes_128 : cu::TensorSwizzle::none, cu::TensorL2::bytes_128, cu::TensorFill::zeros);
   if (result != cu::Result::success)
-    core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "cuTensorMapEncodeTiled (%s at %p, %lld lines of %lld, %lld bytes apart, boxes of %d lines): %s", core::dtype_name(dtype), data, static_cast<long long>(outer),
-               static_cast<long long>(inner), static_cast<long long>(line_bytes), box_lines, describe(impl_->driver, result).c_str());
-  impl_->maps.keep(key, maps[0]);
+    core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "cuTensorMapEncodeTiled (%s at %p, %lld lines of %lld, %lld bytes apart, boxes of %d lines): %s", core::dtype_name(layout.dtype), layout.data, static_cast<long long>(layout.lines),
+               static_cast<long long>(layout.length), static_cast<long long>(layout.line_bytes), layout.box_lines, describe(impl_->driver, result).c_str());
+  impl_->maps.keep(layout, maps[0]);
   return maps[0];
 }
 

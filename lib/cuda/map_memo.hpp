@@ -7,27 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cuda/driver_api.hpp"
-#include "params.cuh"
+#include "cuda/device.hpp"
 
 namespace ggemm::cuda {
-
-// All that a map tells.
-struct MapKey {
-  const void* data;
-  std::int64_t inner, outer, line_bytes, half, products, product_bytes;
-  int box_length, box_lines;
-  bool swizzled;
-  cu::TensorType type;
-  bool operator==(const MapKey&) const = default;
-};
 
 // Of one device; any threads. Nobody waits: a set that another thread looks at is passed over, as if it had nothing. It allocates nothing, and is no thread's own, so that no thread's first call
 // needs memory.
 class MapMemo {
  public:
   // Whether the map of this key is there; then `map` is it.
-  bool find(const MapKey& key, kernels::TensorMap& map) {
+  bool find(const TensorLayout& key, kernels::TensorMap& map) {
     Set& set = sets_[set_of(key)];
     const Turn turn(set);
     if (!turn.own) return false;
@@ -36,7 +25,7 @@ class MapMemo {
     return false;
   }
   // The oldest of its set goes.
-  void keep(const MapKey& key, const kernels::TensorMap& map) {
+  void keep(const TensorLayout& key, const kernels::TensorMap& map) {
     Set& set = sets_[set_of(key)];
     const Turn turn(set);
     if (turn.own) set.entries[set.oldest++ % ways] = {map, key};
@@ -47,7 +36,7 @@ class MapMemo {
   static constexpr unsigned ways = 4;
   struct Entry {
     kernels::TensorMap map;
-    MapKey key;  // at first of no lines, as no operand's is
+    TensorLayout key;  // at first of no lines, as no operand's is
   };
   struct Set {
     std::array<Entry, ways> entries{};
@@ -62,9 +51,9 @@ class MapMemo {
       if (own) set.taken.store(false, std::memory_order_release);
     }
   };
-  static std::size_t set_of(const MapKey& key) {
+  static std::size_t set_of(const TensorLayout& key) {
     std::uint64_t mixed = 0;
-    for (const std::uint64_t word : {reinterpret_cast<std::uint64_t>(key.data), static_cast<std::uint64_t>(key.inner), static_cast<std::uint64_t>(key.outer), static_cast<std::uint64_t>(key.box_lines)})
+    for (const std::uint64_t word : {reinterpret_cast<std::uint64_t>(key.data), static_cast<std::uint64_t>(key.length), static_cast<std::uint64_t>(key.lines), static_cast<std::uint64_t>(key.box_lines)})
       mixed = (mixed ^ word) * 0x9e3779b97f4a7c15u;
     return static_cast<std::size_t>(mixed >> (64 - bits));
   }

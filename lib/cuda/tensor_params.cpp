@@ -44,7 +44,8 @@ struct Layout {
 // products: of a batch, of which `lines` are the first one's; they are so many bytes apart, or, where that is 0, all have the same.
 kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box, std::int64_t products = 0, std::int64_t product_bytes = 0) {
   const std::int64_t pitch = kernels::pitch(lines, size_of(dtype));
-  return device.tensor_map(dtype, tf32, lines.data, lines.length, lines.lines, pitch, box, 0, lines.half, products && !product_bytes ? 1 : products, products && !product_bytes ? pitch : product_bytes);
+  const bool same = products && !product_bytes;
+  return device.tensor_map({.dtype = dtype, .tf32 = tf32, .data = lines.data, .length = lines.length, .lines = lines.lines, .line_bytes = pitch, .box_lines = box, .half = lines.half, .products = same ? 1 : products, .product_bytes = same ? pitch : product_bytes});
 }
 
 // All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that, or if something
@@ -78,7 +79,7 @@ kernels::ScaleLines scale_lines(const Device& device, const core::ProblemType& t
   }
   if (lines.lines > 1 && lines.length > lines.stride) return out;
   if (!kernels::reachable(lines, sizeof(float))) return out;
-  out.map = device.tensor_map(GGEMM_F32, false, lines.data, lines.length, lines.lines, kernels::pitch(lines, sizeof(float)), 1, config.tile_m);
+  out.map = device.tensor_map({.dtype = GGEMM_F32, .tf32 = false, .data = lines.data, .length = lines.length, .lines = lines.lines, .line_bytes = kernels::pitch(lines, sizeof(float)), .box_lines = 1, .box_length = config.tile_m});
   out.mapped = 1;
   return out;
 }

@@ -13,21 +13,21 @@ namespace ggemm::cuda {
 namespace {
 
 // A map that says which key it is of.
-kernels::TensorMap map_of(const MapKey& key) {
+kernels::TensorMap map_of(const TensorLayout& key) {
   kernels::TensorMap map{};
   static_assert(sizeof key <= sizeof map);
   std::memcpy(&map, &key, sizeof key);
   return map;
 }
-bool is_of(const kernels::TensorMap& map, const MapKey& key) {
+bool is_of(const kernels::TensorMap& map, const TensorLayout& key) {
   const kernels::TensorMap expected = map_of(key);
   return std::memcmp(&map, &expected, sizeof key) == 0;
 }
-MapKey key_of(std::uintptr_t data, std::int64_t inner, std::int64_t outer, std::int64_t line_bytes, int box_length, int box_lines, cu::TensorType type) {
-  MapKey key;
+TensorLayout key_of(std::uintptr_t data, std::int64_t length, std::int64_t lines, std::int64_t line_bytes, int box_length, int box_lines, int dtype) {
+  TensorLayout key;
   std::memset(static_cast<void*>(&key), 0, sizeof key);  // what lies between its members is compared too
-  key.data = reinterpret_cast<const void*>(data), key.inner = inner, key.outer = outer, key.line_bytes = line_bytes;
-  key.box_length = box_length, key.box_lines = box_lines, key.type = type;
+  key.data = reinterpret_cast<const void*>(data), key.length = length, key.lines = lines, key.line_bytes = line_bytes;
+  key.box_length = box_length, key.box_lines = box_lines, key.dtype = dtype;
   return key;
 }
 
@@ -35,17 +35,17 @@ MapKey key_of(std::uintptr_t data, std::int64_t inner, std::int64_t outer, std::
 
 TEST_CASE("map memo: a key that differs in any of its members has another map") {
   const auto memo = std::make_unique<MapMemo>();
-  const MapKey first = key_of(0x10000, 512, 70, 512, 128, 64, cu::TensorType::u8);
+  const TensorLayout first = key_of(0x10000, 512, 70, 512, 128, 64, GGEMM_I8);
   kernels::TensorMap map;
   CHECK_FALSE(memo->find(first, map));
   memo->keep(first, map_of(first));
   REQUIRE(memo->find(first, map));
   CHECK(is_of(map, first));
-  MapKey in_pairs = first;
+  TensorLayout in_pairs = first;
   in_pairs.half = 70;
-  for (const MapKey& other : {in_pairs, key_of(0x10010, 512, 70, 512, 128, 64, cu::TensorType::u8), key_of(0x10000, 496, 70, 512, 128, 64, cu::TensorType::u8), key_of(0x10000, 512, 71, 512, 128, 64, cu::TensorType::u8),
-                              key_of(0x10000, 512, 70, 528, 128, 64, cu::TensorType::u8), key_of(0x10000, 512, 70, 512, 64, 64, cu::TensorType::u8), key_of(0x10000, 512, 70, 512, 128, 32, cu::TensorType::u8),
-                              key_of(0x10000, 512, 70, 512, 128, 64, cu::TensorType::bf16)}) {
+  for (const TensorLayout& other : {in_pairs, key_of(0x10010, 512, 70, 512, 128, 64, GGEMM_I8), key_of(0x10000, 496, 70, 512, 128, 64, GGEMM_I8), key_of(0x10000, 512, 71, 512, 128, 64, GGEMM_I8),
+                              key_of(0x10000, 512, 70, 528, 128, 64, GGEMM_I8), key_of(0x10000, 512, 70, 512, 64, 64, GGEMM_I8), key_of(0x10000, 512, 70, 512, 128, 32, GGEMM_I8),
+                              key_of(0x10000, 512, 70, 512, 128, 64, GGEMM_BF16)}) {
     CHECK_FALSE(memo->find(other, map));
     memo->keep(other, map_of(other));
     REQUIRE(memo->find(other, map));
@@ -55,7 +55,7 @@ TEST_CASE("map memo: a key that differs in any of its members has another map") 
 
 TEST_CASE("map memo: of more keys than it holds, and from several threads, it never gives another's map, and mostly the newest ones") {
   const auto memo = std::make_unique<MapMemo>();
-  const auto key = [](unsigned i) { return key_of(0x100000 + 16 * std::uintptr_t(i), 64 * (1 + i % 3), 1 + i % 5, 512, 64, 64, cu::TensorType::f16); };
+  const auto key = [](unsigned i) { return key_of(0x100000 + 16 * std::uintptr_t(i), 64 * (1 + i % 3), 1 + i % 5, 512, 64, 64, GGEMM_F16); };
   int wrong = 0, newest = 0;
   kernels::TensorMap map;
   for (unsigned i = 0; i < 4000; ++i) {
@@ -73,7 +73,7 @@ TEST_CASE("map memo: of more keys than it holds, and from several threads, it ne
       std::mt19937 random(t);
       kernels::TensorMap own;
       for (int i = 0; i < 50000; ++i) {
-        const MapKey k = key(random() % 100);
+        const TensorLayout k = key(random() % 100);
         if (memo->find(k, own)) ++found, wrong_there += !is_of(own, k);
         else memo->keep(k, map_of(k));
       }
