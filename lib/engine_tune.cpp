@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "core/single_flight.hpp"
 #include "engine_scratch.hpp"
 #include "jit/render.hpp"
 
@@ -19,19 +18,7 @@ class EngineRunner final : public select::Runner {
   EngineRunner(Engine& engine, const Request& request, kernels::GroupNote* note, ScratchProblem& scratch) : engine_(engine), request_(request), note_(note), scratch_(scratch) {}
   void load(const core::Config& config) override { choice(config); }
   // From any thread. Throws for one that spills.
-  const Choice& choice(const core::Config& config) {
-    return *choices_.get(core::config_name(request_.key.type, config), [&] { return made(config); });
-  }
-  std::string verify(const core::Config& config) override {
-    // Operands of groups that are copied first are so from the third call on (engine_groups.cpp).
-    for (; config.family == core::Family::sm90 && request_.key.type.grouped && warm_ < 2; ++warm_)
-      if (std::string wrong = scratch_.verify(choice(config)); !wrong.empty()) return wrong;
-    return scratch_.verify(choice(config));
-  }
-  double time(const core::Config& config) override { return scratch_.time(choice(config)); }
-
- private:
-  Choice made(const core::Config& config) const {
+  Choice choice(const core::Config& config) const {
     Choice any = engine_.load(request_, config, "tuning", true);
     any.note = note_;
     Engine::refuse_spills(any);
@@ -42,12 +29,19 @@ class EngineRunner final : public select::Runner {
       }
     return any;
   }
+  std::string verify(const core::Config& config) override {
+    // Operands of groups that are copied first are so from the third call on (engine_groups.cpp).
+    for (; config.family == core::Family::sm90 && request_.key.type.grouped && warm_ < 2; ++warm_)
+      if (std::string wrong = scratch_.verify(choice(config)); !wrong.empty()) return wrong;
+    return scratch_.verify(choice(config));
+  }
+  double time(const core::Config& config) override { return scratch_.time(choice(config)); }
 
+ private:
   Engine& engine_;
   const Request& request_;
   kernels::GroupNote* note_;
   ScratchProblem& scratch_;
-  core::SingleFlight<std::string, Choice> choices_;  // so that one for lines that does not compile is tried once
   int warm_ = 0;
 };
 

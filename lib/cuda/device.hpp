@@ -28,11 +28,13 @@ struct TensorLayout {
   int dtype;
   bool tf32;  // f32 elements are wanted as tf32
   const void* data;
-  std::int64_t length, lines, line_bytes;  // elements of a line, which lie next to each other; from one line to the next, a multiple of 16
+  std::int64_t length;  // elements of a line, next to each other
+  std::int64_t lines;
+  std::int64_t line_bytes;  // from one line to the next, a multiple of 16
   int box_lines;
-  int box_length = 0;           // elements, as they lie; 0: 128 bytes, swizzled
-  std::int64_t half = 0;        // if not 0: `lines` are pairs of lines, the second of each so many behind the first, and boxes have whole ones
-  std::int64_t products = 0;    // if not 0: so many such matrices,
+  int box_length = 0;              // elements, as they lie; 0: 128 bytes, swizzled
+  std::int64_t half = 0;           // if not 0: `lines` are pairs of lines, the second of each so many behind the first, and boxes have whole ones
+  std::int64_t products = 0;       // if not 0: so many such matrices,
   std::int64_t product_bytes = 0;  // so far apart
   bool operator==(const TensorLayout&) const = default;
 };

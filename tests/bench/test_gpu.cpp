@@ -178,7 +178,7 @@ TEST_CASE("cold launches each follow a read of 256 MB and are timed alone") {
   const std::vector<fake_launch> before = fake->driver.all_launches();
   const std::vector<double> us = gpu.cold(5, [&] { gpu.bare_launch(); });
   CHECK(us.size() == 5);
-  for (const double one : us) CHECK(one == Approx(1e3 * nothing_ms).epsilon(0.05));
+  for (const double one : us) CHECK(one == Approx(1e3 * nothing_ms).epsilon(1e-4));
   const std::vector<fake_launch> launches = fake->driver.all_launches();
   REQUIRE(launches.size() == before.size() + 11);  // one to wake up, then five pairs
   for (size_t i = 0; i < 5; i++) {
@@ -194,7 +194,7 @@ TEST_CASE("a graph holds the launches back to back and its time is parted among 
   Gpu gpu(0, fake->nvrtc);
   const std::vector<double> us = gpu.graph(3, 20, [&] { gpu.bare_launch(); });
   CHECK(us.size() == 3);
-  for (const double one : us) CHECK(one == Approx(1e3 * nothing_ms).epsilon(0.05));
+  for (const double one : us) CHECK(one == Approx(1e3 * nothing_ms).epsilon(1e-4));
   const std::vector<fake_launch> launches = fake->driver.all_launches();
   CHECK(std::count_if(launches.begin(), launches.end(), [](const fake_launch& l) { return l.captured; }) == 20);
   CHECK(std::count_if(launches.begin(), launches.end(), [](const fake_launch& l) { return l.replayed; }) == 80);
@@ -232,7 +232,7 @@ TEST_CASE("a case on the GPU is checked, timed and held against its limit") {
     const Case one = single_case("shape", "bf16", "nt", {64, 48, 80});
     const Row row = cuda.runner->run(one);
     CHECK(row.suite == (graph ? "shape-graph" : "shape"));
-    CHECK(row.ours_us == Approx(1e3 * product_ms).epsilon(0.05));
+    CHECK(row.ours_us == Approx(1e3 * product_ms).epsilon(1e-4));
     REQUIRE(row.limit_us);
     CHECK(*row.limit_us == Approx(1e6 * std::max(one.flops() / flops_per_second, one.bytes() / bytes_per_second)).epsilon(0.1));
     CHECK_FALSE(row.ratio);
@@ -261,7 +261,7 @@ TEST_CASE("grouped cases run on the GPU, empty groups and turned operands includ
     one.groups = {{5, 16, 24}, {0, 16, 24}, {40, 16, 8}};
     one.generator = "three";
     const Row row = cuda.runner->run(one);
-    CHECK(row.ours_us == Approx(1e3 * product_ms).epsilon(0.05));
+    CHECK(row.ours_us == Approx(1e3 * product_ms).epsilon(1e-4));
     CHECK(row.groups == "three");
     CHECK(row.limit_us);
   }

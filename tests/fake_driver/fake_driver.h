@@ -14,6 +14,8 @@
  *  - Kernels that the emulated NVRTC compiled (tests/emulator) run, on the stream's thread. A misuse that the emulator finds goes to stderr, and is what every
  *    later call returns, as after a kernel's failure.
  *  - Other kernels do nothing unless the test answers them (fake_set_answer). Each launch is recorded with a copy of its parameters (fake_set_parameter_sizes).
+ *  - Events tell what a stream's work claims to have taken, however busy this machine is: answered launches, copies on the device, and what
+ *    fake_delay_work adds; what emulated kernels took. All else takes no time. Events of two streams have none between them, unlike real ones.
  *  - Handles are numbers that are never reused, so that a dead one is always noticed. Contexts own their objects: an object used while another context
  *    is current is CUDA_ERROR_INVALID_CONTEXT or CUDA_ERROR_INVALID_HANDLE, more strictly than in real drivers.
  *  - A module must be an ELF file of this device's architecture (e_flags; 0 fits all) whose bytes contain the kernel's name between two NULs.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t alignment = 256;                       // bytes, as the driver's
 constexpr std::size_t most_bytes_filled = 64 * 1024 * 1024;  // of new memory; filling gigabytes would take seconds
 constexpr int new_memory = 0xCD;
-constexpr double bytes_a_ms = 2e6;                           // that copies on the device are said to take; slow, so that no test measures the host's memory instead
+constexpr double bytes_a_ms = 2e6;                           // of copies on the device
 
 Result allocate(cu::Address* out, std::size_t bytes, bool pooled) {
   State& s = state();

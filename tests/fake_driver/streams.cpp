@@ -117,6 +117,7 @@ FAKE_DRIVER Result cuEventElapsedTime(float* milliseconds, cu::Event begin, cu::
   if (call.fails()) return call.result();
   const std::shared_ptr<Event> first = find(state().events, begin), last = find(state().events, end);
   if (!first || !last || !first->recorded || !last->recorded) return Result::invalid_handle;
+  if (first->point.worker != last->point.worker) return Result::invalid_handle;  // each has a clock of its own
   if (!first->point.reached() || !last->point.reached()) return Result{600};  // CUDA_ERROR_NOT_READY
   *milliseconds = static_cast<float>(*last->time - *first->time);
   return Result::success;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that does pieces of work in order: one stream.
 #pragma once
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -62,7 +61,7 @@ class Worker {
     if (thread_.joinable()) thread_.join();
   }
 
-  double clock_ms = 0;  // how long its work took, or claims to have taken, however busy this machine is; touched by this worker's own thread only
+  double clock_ms = 0;  // that its work claims to have taken; emulated kernels, what they took. Touched by this worker's own thread only
 
  private:
   struct Item {
