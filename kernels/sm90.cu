@@ -86,7 +86,7 @@ struct Consumer {
         ask_c(first_row(at_first.row), first_column(at_first.col));
       }
     }
-    const u32 own = turn - 1;
+    [[maybe_unused]] const u32 own = turn - 1;
     if constexpr (T::TEAMS > 1) cta.turns.wait(own);
     mainloop.consume(cta.ring, at, cta.slots, group % Shape::CONSUMERS, tile.tiles, tile.unusual(), [&] {
       if constexpr (T::TEAMS > 1) cta.turns.pass(own);

@@ -129,7 +129,9 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     log_.write(GGEMM_LOG_INFO, "%s %s in %.2f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), seconds * 1e3, loaded.registers,
                loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
+    loaded.complaint = cubin.complaint;
     if (loaded.local_bytes) log_.write(GGEMM_LOG_WARNING, "%s uses %d bytes of local memory a thread", request.name.c_str(), loaded.local_bytes);
+    if (!loaded.complaint.empty()) log_.write(GGEMM_LOG_WARNING, "%s is slow as NVRTC %s made it: %s", request.name.c_str(), cubin.nvrtc.c_str(), loaded.complaint.c_str());
     return loaded;
   });
 }
@@ -169,9 +171,11 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   return choice;
 }
 
-void Engine::refuse_spills(const Choice& choice) {
-  for (const auto& kernel : {choice.kernel, choice.large, choice.sum_pieces})
+void Engine::refuse_unfit(const Choice& choice) {
+  for (const auto& kernel : {choice.kernel, choice.large, choice.sum_pieces}) {
     if (kernel && kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", kernel->local_bytes);
+    if (kernel && !kernel->complaint.empty()) fail(GGEMM_ERROR_COMPILE, "its compiler says: %s", kernel->complaint.c_str());
+  }
 }
 
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
@@ -192,7 +196,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   if (record) {
     try {
       auto choice = chosen(forced_config(request, record->best.c_str()), record->shipped ? "shipped record" : "tuned");
-      refuse_spills(*choice);  // the record may be of another NVRTC's kernel
+      refuse_unfit(*choice);  // the record may be of another NVRTC's kernel
       return choice;
     } catch (const core::Error& error) {
       if (error.status() == GGEMM_ERROR_NOT_PREPARED) throw;
@@ -212,7 +216,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   for (std::size_t i = 0, refused = 0;;) {
     try {
       auto choice = chosen(ranking.legal[i].config, "model");
-      refuse_spills(*choice);
+      refuse_unfit(*choice);
       return choice;
     } catch (const core::Error& error) {
       if (!of_kernel(error)) throw;

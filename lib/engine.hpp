@@ -123,9 +123,9 @@ class Engine {
   // Workspace::forget, of a stream of the engine's own.
   void forget(void* stream) const { workspace_.forget(stream); }
 
-  // Throws GGEMM_ERROR_COMPILE for a kernel that spills: the largest tiles fill the registers, and how well they fit differs between NVRTC's versions. Such a kernel
-  // runs only when it is forced by name.
-  static void refuse_spills(const Choice& choice);
+  // Throws GGEMM_ERROR_COMPILE for a kernel that spills, or of which ptxas says that it runs products one after the other: the largest tiles fill the registers, and how well they fit, and what ptxas makes of
+  // them, differs between NVRTC's versions. Such a kernel runs only when it is forced by name.
+  static void refuse_unfit(const Choice& choice);
   // A configuration with all the kernels that it needs.
   Choice load(const Request& request, const core::Config& config, const char* origin, bool may_load);
   // Of groups: whether calls with lines of D that threads store may have another kernel; and the same configuration with that kernel, of which a spill is an error.

@@ -102,7 +102,7 @@ Choice Engine::load_lines(const Choice& any, Request request) {
   request.key.type.lines_wait = 1;
   Choice choice = load(request, any.config, any.origin, true);
   choice.note = any.note;
-  refuse_spills(choice);
+  refuse_unfit(choice);
   return choice;
 }
 

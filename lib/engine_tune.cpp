@@ -17,11 +17,11 @@ class EngineRunner final : public select::Runner {
  public:
   EngineRunner(Engine& engine, const Request& request, kernels::GroupNote* note, ScratchProblem& scratch) : engine_(engine), request_(request), note_(note), scratch_(scratch) {}
   void load(const core::Config& config) override { choice(config); }
-  // From any thread. Throws for one that spills.
+  // From any thread. Throws for one that is unfit.
   Choice choice(const core::Config& config) const {
     Choice any = engine_.load(request_, config, "tuning", true);
     any.note = note_;
-    Engine::refuse_spills(any);
+    Engine::refuse_unfit(any);
     if (scratch_.has_lines() && Engine::lines_may_wait(any)) try {
         return engine_.load_lines(any, request_);
       } catch (const std::exception&) {

@@ -79,7 +79,7 @@ class WgmmaMainloop {
  private:
   // The first products write the sums, so that nothing need be 0 before them. Where there are none the sums are set to 0 in a branch behind the wait: before it, ptxas would write zeros for every tile.
   // (Where registers are fewer it would spill for that.)
-  static constexpr bool BLANK = !PROMOTED && !T::SLICED && T::TEAMS == 1 && Shape::CONSUMERS == 2 && T::BARE;
+  static constexpr bool BLANK = ptx::wgmma_zeros_behind && !PROMOTED && !T::SLICED && T::TEAMS == 1 && Shape::CONSUMERS == 2 && T::BARE;
   u32 last_;  // slot of consume_fast and consume_turned
   using Fragments = u32[BLOCKS][STEPS][4];
   Fragments fragments_[T::TURNS_A ? 2 : 1];  // of consume_turned: products under way read them

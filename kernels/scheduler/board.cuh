@@ -209,7 +209,7 @@ class TileBoard {
   GG_DEVICE static void deal(const GroupedTensorParams& p) {
     __syncwarp();
     const SharedCursor& cursor = shared().cursor;
-    DepthDeal deal = nothing_cut;
+    [[maybe_unused]] DepthDeal deal = nothing_cut;
     if (counts(p) && p.arrivals) {
       i32 tiles = 0;
       for (i32 g = cursor.base + 32 + DeviceWarp::lane(); g < p.groups; g += 32) tiles += tiles_in(p, g);

@@ -69,6 +69,7 @@ Kernel& Kernel::operator=(Kernel&& other) noexcept {
   std::swap(dynamic_shared, other.dynamic_shared);
   std::swap(registers, other.registers);
   std::swap(local_bytes, other.local_bytes);
+  std::swap(complaint, other.complaint);
   std::swap(ctas_per_multiprocessor, other.ctas_per_multiprocessor);
   std::swap(cluster, other.cluster);
   std::swap(resident_ctas, other.resident_ctas);

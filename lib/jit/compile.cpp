@@ -12,7 +12,7 @@ namespace ggemm::jit {
 namespace {
 
 // Of the key's text and of what a cubin in the cache means. Raise it when the way of compiling changes in a way that the key does not show.
-constexpr int cubin_schema = 1;
+constexpr int cubin_schema = 2;
 constexpr const char* cubin_kind = "cubin";
 
 class Stopwatch {
@@ -117,6 +117,7 @@ Cubin compile(const Nvrtc& nvrtc, const Request& request, const std::vector<Embe
   out.bytes = program.cubin();
   out.nvrtc = nvrtc.version;
   out.log = program.log();
+  out.complaint = ptxas_complaint(out.log);
   out.seconds = watch.seconds();
   return out;
 }
@@ -129,7 +130,9 @@ Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const c
     if (auto entry = disk->read(cubin_kind, key)) {
       log.write(GGEMM_LOG_DEBUG, "%s: read from the disk cache", request.name.c_str());
       Cubin out;
-      out.bytes = std::move(entry->body);
+      const std::size_t end = entry->body.find('\0');
+      out.complaint = entry->body.substr(0, end);
+      out.bytes = end == std::string::npos ? "" : entry->body.substr(end + 1);
       out.nvrtc = std::move(entry->maker);
       out.from_disk = true;
       out.seconds = watch.seconds();
@@ -139,7 +142,7 @@ Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const c
   const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version);
   Cubin out = compile(*nvrtc, request, sources.files, options.verbose);
   log.write(GGEMM_LOG_INFO, "%s: compiled by NVRTC %s in %.0f ms", request.name.c_str(), out.nvrtc.c_str(), out.seconds * 1e3);
-  if (use_disk) disk->write(cubin_kind, key, out.bytes, out.nvrtc);
+  if (use_disk) disk->write(cubin_kind, key, out.complaint + '\0' + out.bytes, out.nvrtc);
   out.seconds = watch.seconds();
   return out;
 }

@@ -25,6 +25,7 @@ struct Cubin {
   std::string nvrtc;       // version that made it
   bool from_disk = false;
   double seconds = 0;      // spent here
+  std::string complaint;   // ptxas_complaint() of the compile that made it: of spills only with Options::verbose
   std::string log;         // NVRTC's and ptxas's words, when it was compiled here with Options::verbose
 };
 

@@ -16,6 +16,7 @@ struct FakeNvrtc {
   decltype(&::fake_nvrtc_fail) fail;
   decltype(&::fake_nvrtc_clear_failures) clear_failures;
   decltype(&::fake_nvrtc_hold) hold;
+  decltype(&::fake_nvrtc_complain) complain;
   decltype(&::fake_nvrtc_held) held;
   decltype(&::fake_nvrtc_calls) calls;
   decltype(&::fake_nvrtc_live) live;
@@ -34,6 +35,7 @@ struct FakeNvrtc {
     bind(fail, "fake_nvrtc_fail");
     bind(clear_failures, "fake_nvrtc_clear_failures");
     bind(hold, "fake_nvrtc_hold");
+    bind(complain, "fake_nvrtc_complain");
     bind(held, "fake_nvrtc_held");
     bind(calls, "fake_nvrtc_calls");
     bind(live, "fake_nvrtc_live");

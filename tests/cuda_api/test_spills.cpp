@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that keeps registers in memory is slow: the library passes over it by itself, and runs it only for who asks for it by name.
+// A kernel that keeps registers in memory, or whose products ptxas puts one after the other, is slow: the library passes over it by itself, and runs it only for who asks for it by name.
+#include "fake_nvrtc.hpp"
 #include "operands.hpp"
 
 namespace ggemm::tests {
@@ -50,6 +51,37 @@ TEST_CASE("The model passes over a kernel that spills, says so, and takes the ne
     CHECK(std::string(launches[0].kernel).find(kernel_part(second)) != std::string::npos);
   }
   machine.check_clean();
+}
+
+TEST_CASE("A kernel whose products NVRTC puts one after the other is passed over, one in the disk cache too, but not where it is forced by name") {
+  const TempFolder folder, another;
+  std::string first;
+  {
+    Machine machine;
+    const Bytes p;
+    first = chosen(make_context(fake_nvrtc_options(another.path())).get(), p.desc);
+  }
+  REQUIRE(first.starts_with("sm90_"));
+  nvrtc().complain(kernel_part(first).c_str());
+  for (const bool cached : {false, true}) {
+    INFO("cached: " << cached);
+    Machine machine;
+    LogLines log;
+    {
+      const ContextPointer context = make_context(fake_nvrtc_options(folder.path(), &log, GGEMM_LOG_WARNING));
+      const Bytes p;
+      const long compiled = nvrtc().calls();
+      CHECK(chosen(context.get(), p.desc) != first);
+      CHECK(log.count(first + " is passed over: its compiler says: ptxas info    : (C7510)") == 2);  // and that for calls by the copy engine alone
+      CHECK((nvrtc().calls() == compiled) == cached);
+      ggemm_gemm_desc forced = p.desc;
+      forced.config = first.c_str();
+      CHECK(chosen(context.get(), forced) == first);
+      CHECK(log.count("ggemm_" + kernel_part(first) + "i32 is slow as NVRTC 13.0 made it: ptxas info    : (C7510)") == 1);
+    }
+    nvrtc().complain(nullptr);
+    machine.check_clean();
+  }
 }
 
 TEST_CASE("A kernel that spills runs when it is forced by name, with a warning in the log") {

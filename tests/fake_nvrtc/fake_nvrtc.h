@@ -23,6 +23,8 @@ FAKE_NVRTC_API void fake_nvrtc_fail(const char* function, long nth, int result, 
 FAKE_NVRTC_API long fake_nvrtc_clear_failures(void);
 /** From now on, compiles of kernels whose name holds this text wait within nvrtcCompileProgram, until NULL is given instead of a text. */
 FAKE_NVRTC_API void fake_nvrtc_hold(const char* part);
+/** From now on, what is compiled of kernels whose name holds this text comes with ptxas's word that it runs wgmma one after the other, until NULL is given instead of a text. */
+FAKE_NVRTC_API void fake_nvrtc_complain(const char* part);
 /** Compiles that wait. */
 FAKE_NVRTC_API long fake_nvrtc_held(void);
 /** Calls that may be made to fail by no name, since the library was loaded. */

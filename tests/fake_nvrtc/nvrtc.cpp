@@ -23,6 +23,7 @@ struct State {
   long calls = 0, live = 0;
   int major = 13, minor = 0;
   std::optional<std::string> hold;  // a part of the names of kernels whose compiles wait
+  std::optional<std::string> complaint;  // a part of the names of kernels of which ptxas complains
   std::condition_variable let_go;
   long held = 0;
 };
@@ -109,6 +110,11 @@ NVRTC int nvrtcCompileProgram(void* program, int count, const char* const* optio
   if (result) return result;
   const std::string arch = option(count, options, "--gpu-architecture=sm_"), kernel = option(count, options, "-DGG_KERNEL_NAME=");
   wait_if_held(kernel);
+  {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    if (s.complaint && kernel.find(*s.complaint) != std::string::npos) of(program)->log = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized in function '" + kernel + "'\n";
+  }
   of(program)->cubin = fake::make_cubin(std::atoi(arch.c_str()), {kernel});
   return 0;
 }
@@ -152,6 +158,12 @@ void fake_nvrtc_hold(const char* part) {
   if (part) s.hold = part;
   else s.hold.reset();
   s.let_go.notify_all();
+}
+void fake_nvrtc_complain(const char* part) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  if (part) s.complaint = part;
+  else s.complaint.reset();
 }
 long fake_nvrtc_held(void) {
   const std::lock_guard lock(state().mutex);

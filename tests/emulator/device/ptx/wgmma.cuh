@@ -17,6 +17,7 @@ GG_DEVICE void wgmma_zero(Sum& sum) { sum = 0; }
 // Who reads it before a product has written it shall notice.
 GG_DEVICE void wgmma_blank(float& sum) { sum = __builtin_nanf(""); }
 GG_DEVICE void wgmma_blank(i32& sum) { sum = 0x5a5a5a5a; }
+constexpr bool wgmma_zeros_behind = true;
 
 GG_DEVICE u64 wgmma_descriptor(u32 shared, u32 leading, u32 stride) {
   return static_cast<u64>(shared >> 4 & 0x3fff) | static_cast<u64>(leading >> 4) << 16 | static_cast<u64>(stride >> 4) << 32 | 1ull << 62;
