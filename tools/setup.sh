@@ -13,7 +13,8 @@ Who may not install is told in one line what an administrator has to run.
 
   build   what the library and the ggemm command need: a C++20 compiler, CMake 3.22, Ninja, xxHash, CLI11, JSON;
           NVRTC too where there is an NVIDIA GPU
-  test    the same and what the tests need (default): Catch2 3, NVRTC and cuda.h, OpenBLAS, Python, pkg-config
+  test    the same and what the tests need (default): Catch2 3, NVRTC and cuda.h, OpenBLAS, Python, pkg-config; on x86-64
+          also NVRTC 12.3, the oldest that the library takes
   bindings
           the same and the languages of bindings/, with what their packages are made by: Rust 1.80, Go 1.24, Python's
           headers, dpkg-dev, mmdebstrap; ccache, as the library is then built several times; and a compiler for aarch64.
@@ -154,6 +155,8 @@ find_cuda() {
   done
 }
 lacks_nvrtc() { [ $wants_cuda = 1 ] && [ -z "$nvrtc" ]; }
+oldest_nvrtc=$deps/nvrtc-12.3/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
+lacks_oldest_nvrtc() { needs_tests && [ "$(uname -m)" = x86_64 ] && [ ! -f "$oldest_nvrtc" ]; }
 lacks_cuda_h() { needs_tests && [ -z "$cuda_include" ]; }
 lacks_go() { needs_bindings && ! has_go; }
 
@@ -166,7 +169,7 @@ look() {
   part xxHash libxxhash-dev has_header xxhash.h
   part CLI11 libcli11-dev has_header CLI/CLI.hpp
   part "nlohmann JSON" nlohmann-json3-dev has_header nlohmann/json.hpp
-  if lacks_nvrtc || lacks_cuda_h || needs_bindings; then part "Python's venv" python3-venv has_venv; fi
+  if lacks_nvrtc || lacks_oldest_nvrtc || lacks_cuda_h || needs_bindings; then part "Python's venv" python3-venv has_venv; fi
   needs_tests || return 0
   part pkg-config pkg-config have pkg-config
   part "Python 3" python3 have python3
@@ -225,6 +228,8 @@ if [ ${#from_pypi[@]} != 0 ]; then
   find_cuda
   if lacks_nvrtc || lacks_cuda_h; then die "PyPI's packages hold no NVRTC or cuda.h where they used to: $venv/lib/python3*/site-packages/nvidia"; fi
 fi
+# Beside the other, in a folder of its own.
+if lacks_oldest_nvrtc; then pip_install --no-deps --target "$deps/nvrtc-12.3" nvidia-cuda-nvrtc-cu12==12.3.107; fi
 if [ $wants_cuda = 1 ]; then found+=("NVRTC: $nvrtc"); fi
 if needs_tests; then found+=("cuda.h: $cuda_include"); fi
 if needs_bindings; then found+=("Go: $(command -v go)"); fi
@@ -233,6 +238,7 @@ if needs_bindings; then found+=("Go: $(command -v go)"); fi
   printf 'ggemm_cmake=%q\n' "$cmake"
   printf 'ggemm_cuda_include=%q\n' "$cuda_include"
   [ -z "$nvrtc" ] || printf 'export GGEMM_NVRTC=%q\n' "$nvrtc"
+  [ ! -f "$oldest_nvrtc" ] || printf 'export GGEMM_OLDEST_NVRTC=%q\n' "$oldest_nvrtc"
   [ ! -e "$deps/go" ] || printf 'PATH=$PATH:%q\n' "$deps/go/bin"
 } >"$deps/env.new"
 mv "$deps/env.new" "$deps/env"  # at once: others may be reading it

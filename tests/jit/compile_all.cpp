@@ -36,7 +36,7 @@ Compiles the shipped kernels by NVRTC (GGEMM_NVRTC, else searched for) and repor
   --names        every configuration by name, so with every dtype and layout, plain and grouped, on every architecture: some 14000 kernels
   --all          every configuration with every dtype, layout, form and epilogue
   --arch A,B     only these architectures
-  --kernel NAME  of all kernels the one of this name, or those whose name contains it; prints what ptxas says
+  --kernel A,B   of all kernels those of these names, or, where there is none, those whose name contains it; prints what ptxas says
   --threads N    compiles at once (default: the cores allowed)
   --list         print the names and compile nothing
   --help
@@ -409,7 +409,7 @@ struct Arguments {
   bool all = false, names = false, list = false;
   std::size_t sample = 120;
   std::vector<const Arch*> archs;
-  std::string kernel;
+  std::vector<std::string> kernels;
   int threads = core::allowed_threads();
 };
 
@@ -425,10 +425,16 @@ int positive(const char* option, const char* value) {
   return static_cast<int>(number);
 }
 
+std::vector<std::string> parts(const std::string& list) {
+  std::vector<std::string> out;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) out.push_back(name);
+  return out;
+}
+
 std::vector<const Arch*> read_archs(const std::string& value) {
   std::vector<const Arch*> out;
-  std::istringstream names(value);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : parts(value)) {
     const Arch* const found = std::find_if(std::begin(archs), std::end(archs), [&](const Arch& arch) { return name == arch.name; });
     if (found == std::end(archs)) wrong("there is no architecture " + name);
     out.push_back(found);
@@ -448,7 +454,7 @@ Arguments read_arguments(int count, char** values) {
     else if (option == "--sample") out.sample = static_cast<std::size_t>(positive("--sample", value()));
     else if (option == "--threads") out.threads = positive("--threads", value());
     else if (option == "--arch") out.archs = read_archs(value());
-    else if (option == "--kernel") out.kernel = value();
+    else if (option == "--kernel") out.kernels = parts(value());
     else wrong("unknown argument '" + option + "'");
   }
   if (out.archs.empty())
@@ -470,7 +476,7 @@ std::vector<Listed> chosen_tasks(const Arguments& arguments) {
     for (const int size : {1, 2, 4}) all.push_back({jit::render_repack(size, arch->name)});
     all.push_back({jit::render_split(arch->name)});
   }
-  const bool some = arguments.kernel.empty() && !arguments.all;
+  const bool some = arguments.kernels.empty() && !arguments.all;
   std::vector<Task> tasks = !some ? all_tasks(arguments.archs) : arguments.names ? named_tasks(arguments.archs) : sample_tasks(arguments.archs, arguments.sample);
   if (some && !arguments.names)
     for (Task& task : sample_of_lines(arguments.archs)) tasks.push_back(std::move(task));
@@ -478,14 +484,18 @@ std::vector<Listed> chosen_tasks(const Arguments& arguments) {
     all.push_back({task.request(), select::static_shared_bytes(task.type, task.config)});
     if (task.config.slices > core::tail_slices) all.push_back({jit::render_sum_pieces(task.type, task.config, task.arch->name)});
   }
-  if (arguments.kernel.empty()) return all;
-  std::vector<Listed> exact, containing;
-  for (const Listed& task : all) {
-    if (task.name == arguments.kernel) exact.push_back(task);
-    if (task.name.find(arguments.kernel) != std::string::npos) containing.push_back(task);
+  if (arguments.kernels.empty()) return all;
+  std::vector<Listed> out;
+  for (const std::string& name : arguments.kernels) {
+    std::vector<Listed> exact, containing;
+    for (const Listed& task : all) {
+      if (task.name == name) exact.push_back(task);
+      if (task.name.find(name) != std::string::npos) containing.push_back(task);
+    }
+    if (containing.empty()) wrong("no kernel's name contains " + name);
+    for (Listed& task : exact.empty() ? containing : exact) out.push_back(std::move(task));
   }
-  if (containing.empty()) wrong("no kernel's name contains " + arguments.kernel);
-  return exact.empty() ? containing : exact;
+  return out;
 }
 
 }  // namespace
@@ -507,7 +517,7 @@ int main(int count, char** values) {
   std::fflush(stdout);
   const core::Log log;
   const jit::Jit jit(options, nullptr, log);
-  Work work(jit, tasks, !arguments.kernel.empty());
+  Work work(jit, tasks, !arguments.kernels.empty());
   work.run(arguments.threads);
   return work.report() ? 1 : 0;
 }
