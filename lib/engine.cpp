@@ -129,9 +129,9 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     log_.write(GGEMM_LOG_INFO, "%s %s in %.2f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), seconds * 1e3, loaded.registers,
                loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
-    loaded.complaint = cubin.complaint;
+    if (!cubin.complaint.empty()) loaded.complaint = core::text("NVRTC %s made it slow: %s", cubin.nvrtc.c_str(), cubin.complaint.c_str());
     if (loaded.local_bytes) log_.write(GGEMM_LOG_WARNING, "%s uses %d bytes of local memory a thread", request.name.c_str(), loaded.local_bytes);
-    if (!loaded.complaint.empty()) log_.write(GGEMM_LOG_WARNING, "%s is slow as NVRTC %s made it: %s", request.name.c_str(), cubin.nvrtc.c_str(), loaded.complaint.c_str());
+    if (!loaded.complaint.empty()) log_.write(GGEMM_LOG_WARNING, "%s: %s", request.name.c_str(), loaded.complaint.c_str());
     return loaded;
   });
 }
@@ -174,7 +174,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
 void Engine::refuse_unfit(const Choice& choice) {
   for (const auto& kernel : {choice.kernel, choice.large, choice.sum_pieces}) {
     if (kernel && kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", kernel->local_bytes);
-    if (kernel && !kernel->complaint.empty()) fail(GGEMM_ERROR_COMPILE, "its compiler says: %s", kernel->complaint.c_str());
+    if (kernel && !kernel->complaint.empty()) fail(GGEMM_ERROR_COMPILE, "%s", kernel->complaint.c_str());
   }
 }
 

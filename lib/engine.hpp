@@ -123,8 +123,8 @@ class Engine {
   // Workspace::forget, of a stream of the engine's own.
   void forget(void* stream) const { workspace_.forget(stream); }
 
-  // Throws GGEMM_ERROR_COMPILE for a kernel that spills, or of which ptxas says that it runs products one after the other: the largest tiles fill the registers, and how well they fit, and what ptxas makes of
-  // them, differs between NVRTC's versions. Such a kernel runs only when it is forced by name.
+  // Throws GGEMM_ERROR_COMPILE for a kernel that spills, or of which ptxas says that it runs products one after the other: how well the largest tiles fit the registers, and what ptxas makes of them, differs
+  // between NVRTC's versions. Such a kernel runs only when it is forced by name.
   static void refuse_unfit(const Choice& choice);
   // A configuration with all the kernels that it needs.
   Choice load(const Request& request, const core::Config& config, const char* origin, bool may_load);

@@ -56,7 +56,7 @@ run_suite() {
   "$ctest" --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error --output-junit "$PWD/$results/$name.xml" "$@" || true
 }
 
-build build/tests -DGGEMM_BUILD_TESTS=ON -DGGEMM_WERROR=ON "-DGGEMM_CUDA_INCLUDE=$ggemm_cuda_include"
+build build/tests -DGGEMM_BUILD_TESTS=ON -DGGEMM_WERROR=ON "-DGGEMM_CUDA_INCLUDE=$ggemm_cuda_include" "-DGGEMM_OLDEST_NVRTC=${ggemm_oldest_nvrtc:-}"
 if [ $quick = 1 ]; then
   run_suite tests build/tests -LE slow
 else

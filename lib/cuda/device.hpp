@@ -52,7 +52,7 @@ struct Kernel {
   int dynamic_shared = 0;    // bytes
   int registers = 0;         // a thread
   int local_bytes = 0;       // a thread; more than 0 means spills or a stack
-  std::string complaint;     // of the compiler that made it, as jit::ptxas_complaint has it; "": none
+  std::string complaint;     // that its compiler made it slow, and how; "": it did not
   int ctas_per_multiprocessor = 0;  // by the driver's occupancy calculator
   int cluster = 1;                  // CTAs of a cluster, as it was compiled
   int resident_ctas = 0;            // on the whole device, whole clusters only

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -90,6 +91,15 @@ class Program {
   NvrtcProgram* program_ = nullptr;
 };
 
+// Whether what an NVRTC made badly might be made better by the one that is here now.
+bool another_nvrtc(const Options& options, const std::string& maker) {
+  try {
+    return load_nvrtc(options.nvrtc_path, options.driver_version)->version != maker;
+  } catch (const core::Error&) {
+    return false;  // there is none
+  }
+}
+
 }  // namespace
 
 std::string hash_of(const std::vector<EmbeddedFile>& files) {
@@ -117,7 +127,7 @@ Cubin compile(const Nvrtc& nvrtc, const Request& request, const std::vector<Embe
   out.bytes = program.cubin();
   out.nvrtc = nvrtc.version;
   out.log = program.log();
-  out.complaint = ptxas_complaint(out.log);
+  out.complaint = serialised_wgmma(out.log);
   out.seconds = watch.seconds();
   return out;
 }
@@ -127,22 +137,31 @@ Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const c
   const bool use_disk = disk && !options.verbose;
   const std::string key = cubin_key(request, sources.hash);
   if (use_disk && !anew) {
-    if (auto entry = disk->read(cubin_kind, key)) {
-      log.write(GGEMM_LOG_DEBUG, "%s: read from the disk cache", request.name.c_str());
+    auto entry = disk->read(cubin_kind, key);
+    // What ptxas said against it comes before the binary.
+    const std::size_t end = entry ? entry->body.find('\0') : std::string::npos;
+    if (end != std::string::npos) {
       Cubin out;
-      const std::size_t end = entry->body.find('\0');
       out.complaint = entry->body.substr(0, end);
-      out.bytes = end == std::string::npos ? "" : entry->body.substr(end + 1);
+      entry->body.erase(0, end + 1);
+      out.bytes = std::move(entry->body);
       out.nvrtc = std::move(entry->maker);
       out.from_disk = true;
-      out.seconds = watch.seconds();
-      return out;
+      if (out.complaint.empty() || !another_nvrtc(options, out.nvrtc)) {
+        log.write(GGEMM_LOG_DEBUG, "%s: read from the disk cache", request.name.c_str());
+        out.seconds = watch.seconds();
+        return out;
+      }
     }
   }
   const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version);
   Cubin out = compile(*nvrtc, request, sources.files, options.verbose);
   log.write(GGEMM_LOG_INFO, "%s: compiled by NVRTC %s in %.0f ms", request.name.c_str(), out.nvrtc.c_str(), out.seconds * 1e3);
-  if (use_disk) disk->write(cubin_kind, key, out.complaint + '\0' + out.bytes, out.nvrtc);
+  if (use_disk) try {
+      disk->write(cubin_kind, key, out.complaint + '\0' + out.bytes, out.nvrtc);
+    } catch (const std::bad_alloc&) {
+      // It is compiled anew next time.
+    }
   out.seconds = watch.seconds();
   return out;
 }

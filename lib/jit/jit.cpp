@@ -63,6 +63,13 @@ std::string ptxas_complaint(const std::string& log) {
   return out;
 }
 
+std::string serialised_wgmma(const std::string& log) {
+  std::string line;
+  for (std::istringstream lines(log); std::getline(lines, line);)
+    if (has_complaint_code(line) && line.find("wgmma") != std::string::npos) return line.substr(line.find("(C75"));
+  return "";
+}
+
 NvrtcReport diagnose(const Options& options) {
   NvrtcReport out;
   try {

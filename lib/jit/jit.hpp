@@ -25,8 +25,8 @@ struct Cubin {
   std::string nvrtc;       // version that made it
   bool from_disk = false;
   double seconds = 0;      // spent here
-  std::string complaint;   // ptxas_complaint() of the compile that made it: of spills only with Options::verbose
-  std::string log;         // NVRTC's and ptxas's words, when it was compiled here with Options::verbose
+  std::string complaint;   // ptxas's word that it runs wgmma one after the other; "": it does not
+  std::string log;         // NVRTC's and ptxas's words, when it was compiled here; of registers and spills only with Options::verbose
 };
 
 struct Options {
@@ -52,6 +52,9 @@ class Jit {
 std::string cubin_key(const Request& request);
 // Messages of ptxas that make a configuration unfit: spills, and the codes by which it says that wgmma was serialised or setmaxnreg ignored. "" if there are none.
 std::string ptxas_complaint(const std::string& log);
+
+// The first of those of wgmma, from its code on; "" if there is none.
+std::string serialised_wgmma(const std::string& log);
 
 // What ggemm_diagnose says of NVRTC; never throws.
 struct NvrtcReport {

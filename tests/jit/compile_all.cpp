@@ -486,14 +486,17 @@ std::vector<Listed> chosen_tasks(const Arguments& arguments) {
   }
   if (arguments.kernels.empty()) return all;
   std::vector<Listed> out;
+  std::set<std::string> taken;  // rows of the table may have one kernel
   for (const std::string& name : arguments.kernels) {
+    if (name.empty()) wrong("--kernel has a part without a name");
     std::vector<Listed> exact, containing;
     for (const Listed& task : all) {
       if (task.name == name) exact.push_back(task);
       if (task.name.find(name) != std::string::npos) containing.push_back(task);
     }
     if (containing.empty()) wrong("no kernel's name contains " + name);
-    for (Listed& task : exact.empty() ? containing : exact) out.push_back(std::move(task));
+    for (Listed& task : exact.empty() ? containing : exact)
+      if (taken.insert(task.arch + task.name).second || arguments.kernels.size() == 1) out.push_back(std::move(task));
   }
   return out;
 }

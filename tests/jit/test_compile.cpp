@@ -194,8 +194,36 @@ TEST_CASE("jit: class Jit compiles from the embedded sources") {
   const jit::Request request{"nothing", "tile/numeric.cuh", {}, "sm_90a"};
   const jit::Cubin cubin = jit.get(request);
   CHECK(cubin.bytes.starts_with(elf_magic));
-  CHECK(disk->read("cubin", jit::cubin_key(request))->body == cubin.bytes);
+  CHECK(disk->read("cubin", jit::cubin_key(request))->body == '\0' + cubin.bytes);
   CHECK(jit.get(request).from_disk);
+  CHECK(jit.get(request).bytes == cubin.bytes);
+}
+
+TEST_CASE("jit: what ptxas said against a binary is kept with it, until there is another NVRTC") {
+  nvrtc_or_skip();
+  TempFolder parent;
+  const core::Log log;
+  const core::Disk disk({parent / "cache", "", 1 << 20}, log);
+  const jit::Options options{variable("GGEMM_NVRTC"), 0, false};
+  const auto sources = with_tests();
+  const jit::Cubin made = jit::cached_or_compiled(options, &disk, log, sources, hello());
+  const auto key = jit::cubin_key(hello(), sources.hash);
+  const std::string body = "(C7510) wgmma" + ('\0' + made.bytes);
+  REQUIRE(disk.write("cubin", key, body, made.nvrtc));
+  const jit::Cubin kept = jit::cached_or_compiled(options, &disk, log, sources, hello());
+  CHECK(kept.from_disk);
+  CHECK(kept.complaint == "(C7510) wgmma");
+  CHECK(kept.bytes == made.bytes);
+  const jit::Options none{parent / "nothing", 0, false};
+  CHECK(jit::cached_or_compiled(none, &disk, log, sources, hello()).complaint == "(C7510) wgmma");
+  REQUIRE(disk.write("cubin", key, body, "12.3"));
+  const jit::Cubin anew = jit::cached_or_compiled(options, &disk, log, sources, hello());
+  CHECK_FALSE(anew.from_disk);
+  CHECK(anew.complaint == "");
+  CHECK(jit::cached_or_compiled(options, &disk, log, sources, hello()).from_disk);
+  // One that is not laid out so is none.
+  REQUIRE(disk.write("cubin", key, "an ELF", made.nvrtc));
+  CHECK_FALSE(jit::cached_or_compiled(options, &disk, log, sources, hello()).from_disk);
 }
 
 TEST_CASE("jit: a damaged entry is compiled again") {
@@ -261,6 +289,8 @@ TEST_CASE("jit: ptxas is heard when it spills, serialises wgmma or ignores setma
             "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.\n") != "");
   CHECK(jit::ptxas_complaint(
             "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x in function 'f'") != "");
+  CHECK(jit::serialised_wgmma("ptxas info    : (C7508) 'setmaxnreg' ignored\nptxas info    : (C7510) wgmma.mma_async instructions are serialized\n") == "(C7510) wgmma.mma_async instructions are serialized");
+  CHECK(jit::serialised_wgmma("fine\n") == "");
   CHECK(jit::ptxas_complaint("ptxas info : (C7511) a\nfine\nptxas info : (C7512) b") == "ptxas info : (C7511) a\nptxas info : (C7512) b");
   CHECK(jit::ptxas_complaint("ptxas info    : (C4001) something else") == "");
 }
