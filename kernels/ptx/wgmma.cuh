@@ -24,7 +24,7 @@ GG_DEVICE void wgmma_zero(i32& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum))
 // A sum that the first product will write without reading it.
 GG_DEVICE void wgmma_blank(float& sum) { asm volatile("" : "=f"(sum)); }
 GG_DEVICE void wgmma_blank(i32& sum) { asm volatile("" : "=r"(sum)); }
-// Whether what sets sums to 0 where there was no product may come behind the wait for products. ptxas before 12.9 takes it for what defines sums while these are under way, and runs them one after the other (C7515).
+// Whether sums of no products may be set to 0 behind the wait for products. ptxas before 12.9 takes that for what defines sums while products are under way, and runs them one after the other (C7515).
 constexpr bool wgmma_zeros_behind = __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1209;
 
 // An operand's tile at `shared`, in panels of 128 swizzled bytes. leading, stride: bytes between panels, and between groups of eight 128-byte rows in a panel;
