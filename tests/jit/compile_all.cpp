@@ -496,7 +496,7 @@ std::vector<Listed> chosen_tasks(const Arguments& arguments) {
     }
     if (containing.empty()) wrong("no kernel's name contains " + name);
     for (Listed& task : exact.empty() ? containing : exact)
-      if (taken.insert(task.arch + task.name).second || arguments.kernels.size() == 1) out.push_back(std::move(task));
+      if (taken.insert(jit::cubin_key(task)).second) out.push_back(std::move(task));
   }
   return out;
 }
