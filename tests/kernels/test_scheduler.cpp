@@ -26,6 +26,7 @@ inline void __syncwarp() {}
 inline void __syncthreads() {}
 namespace ptx {
 inline int renewed(int x) { return x; }
+inline void prefetch(const void*) {}
 }  // namespace ptx
 }  // namespace ggemm::kernels
 #include "scheduler/scheduler.cuh"
