@@ -26,7 +26,6 @@ inline void __syncwarp() {}
 inline void __syncthreads() {}
 namespace ptx {
 inline int renewed(int x) { return x; }
-inline void prefetch(const void*) {}
 }  // namespace ptx
 }  // namespace ggemm::kernels
 #include "scheduler/scheduler.cuh"
