@@ -7,7 +7,8 @@ was cut off goes on where it stopped. A provider that is missing, or does not of
     tools/peers/compare.py --suite quick --jsonl results.jsonl
     tools/peers/compare.py --shape 4096,1024x2048x512 --dtype bf16,f16 --providers torch
 
-Needs the Python package ggemm, torch, and the command `ggemm`, which knows the cases; of the others what is to be compared. Other options than these
+Needs the Python package ggemm, torch, and the command `ggemm`, which knows the cases; of the others what is to be compared (fetch.sh beside this downloads
+it for a machine that has no network). Other options than these
 choose cases and are those of `ggemm bench`: --suite, --shape, --dtype, --layout, --filter, --shard.
 """
 from __future__ import annotations
