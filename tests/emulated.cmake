@@ -413,6 +413,7 @@ ggemm_add_emulated_mutant("rows by index go on behind their end" ${listed} pipel
 ggemm_add_emulated_mutant("operands are described while others are read" ${listed} mainloop/wgmma_producer.cuh "if (tiles == 0) return" "if (tiles < 0) return" --kind grouped --sizes 30x33x0,130x33x0)
 ggemm_add_emulated_mutant("the end of a line along n is not brought" sm90_bf16_bf16_f32_nt_64x64x64_w4x1_s8_c1x1_r1 pipeline/line_copy.cuh "else if (valid + off > LINE)" "else if (valid + off > 2 * LINE)" --kind grouped)
 ggemm_add_emulated_mutant("CTAs that share k begin at the same place" sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_r1 mainloop/wgmma_shape.cuh "all.first + own, (all" "all.first, (all")
+ggemm_add_emulated_mutant("rows of groups behind the last are brought near" ${listed} scheduler/board.cuh "rows.kind && group < p.groups" "rows.kind" ${uniform})
 set(edits_file ${CMAKE_CURRENT_BINARY_DIR}/emulator/edits.txt)
 file(WRITE ${edits_file} "${edits}")
 add_test(NAME "lint: each change of a kernel that must be noticed has its place" COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/edits.py ${PROJECT_SOURCE_DIR}/kernels ${edits_file})

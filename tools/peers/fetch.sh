@@ -6,7 +6,7 @@ usage() {
 Usage: tools/peers/fetch.sh [--python VERSION] FOLDER
 
 Downloads those that ggemm is compared with, for a GPU machine that has torch (of CUDA 13) but perhaps no network: Linux on
-x86_64, 0.6 GB. FOLDER then has
+x86_64; 0.6 GB, 0.9 unpacked. FOLDER then has
 
   site/      QuACK, DeepGEMM and what they import: PYTHONPATH=FOLDER/site:FOLDER/site/nvidia_cutlass_dsl/dsl_packages tools/peers/compare.py
              (both compile kernels: DeepGEMM needs CUDA_HOME with nvcc, QuACK a HOME that it may write to)
@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$folder" ] || { usage >&2; exit 2; }
 
-# Each by its version, so that a report can be made again; nothing that the machine's torch brings.
+# Each by its version, so that a report can be made again. torch, Triton and NumPy are the machine's.
 dsl=4.8.1
 packages=(quack-kernels==0.6.5 "nvidia-cutlass-dsl==$dsl" "nvidia-cutlass-dsl-libs-base==$dsl" "nvidia-cutlass-dsl-libs-core==$dsl" "nvidia-cutlass-dsl-libs-cu13==$dsl"
   sgl-deep-gemm==0.1.5 apache-tvm-ffi==0.1.11 cuda-bindings==13.5.0 cuda-pathfinder==1.9.1 einops==0.8.2 torch-c-dlpack-ext==0.1.5 protobuf==7.36.2 typing-extensions==4.16.0 packaging==26.4)
