@@ -28,8 +28,11 @@ constexpr i64 longest_side = (i64(1) << 31) - 4096;
 // Sizes and strides that a tensor map can tell: addresses and strides are multiples of 16 bytes. A single line has no stride that matters.
 GG_HD bool contiguous(const Lines& l) { return l.unit == 1 || l.length <= 1; }
 GG_HD bool short_enough(const Lines& l) { return max_of(l.length, l.lines) <= longest_side; }
+// (A division takes as long as all the rest of a map: there is none but where lines are pairs.)
 GG_HD bool aligned(const Lines& l, int size) {
-  return (reinterpret_cast<u64>(l.data) & 15) == 0 && (l.lines + l.half <= 1 || (l.stride > 0 && l.stride < (i64(1) << 40) / size / max_of(l.half, i64(1)) && l.stride * size % 16 == 0));
+  constexpr i64 most = i64(1) << 40;
+  const auto near = [&] { return l.stride > 0 && l.stride < most && l.stride * size < (l.half > 1 ? most / l.half : most) && l.stride * size % 16 == 0; };
+  return (reinterpret_cast<u64>(l.data) & 15) == 0 && (l.lines + l.half <= 1 || near());
 }
 GG_HD bool reachable(const Lines& l, int size) { return contiguous(l) && short_enough(l) && aligned(l, size); }
 // Bytes from line to line, as a map is told.

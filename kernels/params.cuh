@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host hands to a kernel: the same plain structs on both sides. Strides are in elements.
 #pragma once
+#if defined(__CUDACC_RTC__)
+#include "ptx/memory.cuh"
+#endif
 #include "tile/depth.cuh"
 #include "tile/walk.cuh"
 
@@ -30,21 +33,37 @@ struct Source {
   u32 mode;
 };
 
-// A group's number in memory.
-GG_HD i64 read_number(const Source& source, i64 group) {
-  const char* address = static_cast<const char*>(source.data) + group * source.byte_stride;
-  return source.kind == 1 ? static_cast<i64>(*reinterpret_cast<const i32*>(address)) : *reinterpret_cast<const i64*>(address);
+// A group's number, as memory has it or as a constant has. On a GPU without a branch: each is on its way from memory for most of a microsecond, and those of a group are asked for at once.
+// FRESH: by a thread that has not waited for the launch ahead.
+template <bool FRESH = false>
+GG_HD i64 number_at(const void* address, i32 kind, i64 otherwise) {
+#if defined(__CUDACC_RTC__)
+  return ptx::load_number<FRESH>(address, kind, otherwise);
+#else
+  return kind == 0 ? otherwise : kind == 1 ? static_cast<i64>(*static_cast<const i32*>(address)) : *static_cast<const i64*>(address);
+#endif
 }
-// Where a group of cumulative ends ends. The one before the first ends at 0.
-GG_HD i64 read_end(const Source& source, i64 group) { return group < 0 ? 0 : min_of(max_of(read_number(source, group), 0), source.value); }
+GG_HD i64 read_number(const Source& source, i64 group) { return number_at(static_cast<const char*>(source.data) + group * source.byte_stride, source.kind, source.value); }
 
-// May be below 0.
-GG_HD i64 read_source(const Source& source, i64 group) {
-  if (source.kind == 0) return source.value;
-  if (source.mode == source_ends) return read_end(source, group) - read_end(source, group - 1);
-  const i64 number = read_number(source, group);
-  return source.mode == source_count ? min_of(number, source.value) : number;
+// What memory has of a group's number: where it is the distance between two ends, both.
+struct SourceNumbers {
+  i64 own, before;
+};
+template <bool FRESH = false>
+GG_HD SourceNumbers read_numbers(const Source& source, i64 group) {
+  const char* const at = static_cast<const char*>(source.data) + group * source.byte_stride;
+  return {number_at<FRESH>(at, source.kind, source.value), number_at<FRESH>(at - source.byte_stride, source.mode == source_ends && group > 0 ? source.kind : 0, 0)};
 }
+GG_HD i64 end_of(const Source& source, i64 number) { return min_of(max_of(number, 0), source.value); }
+// May be below 0.
+GG_HD i64 number_of(const Source& source, SourceNumbers numbers) {
+  if (source.kind == 0) return source.value;
+  if (source.mode == source_ends) return end_of(source, numbers.own) - end_of(source, numbers.before);
+  return source.mode == source_count ? min_of(numbers.own, source.value) : numbers.own;
+}
+GG_HD i64 read_source(const Source& source, i64 group) { return number_of(source, read_numbers(source, group)); }
+// Where a group of cumulative ends ends. The one before the first ends at 0.
+GG_HD i64 read_end(const Source& source, i64 group) { return group < 0 ? 0 : end_of(source, read_number(source, group)); }
 
 // A scalar by value, or in device memory if `pointer` is set. `bits` holds an f64, f32 or i32 in its low bytes, as the epilogue computes.
 struct Scalar {
@@ -278,12 +297,25 @@ GG_HD u64 group_word(const UniformGroups& groups, int word, i32 group, i32 start
   return groups.base[word] + static_cast<u64>(group) * groups.of_group[word] + static_cast<u64>(start) * groups.of_start[word];
 }
 
-// Those kernels' parameters. tiles: of each group, in cluster tiles.
+// A group's tiles, as prepare.cu counts them for a kernel: cluster tiles, and tiles down, across and along k. One vector, since who looks for a tile waits for it.
+struct alignas(16) GroupTiles {
+  i32 count, down, across, steps;
+};
+
+// The sizes of groups that have records, as the caller has them. Where there are few groups a CTA's first tile is found from these, while the launches before write the records and copy operands: the first of them has waited for all before
+// it let the next begin.
+struct GroupSizes {
+  Source m, n, k;
+  const i32* status;  // as in GroupedParams
+};
+constexpr i64 most_early = 32;  // groups: as many as a warp looks at once
+
+// Those kernels' parameters.
 struct GroupedTensorParams {
   static constexpr u32 none_left = 0x80000000;                // in `taken`: all tiles have been
   static constexpr i32 falls = static_cast<i32>(0x80000000);  // in all of `order`, or in none: the deeper groups come first
   const GroupRecord* records;  // nullptr: the groups are uniform
-  const i32* tiles;
+  const GroupTiles* tiles;
   const i32* order;  // which groups are computed one after the other (scheduler/groups.cuh); nullptr: as they come
   i32 groups, raster;
   GroupRows rows;  // as in GroupedParams
@@ -292,7 +324,8 @@ struct GroupedTensorParams {
   u32* taken;      // nullptr: clusters take tiles by turns; else the one that is free takes the next, and counts it here. For clusters of one
   u32* cleared;    // `taken` of the next launch: is set to 0 before that may begin, and to none_left if it has no tiles; or nullptr
   i32 beside;      // 1: the launch ahead is of the same call, and computes other groups
-  u32 reserved;
+  i32 early;       // 1: tiles are found from `sizes`
+  GroupSizes sizes;
   UniformGroups uniform;
 };
 
@@ -325,8 +358,8 @@ struct PrepareKernel {
   TensorMap maps[3];  // this and the next two: of A, B and D
   i32 sizes[3];       // bytes of an element
   i32 by_columns[3];  // 1: its columns are the lines that the copy engine moves
-  i32* tiles;
-  Divisor tile_m, tile_n;
+  GroupTiles* tiles;
+  Divisor tile_m, tile_n, tile_k;
   i32 cluster_m, cluster_n;
   i32 boxes;          // 1: D's steps are whole boxes
   i32 swap;           // 1: the transposed product

@@ -14,12 +14,17 @@ using namespace ggemm::kernels;
 // Writes the map of `lines` after `model`, if it can be told; says whether.
 GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& lines, int size) {
   if (lines.lines == 0 || lines.length == 0 || !reachable(lines, size)) return false;
-  out = model;
+  // In shared memory, as each change of a map reads what the one before has written.
+  struct alignas(128) Draft { TensorMap map; };
+  __shared__ Draft drafts[prepare_threads];
+  TensorMap& map = drafts[threadIdx.x].map;
+  map = model;
   const u32 count = static_cast<u32>(lines.lines);
   const u64 apart = static_cast<u64>(pitch(lines, size));
-  ptx::tensor_map_replace(out, lines.data, static_cast<u32>(lines.length));
-  if (lines.half) ptx::tensor_map_replace<1>(out, 2, static_cast<u64>(lines.half) * apart), ptx::tensor_map_replace<2>(out, count, apart);
-  else ptx::tensor_map_replace<1>(out, count, apart);
+  ptx::tensor_map_replace(map, lines.data, static_cast<u32>(lines.length));
+  if (lines.half) ptx::tensor_map_replace<1>(map, 2, static_cast<u64>(lines.half) * apart), ptx::tensor_map_replace<2>(map, count, apart);
+  else ptx::tensor_map_replace<1>(map, count, apart);
+  out = map;
   ptx::tensor_map_release();
   return true;
 }
@@ -66,7 +71,7 @@ GG_DEVICE i64 tiles_of(i64 size, const Divisor& tile) {
 GG_DEVICE void find_place(const PrepareParams& params, u32 block) {
   __shared__ ptx::Vector16 keys[ordered_groups / 4];
   const GroupedParams& all = params.problem;
-  const i64 group = i64(block) * prepare_threads + threadIdx.x, first = i64(block) * prepare_threads / ordered_groups * ordered_groups, even = even_depth(params.kernels[0].sizes[0], params.kernels[0].sizes[2]);
+  const i64 group = i64(block) * prepare_threads + threadIdx.x, first = ptx::renewed(i64(block) * prepare_threads / ordered_groups * ordered_groups), even = even_depth(params.kernels[0].sizes[0], params.kernels[0].sizes[2]);
   const u32 count = static_cast<u32>(min_of(all.groups - first, i64(ordered_groups))), vectors = (count + 3) / 4;
   for (u32 i = threadIdx.x; i < 4 * vectors; i += prepare_threads) keys[i / 4].word[i % 4] = i < count ? order_key(read_source(all.k, first + i) - even, i) : 0;
   __syncthreads();
@@ -94,12 +99,16 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
   static_assert(at_once == 32, "a warp's lanes are groups");
   __shared__ bool reach[2][at_once];
   const int lane = static_cast<int>(threadIdx.x) % at_once, part = static_cast<int>(threadIdx.x) / at_once;
-  const i64 group = i64(blockIdx.x) * at_once + lane;
+  const i64 group = ptx::renewed(i64(blockIdx.x) * at_once + lane);  // so that nothing of it is read before the launch ahead has ended
   const bool on = group < all.groups;
   bool reached = false;
   if (group == 0 && part == 3) *params.taken = 0;
   if (on) {
-    const i64 m = max_of(read_source(all.m, group), 0), n = max_of(read_source(all.n, group), 0), k = max_of(read_source(all.k, group), 0), start = group_start(all, group);
+    // All that is in memory is asked for before any of it is looked at.
+    const auto pinned = [](SourceNumbers x) { return SourceNumbers{ptx::renewed(x.own), ptx::renewed(x.before)}; };
+    SourceNumbers m_numbers = read_numbers(all.m, group), n_numbers = read_numbers(all.n, group), k_numbers = read_numbers(all.k, group);
+    m_numbers = pinned(m_numbers), n_numbers = pinned(n_numbers), k_numbers = pinned(k_numbers);
+    const i64 m = max_of(number_of(all.m, m_numbers), 0), n = max_of(number_of(all.n, n_numbers), 0), k = max_of(number_of(all.k, k_numbers), 0), start = group_start(all, m_numbers, k_numbers);
     const int large = params.large_above >= 0 && m > params.large_above ? 1 : 0;
     const PrepareKernel& kernel = params.kernels[large];
     GroupRecord& record = params.records[group];
@@ -131,8 +140,10 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
       record.facts.problem = p;
       record.facts.start = start;
       record.facts.reserved = 0;
-      kernel.tiles[group] = live ? static_cast<i32>(cluster_tiles(static_cast<u32>(tiles_of(p.m, kernel.tile_m)), static_cast<u32>(tiles_of(p.n, kernel.tile_n)), kernel.cluster_m, kernel.cluster_n)) : 0;
-      if (params.large_above >= 0) params.kernels[1 - large].tiles[group] = 0;
+      GroupTiles tiles{0, static_cast<i32>(tiles_of(p.m, kernel.tile_m)), static_cast<i32>(tiles_of(p.n, kernel.tile_n)), static_cast<i32>(tiles_of(p.k, kernel.tile_k))};
+      if (live) tiles.count = static_cast<i32>(cluster_tiles(static_cast<u32>(tiles.down), static_cast<u32>(tiles.across), kernel.cluster_m, kernel.cluster_n));
+      kernel.tiles[group] = tiles;
+      if (params.large_above >= 0) params.kernels[1 - large].tiles[group] = {};
     }
   }
   if (part < 2) reach[part][lane] = reached;

@@ -234,9 +234,10 @@ struct Plain {
 template <class T>
 struct Grouped {
   using Params = GroupedTensorParams;
-  using Board = TileBoard<T::TEAMS, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED, Shape::HALVES>;
+  using Board = TileBoard<T::TILE_NOTES, PRODUCER_THREADS / 32 + 4 * CONSUMERS, T::BM, T::BN, T::BK, T::CLUSTER_M, T::CLUSTER_N, T::INDEX_COLUMNS, T::SLICED, Shape::HALVES>;
   static_assert(!T::SLICED || PRODUCER_THREADS + 128 * CONSUMERS >= most_counted_groups, "a thread counts a group's tiles");
   static constexpr i32 INDEXED = (Shape::INDEX_A ? 1 : 0) | (Shape::INDEX_B ? 2 : 0);
+  static constexpr int FINDER = 2;
   const Params& p;
   Board board;
 
@@ -279,9 +280,9 @@ struct Grouped {
   }
   GG_DEVICE void count() const { Board::count(p); }
   // For the groups' records; uniform groups have none. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
-  // it is waited for at the end: who waits for this one waits for both.
+  // it is waited for at the end: who waits for this one waits for both. Of few groups the warp that finds tiles does not wait: it reads the caller's sizes, and the others what it found.
   GG_DEVICE void begin() const {
-    if (p.beside) return ptx::launch_beside();
+    if (p.beside || (p.early && static_cast<int>(threadIdx.x) / 32 == FINDER)) return ptx::launch_beside();
     ptx::launch_wait();
     ptx::launch_next();
   }
@@ -292,7 +293,7 @@ struct Grouped {
   GG_DEVICE void produce(const Cta& cta) const {
     Shape::Cursor at;
     // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
-    const int finder = p.taken ? 0 : 2;
+    const int finder = p.taken ? 0 : FINDER;
     if (static_cast<int>(threadIdx.x) / 32 == finder) board.begin(p);
     for (typename Board::Cursor next;; ++next) {
       const int warp = ptx::renewed(static_cast<int>(threadIdx.x)) / 32;

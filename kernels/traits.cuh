@@ -40,6 +40,7 @@ struct Traits {
   static constexpr bool INDEX_COLUMNS = GG_INDEX_COLUMNS == 1;               // where the product is transposed, columns of B, of D
   static constexpr int CLUSTER_M = GG_CLUSTER_M, CLUSTER_N = GG_CLUSTER_N, CLUSTER_K = GG_CLUSTER_K;  // CTAs of a cluster down, across and along k
   static constexpr bool SLICED = GG_SLICED == 1, LEAVES = GG_SLICED == 2;    // tiles may be cut along k (tile/depth.cuh); all are, and another launch stores them
+  static constexpr int TILE_NOTES = GG_TILE_NOTES;                           // of a grouped kernel (scheduler/board.cuh)
   static constexpr int TEAMS = GG_TEAMS;                                     // sets of consumers, which take turns at tiles
   static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m
   // Of sm90: the copy engine reaches A, B and D of every group, and C is not read. Then there is no code for threads that move them, which is half of a kernel, and more of the time that it takes to compile.

@@ -137,7 +137,7 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
 }
 
 std::shared_ptr<const cuda::Kernel> Engine::load_product(const core::ProblemType& type, const core::Config& config, bool may_load) {
-  return load(jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
+  return load(jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), select::tile_notes(type, config), facts().arch), select::threads(config), static_cast<int>(select::shared_bytes(type, config)), select::cluster(config), may_load);
 }
 
 Choice Engine::load(const Request& request, const core::Config& config, const char* origin, bool may_load) {

@@ -233,6 +233,8 @@ void Engine::prepare_groups(const Choice& choice, const core::ProblemType& type,
     device_->launch(*choice.copy, choice.copy->ctas(given.max_ctas), stream, to_copy, true);
   }
   params.records = large.records = prepare.records, params.order = large.order = prepare.order;
+  params.sizes = {given.m, given.n, given.k, given.status};
+  params.early = given.groups <= kernels::most_early && !prepare.order && !choice.large;
   params.tiles = prepare.kernels[0].tiles, large.tiles = prepare.kernels[1].tiles;
 }
 

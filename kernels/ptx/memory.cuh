@@ -40,6 +40,20 @@ GG_DEVICE Vector16 load_streamed(const Vector16* p, bool on) {
   return v;
 }
 
+// A number of 32 bits (kind 1) or 64 (2) that nobody writes while the kernel runs; or `otherwise` (0), and nothing is read. As load_constant. FRESH: from L2, whatever L1 still has of launches before. PTX ISA, "ld" (relaxed).
+template <bool FRESH>
+GG_DEVICE i64 load_number(const void* p, i32 kind, i64 otherwise) {
+  i32 narrow;
+  if constexpr (FRESH) {
+    asm("{ .reg .pred on; setp.eq.s32 on, %2, 1; mov.b32 %0, 0; @on ld.relaxed.gpu.global.b32 %0, [%1]; }" : "=r"(narrow) : "l"(p), "r"(kind));
+    asm("{ .reg .pred on; setp.eq.s32 on, %2, 2; @on ld.relaxed.gpu.global.b64 %0, [%1]; }" : "+l"(otherwise) : "l"(p), "r"(kind));
+  } else {
+    asm("{ .reg .pred on; setp.eq.s32 on, %2, 1; mov.b32 %0, 0; @on ld.global.b32 %0, [%1]; }" : "=r"(narrow) : "l"(p), "r"(kind));
+    asm("{ .reg .pred on; setp.eq.s32 on, %2, 2; @on ld.global.b64 %0, [%1]; }" : "+l"(otherwise) : "l"(p), "r"(kind));
+  }
+  return kind == 1 ? narrow : otherwise;
+}
+
 // The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   u32 v;

@@ -8,12 +8,12 @@ namespace ggemm::kernels::ptx {
 // Brings the matrix's description near, before its first use. PTX ISA, "prefetch.tensormap".
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
-// Changes a map in global memory: base address, elements of a line. Any one thread. PTX ISA, "tensormap.replace".
+// Changes a map in shared memory, a multiple of 128: base address, elements of a line. Any one thread. PTX ISA, "tensormap.replace".
 GG_DEVICE void tensor_map_replace(TensorMap& map, const void* data, u32 length) {
   asm volatile(
-      "{ .reg .u64 map; cvta.to.global.u64 map, %0;\n"
-      "tensormap.replace.tile.global_address.global.b1024.b64 [map], %1;\n"
-      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], 0, %2; }" ::"l"(&map), "l"(data), "r"(length) : "memory");
+      "{ .reg .u64 map; cvta.to.shared.u64 map, %0;\n"
+      "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [map], %1;\n"
+      "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [map], 0, %2; }" ::"l"(&map), "l"(data), "r"(length) : "memory");
 }
 // Of one of its other dimensions, counted from 1: how many there are, bytes from one to the next.
 template <int DIMENSION>
@@ -22,9 +22,9 @@ GG_DEVICE void tensor_map_replace(TensorMap& map, u32 count, u64 pitch) {
   pitch >>= 4;  // compilers before 12.5 wrote the stride's field as it was given, which counts 16 bytes
 #endif
   asm volatile(
-      "{ .reg .u64 map; cvta.to.global.u64 map, %0;\n"
-      "tensormap.replace.tile.global_dim.global.b1024.b32 [map], %1, %2;\n"
-      "tensormap.replace.tile.global_stride.global.b1024.b64 [map], %3, %4; }" ::"l"(&map), "n"(DIMENSION), "r"(count), "n"(DIMENSION - 1), "l"(pitch) : "memory");
+      "{ .reg .u64 map; cvta.to.shared.u64 map, %0;\n"
+      "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [map], %1, %2;\n"
+      "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [map], %3, %4; }" ::"l"(&map), "n"(DIMENSION), "r"(count), "n"(DIMENSION - 1), "l"(pitch) : "memory");
 }
 // Tells what this thread wrote to maps to those who acquire them. PTX ISA, "fence.proxy.tensormap".
 GG_DEVICE void tensor_map_release() { asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory"); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of a grouped product in a kernel whose warps have roles: one warp finds the CTA's next tile and notes its place in shared memory, another the facts of its group, and all read them there. There is a
-// note more than tiles in work, so that they are a tile ahead of those who compute.
+// The tiles of a grouped product in a kernel whose warps have roles: one warp finds the CTA's next tile and notes its place in shared memory, another the facts of its group, and all read them there. There are more notes than
+// tiles in work, so that those who find them are ahead of those who compute.
 #pragma once
 #include "pipeline/ring.cuh"
 #include "ptx/async.cuh"
@@ -22,11 +22,10 @@ struct TileNote {
   u32 tile;         // where tiles may be cut along k: the cluster tile's number among those of all groups
 };
 
-// TEAMS: of consumers, which take turns: so many tiles are in work at once. READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN x BK: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles. SWAP: the product is
+// NOTES: more than tiles in work at once, by two where there is room (select::tile_notes). READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN x BK: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles. SWAP: the product is
 // the transposed one, and groups differ in n. CUT: or pieces of them along k (tile/depth.cuh), of uniform groups. HALVES: or the upper halves of them.
-template <int TEAMS, int READERS, int BM, int BN, int BK, int CM, int CN, bool SWAP, bool CUT, bool HALVES>
+template <int NOTES, int READERS, int BM, int BN, int BK, int CM, int CN, bool SWAP, bool CUT, bool HALVES>
 class TileBoard {
-  static constexpr int NOTES = 1 + TEAMS;
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
   struct Whole {
     i32 next, apart;  // tile to be found, and how far on the one after it is
@@ -37,12 +36,12 @@ class TileBoard {
     u16 counted[most_counted_groups];  // tiles of each group, or `many`
   };
   static constexpr u16 many = 0xffff;
-  // Without room for pieces where there are none: with what gathering takes it is a KiB, as select::static_shared_bytes counts.
+  // Without room for pieces where there are none: two notes, with what gathering takes, are a KiB, three or four another, as select::static_shared_bytes counts.
   struct Shared : If<CUT, Pieces, Whole> {
     TileNote notes[NOTES];
     SharedCursor cursor;
     alignas(8) char barriers[Ring<NOTES>::BYTES];
-    alignas(8) char placed[8 * NOTES];  // barriers: the place of a note's tile is known, its facts not yet
+    alignas(8) char placed[8 * NOTES];  // barriers: the place of a note's tile is known (of records: whose tile it is), its facts not yet
   };
 
  public:
@@ -117,7 +116,7 @@ class TileBoard {
       falls = group & Params::falls;
       return group & ~Params::falls;
     };
-    const auto tiles_of = [&](i32 g) { return p.records ? p.tiles[group_at(g)] : tiles_in(p, g); };
+    const auto tiles_of = [&](i32 g) { return !p.records ? tiles_in(p, g) : p.early ? early_tiles(p.sizes, g).count : p.tiles[group_at(g)].count; };
     DepthPart depth{0, 0};
     i32 next;
     GroupTile found;
@@ -140,8 +139,8 @@ class TileBoard {
     ring_.wait_empty(at);
     TileNote& note = shared().notes[at.slot];
     __syncwarp();
+    const bool any = found.group < p.groups;
     if (lane == 0) {
-      const bool any = found.group < p.groups;
       if (any) found.group = group_at(found.group);
       if constexpr (!CUT) {
         const i32 round = static_cast<i32>(clusters());
@@ -151,12 +150,18 @@ class TileBoard {
         shared().next = takes(p) ? before : next + apart, shared().apart = 2 * round - apart;
       }
       note.group = any ? found.group : -1, note.other = p.records && note.group != shared().notes[(at.slot + NOTES - 1) % NOTES].group;
+    }
+    // The facts of a record are asked for as soon as it is known whose.
+    __syncwarp();
+    if (p.records) ptx::barrier_arrive(placed(at.slot));
+    if (lane == 0) {
       if (any) {
         Grid grid;
         i64 down;  // rows of the product
         if (p.records) {
           const GroupRecord& record = p.records[found.group];
-          grid = grid_of(record.facts.problem), down = record.facts.problem.m;
+          const GroupTiles tiles = p.early ? early_tiles(p.sizes, found.group) : p.tiles[found.group];
+          grid = {static_cast<u32>(tiles.down), static_cast<u32>(tiles.across), tiles.steps}, down = !HALVES ? 0 : p.early ? number_of(SWAP ? p.sizes.n : p.sizes.m, read_numbers<true>(SWAP ? p.sizes.n : p.sizes.m, found.group)) : record.facts.problem.m;
           note.a = {&record.maps[0], 0}, note.b = {&record.maps[1], 0}, note.d = {&record.maps[2], 0};
         } else {
           const UniformGroups& u = p.uniform;
@@ -174,9 +179,9 @@ class TileBoard {
       }
     }
     __syncwarp();
-    ptx::barrier_arrive(placed(at.slot));
+    if (!p.records) ptx::barrier_arrive(placed(at.slot));
     ptx::barrier_arrive(ring_.full(at.slot));
-    if (found.group >= p.groups) tell_others(p);
+    if (!any) tell_others(p);
   }
   // Another: adds the facts of the tile's group.
   GG_DEVICE void complete(const GroupedTensorParams& p, RingCursor<NOTES> at) const {
@@ -236,7 +241,15 @@ class TileBoard {
     u32 down, across;  // tiles
     i32 steps;         // of k
   };
-  GG_DEVICE static Grid grid_of(const GemmParams& p) { return {static_cast<u32>(ceil_div(p.m, BM)), static_cast<u32>(ceil_div(p.n, BN)), static_cast<i32>(ceil_div(p.k, BK))}; }
+  // As prepare.cu counts them.
+  GG_DEVICE static GroupTiles early_tiles(const GroupSizes& sizes, i32 group) {
+    if (number_at<true>(sizes.status, sizes.status ? 1 : 0, 0)) return {};
+    const SourceNumbers m = read_numbers<true>(sizes.m, group), n = read_numbers<true>(sizes.n, group), k = read_numbers<true>(sizes.k, group);
+    const auto tiles = [](const Source& source, SourceNumbers numbers, int tile) { return static_cast<i32>(ceil_div(max_of(number_of(source, numbers), 0), tile)); };
+    GroupTiles out{0, tiles(SWAP ? sizes.n : sizes.m, SWAP ? n : m, BM), tiles(SWAP ? sizes.m : sizes.n, SWAP ? m : n, BN), tiles(sizes.k, k, BK)};
+    out.count = static_cast<i32>(cluster_tiles(static_cast<u32>(out.down), static_cast<u32>(out.across), CM, CN));
+    return out;
+  }
   GG_DEVICE static Grid uniform_grid(const UniformGroups& u, i32 rows) {
     constexpr u32 ROWS = SWAP ? BN : BM;
     const u32 other = static_cast<u32>(u.other_tiles), own = (static_cast<u32>(rows) + ROWS - 1) / ROWS;

@@ -7,20 +7,24 @@
 namespace ggemm::kernels {
 
 // What all groups before g take of a ragged m or k.
-GG_HD i64 group_start(const GroupedParams& p, i64 g) {
-  return p.m.mode == source_ends ? read_end(p.m, g - 1) : p.k.mode == source_ends ? read_end(p.k, g - 1) : 0;
+GG_HD i64 group_start(const GroupedParams& p, SourceNumbers m, SourceNumbers k) {
+  return p.m.mode == source_ends ? end_of(p.m, m.before) : p.k.mode == source_ends ? end_of(p.k, k.before) : 0;
 }
+GG_HD i64 group_start(const GroupedParams& p, i64 g) { return group_start(p, read_numbers(p.m, g), read_numbers(p.k, g)); }
 
 // Where group g's part of a SourceVector or SourceMatrix begins.
 template <class Operand>
 GG_HD const void* group_data(const Operand& operand, i64 g, i64 start) {
-  if (!operand.data) return nullptr;
-  if (operand.pointers) return static_cast<const void* const*>(operand.data)[g];
-  return static_cast<const char*>(operand.data) + g * operand.group_bytes + start * operand.start_bytes;
+  const char* const data = static_cast<const char*>(operand.data);
+  const i64 pointer = number_at(data + g * i64(sizeof(void*)), data && operand.pointers ? 2 : 0, 0);
+  return !data ? nullptr : operand.pointers ? reinterpret_cast<const void*>(pointer) : data + g * operand.group_bytes + start * operand.start_bytes;
 }
 
 // packed: what a constant packed_stride stands for; in memory that is a number like others.
-GG_HD i64 read_stride(const Source& source, i64 group, i64 packed) { return source.kind ? read_number(source, group) : source.value == packed_stride ? packed : source.value; }
+GG_HD i64 read_stride(const Source& source, i64 group, i64 packed) {
+  const i64 stride = read_number(source, group);
+  return source.kind == 0 && stride == packed_stride ? packed : stride;
+}
 
 GG_HD Matrix group_matrix(const SourceMatrix& source, i64 group, i64 start, i64 columns) {
   return {group_data(source, group, start), read_stride(source.row_stride, group, columns), read_stride(source.col_stride, group, 1)};

@@ -208,6 +208,7 @@ template <int BM, int BN, u32 SHAPE>
 class GroupedScheduler {
   struct Shared {
     i32 group, tile_row, tile_column;  // the tile; group is -1 when there is no more
+    GemmParams problem;                // its group's: read and worked out once, by one thread
     i32 next;                          // among the tiles of all groups
     SharedCursor cursor;
   };
@@ -226,8 +227,7 @@ class GroupedScheduler {
   }
   GG_DEVICE i32 tile_row() const { return shared().tile_row; }
   GG_DEVICE i32 tile_column() const { return shared().tile_column; }
-  // Read anew where it is needed.
-  GG_DEVICE GemmParams problem() const { return group_params(params_, shared().group, SHAPE); }
+  GG_DEVICE GemmParams problem() const { return shared().problem; }
   GG_DEVICE GroupRows rows() const { return group_rows(params_, shared().group); }
 
  private:
@@ -250,6 +250,7 @@ class GroupedScheduler {
     s.group = -1;
     if (found.group >= groups) return;
     const TileCoord at = raster_tile(static_cast<u32>(found.tile), tiles(p.m, found.group, BM), tiles(p.n, found.group, BN), p.raster);
+    s.problem = group_params(p, found.group, SHAPE);
     s.group = found.group, s.tile_row = static_cast<i32>(at.row), s.tile_column = static_cast<i32>(at.col);
   }
 

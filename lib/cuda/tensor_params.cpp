@@ -130,8 +130,8 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
   kernels::PrepareParams out{};
   out.problem = p;
   out.records = static_cast<kernels::GroupRecord*>(workspace);
-  kernels::i32* tiles = reinterpret_cast<kernels::i32*>(out.records + p.groups);
   const kernels::Lines any = any_lines(workspace);
+  auto* tiles = reinterpret_cast<kernels::GroupTiles*>(out.records + p.groups);
   for (std::size_t i = 0; i < configs.size(); ++i, tiles += p.groups) {
     const bool swap = configs[i].swap;
     const core::ProblemType type = core::kernel_type(described, configs[i]);
@@ -145,11 +145,11 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
     kernel.sizes[0] = size_of(type.a), kernel.sizes[1] = size_of(type.b), kernel.sizes[2] = size_of(type.d);
     kernel.by_columns[0] = layout.mn_a(), kernel.by_columns[1] = !layout.mn_b(), kernel.by_columns[2] = layout.mn_d();
     kernel.tiles = tiles;
-    kernel.tile_m = kernels::divisor(c.tile_m), kernel.tile_n = kernels::divisor(c.tile_n), kernel.cluster_m = c.cluster_m, kernel.cluster_n = c.cluster_n;
+    kernel.tile_m = kernels::divisor(c.tile_m), kernel.tile_n = kernels::divisor(c.tile_n), kernel.tile_k = kernels::divisor(c.tile_k), kernel.cluster_m = c.cluster_m, kernel.cluster_n = c.cluster_n;
     kernel.swap = swap;
   }
   // Where all are as deep, where there are few, and where tiles are cut, groups are computed as they come.
-  if (p.k.kind && p.groups >= kernels::fewest_ordered && std::ranges::none_of(configs, [](const core::Config& c) { return c.slices; })) out.order = tiles;
+  if (p.k.kind && p.groups >= kernels::fewest_ordered && std::ranges::none_of(configs, [](const core::Config& c) { return c.slices; })) out.order = reinterpret_cast<kernels::i32*>(tiles);
   out.blocks = static_cast<kernels::u32>(kernels::ceil_div(p.groups * kernels::prepare_lanes, kernels::prepare_threads));
   out.taken = taken_of(workspace, p.groups);
   out.large_above = configs.size() > 1 ? configs[0].large_above : -1;
@@ -210,7 +210,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
 
 namespace {
 // A record, the tiles of two kernels, a place in the order.
-std::size_t group_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 3 * sizeof(kernels::i32)); }
+std::size_t group_bytes(std::int64_t groups) { return static_cast<std::size_t>(groups) * (sizeof(kernels::GroupRecord) + 2 * sizeof(kernels::GroupTiles) + sizeof(kernels::i32)); }
 }  // namespace
 
 kernels::u32* taken_of(void* workspace, std::int64_t groups) { return reinterpret_cast<kernels::u32*>(static_cast<char*>(workspace) + group_bytes(groups)); }

@@ -5,7 +5,7 @@
 
 namespace ggemm::jit {
 
-Request render(const core::ProblemType& problem_type, const core::Config& named, int min_ctas, const std::string& arch) {
+Request render(const core::ProblemType& problem_type, const core::Config& named, int min_ctas, int tile_notes, const std::string& arch) {
   const bool sm90 = named.family == core::Family::sm90;
   const core::ProblemType upright = named.swap ? core::transposed(problem_type) : problem_type, type = sm90 ? core::kernel_type(problem_type, named) : upright;
   const core::Config config = core::upright(named);
@@ -57,6 +57,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_WARPS_N", config.warps_n);
   define("GG_STAGES", config.stages);
   define("GG_MIN_CTAS", min_ctas);
+  define("GG_TILE_NOTES", tile_notes);
   // The others serve every D, and know no clusters.
   define("GG_MAJOR_D", sm90 ? static_cast<int>(type.major_d) : 0);
   define("GG_CLUSTER_M", sm90 ? config.cluster_m : 1);
@@ -70,7 +71,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
 }
 
 Request render_sum_pieces(const core::ProblemType& type, const core::Config& config, const std::string& arch) {
-  Request request = render(type, config, 1, arch);
+  Request request = render(type, config, 1, 0, arch);
   request.name += "_sum_pieces";
   request.root = "sum_pieces.cu";
   return request;

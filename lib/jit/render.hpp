@@ -6,8 +6,8 @@
 
 namespace ggemm::jit {
 
-// min_ctas: CTAs a multiprocessor should hold, the bound that registers are allotted by.
-Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, const std::string& arch);
+// min_ctas: CTAs a multiprocessor should hold, the bound that registers are allotted by. tile_notes: that a grouped kernel has.
+Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, int tile_notes, const std::string& arch);
 // The kernel that adds up what that one leaves, where it multiplies slices of k.
 Request render_sum_pieces(const core::ProblemType& type, const core::Config& config, const std::string& arch);
 // The kernels that copy operands for those that copy by tensor maps: as they are, of a product or of groups, and f32 as terms of bf16.

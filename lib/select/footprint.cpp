@@ -52,13 +52,30 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 
-std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
-  const ProblemType type = core::compiled(given, config.family);
+namespace {
+// With so many notes of tiles.
+std::int64_t static_shared_bytes(const ProblemType& type, const Config& config, int tile_notes) {
   const bool walks = type.grouped & core::grouped_call;
-  const std::int64_t notes = walks && config.teams > 1 ? 1024 : 0, pieces = walks && config.slices ? 1024 : 0;  // a third one; where pieces meet
+  const std::int64_t notes = tile_notes > 2 ? 1024 : 0, pieces = walks && config.slices ? 1024 : 0;  // what is behind the second note; where pieces meet
   // Behind it the ring of the sm90 family begins at whole KiB.
   const std::int64_t offsets = type.grouped & core::gathered_rows && config.family != Family::gemv ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
   return notes + pieces + index + (walks || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
+}
+
+}  // namespace
+
+int tile_notes(const ProblemType& given, const Config& config) {
+  const ProblemType type = core::compiled(given, config.family);
+  if (config.family != Family::sm90 || !(type.grouped & core::grouped_call)) return 0;
+  const int least = 1 + std::max<int>(1, config.teams);
+  // Of a multiprocessor of sm_90, of which the driver keeps 1 KiB for each CTA.
+  const auto ctas = [&](int notes) { return 228 * 1024 / (shared_bytes(type, config) + static_shared_bytes(type, config, notes) + 1024); };
+  return ctas(least + 1) == ctas(least) ? least + 1 : least;
+}
+
+std::int64_t static_shared_bytes(const ProblemType& given, const Config& config) {
+  const ProblemType type = core::compiled(given, config.family);
+  return static_shared_bytes(type, config, tile_notes(type, config));
 }
 
 int min_ctas(const ProblemType& type, const Config& config) {

@@ -19,6 +19,8 @@ inline bool gemv_by_cuda_cores(const core::ProblemType& type) { return type.a ==
 std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);
 // And of static shared memory, where the grouped scheduler and the copies park what would cost registers; with the padding that aligns the dynamic part.
 std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Config& config);
+// Notes of tiles in it (kernels/scheduler/board.cuh, GG_TILE_NOTES): one more than tiles in work, and another where as many CTAs have room all the same. 0: the kernel has none.
+int tile_notes(const core::ProblemType& type, const core::Config& config);
 // CTAs that a multiprocessor should hold, for the kernel's register bound (GG_MIN_CTAS).
 int min_ctas(const core::ProblemType& type, const core::Config& config);
 // Threads of a CTA. Those of the sm90 family have a warpgroup more than they name: the producer's.

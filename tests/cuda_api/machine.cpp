@@ -106,8 +106,8 @@ void prepare(const kernels::PrepareParams& p, std::uint64_t copied_bytes, bool l
     const auto lines = [&](int part, const kernels::Matrix& matrix, std::int64_t rows, std::int64_t columns) { return kernels::lines_of(matrix, rows, columns, kernel.by_columns[part]); };
     facts.reach = (kernels::reachable(lines(0, seen.a, seen.m, seen.k), kernel.sizes[0]) ? 1 : 0) | (kernels::reachable(lines(1, seen.b, seen.k, seen.n), kernel.sizes[1]) ? 2 : 0);
     facts.store = kernel.boxes ? kernels::store_way(lines(2, seen.d, seen.m, seen.n), kernel.sizes[2]) : kernels::TensorStore::threads;
-    p.kernels[large].tiles[g] = 1;
-    if (two) p.kernels[!large].tiles[g] = 0;
+    p.kernels[large].tiles[g].count = 1;
+    if (two) p.kernels[!large].tiles[g] = {};
   }
   *p.taken = 0;
 }

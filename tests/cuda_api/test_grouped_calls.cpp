@@ -95,7 +95,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
           CHECK((of_large.uniform.above == 64 && of_large.uniform.most == INT32_MAX && of_others.uniform.above == 0 && of_others.uniform.most == 64));
           CHECK((of_large.cleared == of_others.taken && of_others.cleared == nullptr));
         } else {
-          CHECK((of_large.tiles[0] == 0 && of_large.tiles[1] > 0 && of_others.tiles[0] > 0 && of_others.tiles[1] == 0));
+          CHECK((of_large.tiles[0].count == 0 && of_large.tiles[1].count > 0 && of_others.tiles[0].count > 0 && of_others.tiles[1].count == 0));
           CHECK((of_large.cleared == nullptr && of_others.cleared == nullptr));
         }
       }

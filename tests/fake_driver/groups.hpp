@@ -12,7 +12,7 @@ namespace ggemm::tests {
 
 // Of a group, as the kernel sees it; of one that is another kernel's, nothing.
 inline kernels::GroupFacts facts_of(const kernels::GroupedTensorParams& params, std::int64_t g) {
-  if (params.records) return params.tiles[g] > 0 ? params.records[g].facts : kernels::GroupFacts{};
+  if (params.records) return params.tiles[g].count > 0 ? params.records[g].facts : kernels::GroupFacts{};
   const kernels::UniformGroups& groups = params.uniform;
   const kernels::i32 group = static_cast<kernels::i32>(g);
   const auto [start, rows] = kernels::group_span(groups, group);

@@ -172,7 +172,7 @@ struct Task {
   const Arch* arch;
   core::ProblemType type;
   core::Config config;
-  jit::Request request() const { return jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), arch->name); }
+  jit::Request request() const { return jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), select::tile_notes(type, config), arch->name); }
   std::string label() const { return arch->name + (" " + request().name); }
 };
 

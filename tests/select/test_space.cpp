@@ -501,6 +501,32 @@ TEST_CASE("space: more slots make no configuration too large that fits with two"
   CHECK(wrong == 0);
 }
 
+TEST_CASE("space: groups of the sm90 family have one note of tiles more where that costs no CTA") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  const Config large = tile(Family::sm90, 128, 256, 64, 8, 1, 4);
+  CHECK(select::tile_notes(type, large) == 0);
+  type.grouped = core::grouped_call;
+  CHECK(select::tile_notes(type, large) == 3);
+  CHECK(select::tile_notes(type, tile(Family::sm80, 128, 128, 64, 2, 4, 3)) == 0);
+  constexpr std::int64_t multiprocessor = 228 * 1024, kept = 1024;
+  int more = 0, wrong = 0;
+  std::int64_t checked = 0;
+  for (const int grouped : {int{core::grouped_call}, core::grouped_call | core::gathered_rows})
+    for (int m = 64; m <= 256; m += 64)
+      for (int n = 16; n <= 256; n += 16)
+        for (int stages = 2; stages <= 8; ++stages) {
+          type.grouped = static_cast<decltype(type.grouped)>(grouped);
+          const Config config = tile(Family::sm90, m, n, 64, m > 64 ? 8 : 4, 1, stages);
+          const int notes = select::tile_notes(type, config);
+          const std::int64_t bytes = select::shared_bytes(type, config) + select::static_shared_bytes(type, config) + kept, without = bytes - (notes > 2 ? 1024 : 0);
+          wrong += notes != 2 && notes != 3;
+          wrong += (notes == 3) != (multiprocessor / (without + 1024) == multiprocessor / without);
+          more += notes > 2, ++checked;
+        }
+  CHECK(wrong == 0);
+  CHECK((more > 100 && more < checked));
+}
+
 TEST_CASE("space: columns along n take the whole of their last panel in the ring") {
   const auto of = [](const core::ProblemType& type, const Config& config) { return select::shared_bytes(type, config); };
   Config teams = tile(Family::sm90, 128, 176, 64, 4, 1, 5);
