@@ -26,6 +26,13 @@ GG_DEVICE Vector16 load_constant(const Vector16* p, bool on) {
 
 GG_DEVICE Vector16 load_streamed(const Vector16* p, bool on) { return load_constant(p, on); }
 
+template <bool>
+GG_DEVICE i64 load_number(const void* p, i32 kind, i64 otherwise) {
+  if (kind == 0) return otherwise;
+  emulator::machine().check_global(p, kind == 1 ? 4 : 8, "ld.global");
+  return kind == 1 ? static_cast<i64>(*static_cast<const i32*>(p)) : *static_cast<const i64*>(p);
+}
+
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   const u32 by = shift < 32 ? shift : 32;
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
