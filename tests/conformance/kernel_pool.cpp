@@ -203,12 +203,11 @@ std::optional<std::string> KernelPool::legal_name(const Case& c, const std::stri
 
 namespace {
 
-// Without an epilogue but alpha, beta and C.
+// Without an epilogue but alpha, beta and C; D is as it mostly is.
 void make_bare(CaseType& t) {
-  t.d = t.sums_i32() ? GGEMM_I32 : t.a;
+  t.d = t.sums_i32() ? GGEMM_I32 : t.a == GGEMM_E4M3 || t.a == GGEMM_E5M2 ? GGEMM_BF16 : t.a;
   t.activation = GGEMM_ACTIVATION_NONE, t.bias = GGEMM_BIAS_NONE, t.gate = GGEMM_GATE_NONE;
   t.scale_a = t.scale_b = GGEMM_SCALE_NONE;
-  t.gather = t.scatter = false;
 }
 
 }  // namespace
@@ -227,11 +226,12 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   for (int attempt = 0; attempt < 60; ++attempt) {
     kernel.type = choice.type;
     draw_epilogue(kernel.type, !options_.real, rng);
+    if (options_.bare) make_bare(kernel.type);
     if (!options_.scales.empty()) kernel.type.scale_a = options_.scales[0], kernel.type.scale_b = options_.scales[1];
     kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
     kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
     if (options_.no_blocks && kernel.type.scaled_by_blocks()) continue;
-    if (options_.bare) make_bare(kernel.type);
+    if (options_.bare) kernel.type.gather = kernel.type.scatter = false;
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if ((options_.gathered && !kernel.type.gather) || (options_.scattered && !kernel.type.scatter) || (options_.gated && !kernel.type.gate) || (options_.halves && kernel.type.gate != GGEMM_GATE_HALVES)) continue;
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;

@@ -31,7 +31,7 @@ constexpr const char* help =
   --kernel N, --case I    only kernel N, only product I of it (or only degenerate case I), which is described
   --kind plain|grouped|both
   --rows any|by-index|gathered|scattered  by-index: only kernels that find rows of A, or of D, where an index says; gathered: of A; scattered: of D (any)
-  --epilogue any|bare|gated|halves  bare: alpha, beta and C alone, D of A's type or the sums', rows in order; gated: pairs of columns are one; halves: pairs of both halves (any)
+  --epilogue any|bare|gated|halves  bare: alpha, beta and C alone, D of A's type, of bf16 for fp8, or the sums', rows in order, no scales but --scales; gated: pairs of columns are one; halves: pairs of both halves (any)
   --scales any|whole|A,B  whole: none by blocks; A, B: none, tensor, vector, 1x128 or 128x128, of A and of B (any)
   --family NAME           only this family of kernels
   --config NAME           only this configuration, where it is legal; for plain products it need not be in the library's table
@@ -165,7 +165,6 @@ Options parse_options(int argc, char** argv) {
   }
   if (o.kernel_count == 0 && !o.cuda) o.kernel_count = 100;
   if (o.kernels && o.kernel_count == 0 && o.budget == 0 && o.only_kernel < 0 && !o.list_families) refuse("--budget or --kernels must say how many kernels to draw");
-  if (o.bare && !o.scales.empty()) refuse("--epilogue bare has no --scales");
   if (o.work == 0) o.work = o.cuda ? 1 << 22 : 1 << 18;
   return o;
 }
