@@ -20,11 +20,11 @@ LIB = {
     "api": {"core", "select", "jit", "cuda", "host", "engine"},
 }
 # Likewise for kernels/; "root" is a *.cu file. tile/types.cuh is the ground that all stand on and includes nothing. traits.cuh says what a
-# compilation is of, tile_loop.cuh is the composition that the *.cu files share.
+# compilation is of, tile_loop.cuh is the composition that the *.cu files share; params.cuh has PTX for NVRTC alone.
 KERNELS = {
     "ptx": set(),
     "tile": {"ptx"},
-    "params": {"tile"},
+    "params": {"tile", "ptx"},
     "lines": {"params"},
     "pipeline": {"params", "ptx", "tile"},
     "scheduler": {"traits", "params", "pipeline", "tile", "ptx"},
