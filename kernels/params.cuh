@@ -363,7 +363,6 @@ struct PrepareKernel {
   i32 cluster_m, cluster_n;
   i32 boxes;          // 1: D's steps are whole boxes
   i32 swap;           // 1: the transposed product
-  i32 dealt;          // 1: lines of B are dealt (tile/panels.cuh)
 };
 // prepare.cu's parameters. Groups of more than `large_above` rows are of kernels[1], if there are two.
 struct PrepareParams {

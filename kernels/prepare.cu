@@ -8,20 +8,12 @@
 #include "scheduler/groups.cuh"
 #include "scheduler/raster.cuh"
 #include "lines.cuh"
-#include "tile/panels.cuh"
 
 using namespace ggemm::kernels;
 
-// The first COUNT dimensions of a map of so many dealt lines (tile/panels.cuh), each so far from the next.
-template <int COUNT>
-GG_DEVICE void replace_dealt(TensorMap& map, u32 lines, u64 apart) {
-  if constexpr (COUNT > 1) replace_dealt<COUNT - 1>(map, lines, apart);
-  ptx::tensor_map_replace<COUNT>(map, COUNT == dealt_dimensions ? lines / dealt_lines : dealt_count(COUNT - 1), dealt_step(COUNT - 1) * apart);
-}
-
-// Writes the map of `lines` after `model`, if it can be told; says whether. dealt: the model is of dealt lines.
-GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& lines, int size, bool dealt) {
-  if (lines.lines == 0 || lines.length == 0 || !reachable(lines, size) || (dealt && lines.lines % dealt_lines != 0)) return false;
+// Writes the map of `lines` after `model`, if it can be told; says whether.
+GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& lines, int size) {
+  if (lines.lines == 0 || lines.length == 0 || !reachable(lines, size)) return false;
   // In shared memory, as each change of a map reads what the one before has written.
   struct alignas(128) Draft { TensorMap map; };
   __shared__ Draft drafts[prepare_threads];
@@ -31,7 +23,6 @@ GG_DEVICE bool write_map(TensorMap& out, const TensorMap& model, const Lines& li
   const u64 apart = static_cast<u64>(pitch(lines, size));
   ptx::tensor_map_replace(map, lines.data, static_cast<u32>(lines.length));
   if (lines.half) ptx::tensor_map_replace<1>(map, 2, static_cast<u64>(lines.half) * apart), ptx::tensor_map_replace<2>(map, count, apart);
-  else if (dealt) replace_dealt<dealt_dimensions>(map, count, apart);
   else ptx::tensor_map_replace<1>(map, count, apart);
   out = map;
   ptx::tensor_map_release();
@@ -131,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(prepare_threads) GG_KERNEL_NAME(con
       Lines lines = lines_of(matrix, swap ? upright_columns : upright_rows, swap ? upright_rows : upright_columns, kernel.by_columns[part]);
       const int size = kernel.sizes[part];
       const bool pairs = !of_a && !of_d && split_pairs(params.shape);
-      const auto map = [&] { return write_map(record.maps[part], kernel.maps[part], pairs ? in_pairs(lines) : lines, size, kernel.dealt && part == 1); };
+      const auto map = [&] { return write_map(record.maps[part], kernel.maps[part], pairs ? in_pairs(lines) : lines, size); };
       reached = (!of_d || kernel.boxes) && map();
       if (of_d) {
         record.facts.store = reached ? store_way(lines, size) : TensorStore::threads;

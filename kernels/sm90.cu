@@ -340,7 +340,7 @@ struct Grouped {
         continue;
       }
       const Tile tile{p, board, next, &note, depth, c_at_d};
-      if (!T::FROM_REGISTERS && other && by_engine && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
+      if (other && by_engine && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
       if constexpr (T::SLICED) consumer.piece = note.tile;
       consumer.run(cta, tile);

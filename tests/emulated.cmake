@@ -47,18 +47,6 @@ ggemm_add_emulated_kernels("groups, stored later" 2 --epilogue bare --config sm9
 ggemm_add_emulated_kernels("groups of odd sizes, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 6 --repeat 2 --sizes 301x515x193,257x509x65,63x511x331,401x303x192,0x513x193 --seed 5)
 # Of one kernel some tiles by boxes and some by lines, with few steps of k, so that a tile's last steps are stored as the next one's first.
 ggemm_add_emulated_kernels("groups of odd and of even sizes, stored later" 2 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r2 --kind grouped --per-kernel 6 --repeat 2 --sizes 300x512x64,257x515x64,400x509x1,300x512x64,300x511x64 --seed 1)
-# D from registers, for which lines of B are dealt: held back and not, columns that end within a tile, promoted sums, scales by blocks, k cut for the last tiles; groups, of which some have one map and some a map each.
-foreach(case IN ITEMS bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2:700x1088x112 f16_f16_f32_tn_128x224x64_w8x1_s4_c1x1_r2:700x704x100 f16_f16_f32_tn_64x128x64_w4x1_s8_c1x1_r2:130x288x100 bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r2:390x1120x330
-                      e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_r2:140x416x256)
-  string(REPLACE ":" ";" case ${case})
-  list(GET case 0 config)
-  list(GET case 1 sizes)
-  ggemm_add_emulated_kernels("sm90_${config}, from registers" 3 --epilogue bare --config sm90_${config} --kind plain --per-kernel 3 --sizes ${sizes} --seed 1)
-endforeach()
-ggemm_add_emulated_kernels("groups, from registers" 3 --epilogue bare --config sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r2 --kind grouped --per-kernel 5 --sizes 300x544x192,257x544x192,64x544x192,400x544x192,0x544x192 --seed 1)
-foreach(kind plain grouped)
-  ggemm_add_emulated_kernels("${kind}, by blocks, from registers" 3 --epilogue bare --config sm90_e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_r2 --scales 1x128,128x128 --kind ${kind} --per-kernel 3 --sizes 200x416x320,57x416x320 --seed 1)
-endforeach()
 # More than 128 sums a thread, by turns; columns along n that end within a panel, and a slot a team; the same of one team.
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_nt_176x128x64_w1x4x2_s5_c1x2_swap_r2 f16_f16_f32_tt_128x144x64_w8x1_s4_c1x1_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 2 --epilogue bare --kind plain --config sm90_${config} --per-kernel 3 --sizes 700x600x130)
@@ -426,14 +414,6 @@ ggemm_add_emulated_mutant("operands are described while others are read" ${liste
 ggemm_add_emulated_mutant("the end of a line along n is not brought" sm90_bf16_bf16_f32_nt_64x64x64_w4x1_s8_c1x1_r1 pipeline/line_copy.cuh "else if (valid + off > LINE)" "else if (valid + off > 2 * LINE)" --kind grouped)
 ggemm_add_emulated_mutant("CTAs that share k begin at the same place" sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_r1 mainloop/wgmma_shape.cuh "all.first + own, (all" "all.first, (all")
 ggemm_add_emulated_mutant("rows of groups behind the last are brought near" ${listed} scheduler/board.cuh "rows.kind && group < p.groups" "rows.kind" ${uniform})
-set(dealt sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1)
-set(dealt_plain --kind plain --epilogue bare --sizes 100x160x64 --first-kernel 10)
-set(dealt_groups --kind grouped --epilogue bare --sizes 70x160x64,50x160x64,30x160x64,90x160x64 --first-kernel 10)
-ggemm_add_emulated_mutant("a thread's columns of D lie too near" ${dealt} epilogue/by_registers.cuh "lane % 4 * 8) * SIZE" "lane % 4 * 4) * SIZE" ${dealt_plain})
-ggemm_add_emulated_mutant("columns behind D's last are stored from registers" ${dealt} epilogue/by_registers.cuh "first < part.columns" "true" ${dealt_plain})
-ggemm_add_emulated_mutant("rows behind a group's last are stored from registers" ${dealt} epilogue/by_registers.cuh "64 * block(number) + row + 8 * half < part.rows && " "" ${dealt_groups})
-ggemm_add_emulated_mutant("dealt lines are those of the first group" ${dealt} tile/panel_tile.cuh "(line + outer) / dealt_lines" "outer / dealt_lines" ${dealt_groups})
-ggemm_add_emulated_mutant("a group's lines of B are not dealt" ${dealt} prepare.cu "dealt_step(COUNT - 1) * apart" "apart" ${dealt_groups})
 set(edits_file ${CMAKE_CURRENT_BINARY_DIR}/emulator/edits.txt)
 file(WRITE ${edits_file} "${edits}")
 add_test(NAME "lint: each change of a kernel that must be noticed has its place" COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/edits.py ${PROJECT_SOURCE_DIR}/kernels ${edits_file})

@@ -2,7 +2,6 @@
 // Steps of a tile that are stored while the next one is multiplied: the last ones as elements of D in their threads' registers; and where the tile's lines are none for the copy engine, which threads store then, the others in
 // slots. The sums' registers are the next tile's meanwhile, so that tensor cores wait for conversions alone, and neither for shared memory nor for barriers.
 #pragma once
-#include "epilogue/by_registers.cuh"
 #include "epilogue/step_shape.cuh"
 
 namespace ggemm::kernels {
@@ -22,7 +21,6 @@ class HeldSteps {
   static constexpr bool MN = Shape::MN;
   static constexpr int WORDS = STEP * SIZE / 8;  // a thread's, of a step
   static constexpr int FITTING = Shape::Fill::MATRICES && Shape::BOXES && !Shape::PAIRED && !T::SCATTER ? HELD_WORDS / WORDS : 0;
-  static constexpr bool FROM_REGISTERS = T::FROM_REGISTERS;
 
  public:
   // So many of a tile's steps, the last ones, may wait until the next tile's products are under way.
@@ -44,8 +42,7 @@ class HeldSteps {
   // Converts the last HELD steps, which will be stored as boxes, or, if the tile `waits`, as lines.
   GG_DEVICE void keep(const Sum (&sums)[BLOCKS][WN / 2], const Part& part, const MappedLines& map, bool waits) {
     u32 steps = 0;
-    if constexpr (FROM_REGISTERS) to_ = RegisterStore(part.p.d, part.row, part.column, part.thread);
-    else if constexpr (!LINES_WAIT) map_ = map, row_ = static_cast<i32>(part.row), column_ = static_cast<i32>(part.column);
+    if constexpr (!LINES_WAIT) map_ = map, row_ = static_cast<i32>(part.row), column_ = static_cast<i32>(part.column);
 #pragma unroll
     for (int i = 0; i < HELD; ++i) {
       const int number = ALL - HELD + i;
@@ -71,27 +68,17 @@ class HeldSteps {
         return clear();
       }
     }
-    if constexpr (FROM_REGISTERS) {
+    if (number < 0) {
 #pragma unroll
-      for (int i = 0; i < HELD; ++i)
-        if ((number < 0 || i == number) && (steps_ >> i & 1)) {
-          put_out(i);
-          steps_ &= ~(1u << i);
-        }
-      if (number < 0) clear();
-    } else {
-      if (number < 0) {
+      for (int first = 0; first < HELD; first += SLOTS) store_steps<SLOTS>(first, 0, slots, group);
+      return clear();
+    }
 #pragma unroll
-        for (int first = 0; first < HELD; first += SLOTS) store_steps<SLOTS>(first, 0, slots, group);
-        return clear();
-      }
-#pragma unroll
-      for (int i = 0; i < HELD; ++i) {
-        if (i != number || !(steps_ >> i & 1)) continue;
-        store_steps<1>(i, cursor.slot(), slots, group);
-        steps_ &= ~(1u << i);
-        ++cursor;
-      }
+    for (int i = 0; i < HELD; ++i) {
+      if (i != number || !(steps_ >> i & 1)) continue;
+      store_steps<1>(i, cursor.slot(), slots, group);
+      steps_ &= ~(1u << i);
+      ++cursor;
     }
   }
 
@@ -99,23 +86,10 @@ class HeldSteps {
   u32 words_[HELD ? HELD : 1][WORDS];
   MappedLines map_;
   i32 row_, column_;  // of D, where the tile's part begins
-  RegisterStore to_;
   u32 steps_;         // bits: those that are still to be stored; or, of such as threads store, `by_lines` and the number of the next one
   static constexpr u32 by_lines = 0x80000000;
   static_assert(ALL <= 16, "a step's number has four bits");
 
-  // A step, straight to D.
-  GG_DEVICE void put_out(int i) const {
-    using Store = ByRegisters<Shape>;
-    const int number = ALL - HELD + i;
-#pragma unroll
-    for (int first = 0; first < Store::columns(number); first += dealt_lines)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const u32* const words = words_[i] + first / 4 + half;
-        to_.put(Store::block(number), half, Store::column(number) + first, words[0], words[2], words[4], words[6]);
-      }
-  }
   // The next of a tile's steps that threads store, while its sums' registers are the next tile's already.
   GG_DEVICE void store_waiting(const StoreSlots& slots, int group) {
     const int number = static_cast<int>(steps_ & 15), thread = ptx::renewed(static_cast<int>(threadIdx.x) % 128), slot = number % SLOTS;

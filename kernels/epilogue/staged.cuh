@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a warpgroup's sums (layout of wgmma) to D, a step at a time (step_shape.cuh): the copy engine stores a step's slot while the next one is filled. C comes there before, as long ahead as there are slots. What the
-// engine does not reach, threads move (by_threads.cuh). Some of a tile may wait for the next one's products (held.cuh). Where lines of B are dealt nothing is staged (by_registers.cuh).
+// engine does not reach, threads move (by_threads.cuh). Some of a tile may wait for the next one's products (held.cuh).
 #pragma once
-#include "epilogue/by_registers.cuh"
 #include "epilogue/held.cuh"
 #include "epilogue/step_shape.cuh"
 #include "ptx/barrier.cuh"
@@ -60,31 +59,23 @@ class StagedEpilogue {
     const Part part = Shape::part_of(p, lines, start, row, column, RENEWS ? ptx::renewed(static_cast<int>(threadIdx.x) % 128) : static_cast<int>(threadIdx.x) % 128, group, scalars);
     if (part.rows <= 0 || part.columns <= 0) return;
     // What most tiles need, in code of its own that follows straight on: instructions come slowly where much lies between them.
-    if constexpr (T::FROM_REGISTERS) {
-      const bool holds = HELD > 0 && hold && Shape::inside(part);
-      const RegisterStore to(part.p.d, part.row, part.column, part.thread);
-      if (!holds) return ByRegisters<Shape>::template store<ALL>(sums, part, to);
-      ByRegisters<Shape>::template store<ALL - HELD>(sums, part, to);
-      held.keep(sums, part, map, false);
-    } else {
-      const bool waits = LINES_WAIT && hold && !Shape::adds_c(part) && !Shape::by_boxes(part, store) && ByThreads::in_lines(p.d);
-      if (ALL_BY_ENGINE || waits || (!Shape::adds_c(part) && Shape::by_boxes(part, store))) {
-        if (HELD > 0 && hold && (waits || !Shape::inner(store) || Shape::inside(part))) {
-          if (waits) await_slot<0>(part.thread, group);
-          if constexpr (LINES_WAIT) {
-            if (part.thread < 32 && ptx::elect_one()) {
-              if (waits) slots.waiting->lines = ByThreads::lines_of({part.row, part.column, part.rows, part.columns}, p.d);
-              else slots.waiting->boxes = {map, static_cast<i32>(part.row), static_cast<i32>(part.column)};
-            }
+    const bool waits = LINES_WAIT && hold && !Shape::adds_c(part) && !Shape::by_boxes(part, store) && ByThreads::in_lines(p.d);
+    if (ALL_BY_ENGINE || waits || (!Shape::adds_c(part) && Shape::by_boxes(part, store))) {
+      if (HELD > 0 && hold && (waits || !Shape::inner(store) || Shape::inside(part))) {
+        if (waits) await_slot<0>(part.thread, group);
+        if constexpr (LINES_WAIT) {
+          if (part.thread < 32 && ptx::elect_one()) {
+            if (waits) slots.waiting->lines = ByThreads::lines_of({part.row, part.column, part.rows, part.columns}, p.d);
+            else slots.waiting->boxes = {map, static_cast<i32>(part.row), static_cast<i32>(part.column)};
           }
-          store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor, waits);
-          if (ALL == HELD && waits) ptx::barrier_sync<128>(1 + group);
-          return held.keep(sums, part, map, waits);
         }
-        store_first<ALL, true>(sums, part, map, store, slots, cursor);
-      } else if constexpr (!ALL_BY_ENGINE) {
-        store_any(sums, part, map, Shape::brings(part, c, store) ? c : MappedLines{}, store, slots, cursor);
+        store_first<ALL - HELD, false>(sums, part, map, store, slots, cursor, waits);
+        if (ALL == HELD && waits) ptx::barrier_sync<128>(1 + group);
+        return held.keep(sums, part, map, waits);
       }
+      store_first<ALL, true>(sums, part, map, store, slots, cursor);
+    } else if constexpr (!ALL_BY_ENGINE) {
+      store_any(sums, part, map, Shape::brings(part, c, store) ? c : MappedLines{}, store, slots, cursor);
     }
   }
 

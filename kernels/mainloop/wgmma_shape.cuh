@@ -15,7 +15,7 @@ struct WgmmaShape {
   static constexpr MapForm FORM = T::BATCH ? MapForm::batch : MapForm::matrix;
   static_assert(!T::BATCH || !T::SPLIT_PAIRS, "a map has three dimensions");
   using TileA = PanelTile<T::BM, T::BK, SIZE, T::A_MN_MAJOR, FORM>;
-  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR, T::SPLIT_PAIRS ? MapForm::halves : T::FROM_REGISTERS ? MapForm::dealt : FORM>;
+  using TileB = PanelTile<T::BN, T::BK, SIZE, T::B_MN_MAJOR, T::SPLIT_PAIRS ? MapForm::halves : FORM>;
   using Sum = typename T::Sum;
   using Cursor = typename Ring<T::STAGES>::Cursor;
   static constexpr int GROUPS_M = T::WARPS_M / 4, GROUPS_N = T::WARPS_N, CONSUMERS = GROUPS_M * GROUPS_N;  // consumer warpgroups down and across; of a team

@@ -49,15 +49,6 @@ GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barri
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(middle), "r"(outer), "h"(ctas)
                : "memory");
 }
-// Of a map of five dimensions, of which the three between are in the box as a whole (dealt lines: tile/panels.cuh).
-GG_DEVICE void tensor_load_dealt(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) {
-  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %5, %5, %5, %4}], [%2];" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(outer), "r"(0) : "memory");
-}
-GG_DEVICE void tensor_load_dealt_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer, u16 ctas) {
-  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %6, %6, %6, %4}], [%2], %5;" ::"r"(shared), "l"(&map), "r"(barrier), "r"(inner), "r"(outer), "h"(ctas),
-               "r"(0)
-               : "memory");
-}
 // Copies a box from shared memory to (inner, outer). Any one thread, after fence_async by those who wrote it and a barrier. Asynchronous, in this thread's open group.
 GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 outer) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map), "r"(shared), "r"(inner), "r"(outer) : "memory");

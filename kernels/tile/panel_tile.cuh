@@ -11,21 +11,21 @@ namespace ggemm::kernels {
 // The descriptor of what lies so many bytes (a multiple of 16) further on: in its low word, where shared memory's addresses leave room for the sum.
 GG_DEVICE u64 further(u64 descriptor, u32 bytes) { return (descriptor >> 32 << 32) | (static_cast<u32>(descriptor) + (bytes >> 4)); }
 
-// Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine. What the map has beside lines: nothing; both halves of the matrix, of which rows come by turns; the products of a batch; or nothing, but lines are dealt (tile/panels.cuh).
-enum class MapForm { matrix, halves, batch, dealt };
+// Panels (tile/panels.cuh) of 128-byte rows, one after the other, swizzled by the copy engine. What the map has beside lines: nothing; both halves of the matrix, of which rows come by turns; or the products of a batch.
+enum class MapForm { matrix, halves, batch };
 template <int SPAN, int DEPTH, int SIZE, bool MN_MAJOR, MapForm FORM = MapForm::matrix>
 struct PanelTile {
   static constexpr int INNER = panel_bytes / SIZE, PANELS = tile_panels(SPAN, DEPTH, SIZE, MN_MAJOR), ROWS = panel_rows(SPAN, DEPTH, MN_MAJOR);
   static constexpr int PANEL_BYTES = ROWS * panel_bytes, BYTES = tile_bytes(SPAN, DEPTH, SIZE, MN_MAJOR);
   static_assert((MN_MAJOR || PANELS * INNER == DEPTH) && ROWS % 8 == 0, "a tile is whole panels along k, of whole swizzle periods");
-  static_assert((FORM != MapForm::halves && FORM != MapForm::dealt) || !MN_MAJOR, "lines of two halves, and such as are dealt, are contiguous along k");
+  static_assert(FORM != MapForm::halves || !MN_MAJOR, "lines of two halves are contiguous along k");
 
   // One thread: the SLICE-th of SHARE parts of the tile at (first, k) of the matrix that begins at this line of the map (of a batch: is this product's), into this CTA (ALONE) or, by `ctas`, into several.
   template <int SHARE, bool ALONE = SHARE == 1>
   GG_DEVICE static void load(u32 tile, const TensorMap& map, u32 barrier, i32 line, i32 first, i32 k, int slice, u16 ctas) {
     constexpr bool BY_PANELS = dealt_by_panels(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
     constexpr int COUNT = BY_PANELS ? PANELS / SHARE : PANELS, HEIGHT = box_rows(SPAN, DEPTH, SIZE, MN_MAJOR, SHARE);
-    static_assert(HEIGHT % (FORM == MapForm::dealt ? dealt_lines : 8) == 0, "a slice is whole swizzle periods");
+    static_assert(HEIGHT % 8 == 0, "a slice is whole swizzle periods");
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
       const int panel = BY_PANELS ? slice * COUNT + i : i, row = BY_PANELS ? 0 : slice * HEIGHT;
@@ -33,7 +33,6 @@ struct PanelTile {
       const i32 inner = (MN_MAJOR ? first : k) + panel * INNER, outer = (MN_MAJOR ? k : first) + row;
       if constexpr (FORM == MapForm::batch) load_box<ALONE>(to, map, barrier, ctas, inner, outer, line);
       else if constexpr (FORM == MapForm::halves) load_box<ALONE>(to, map, barrier, ctas, inner, 0, line + outer / 2);
-      else if constexpr (FORM == MapForm::dealt) load_dealt<ALONE>(to, map, barrier, ctas, inner, (line + outer) / dealt_lines);
       else load_box<ALONE>(to, map, barrier, ctas, inner, line + outer);
     }
   }
@@ -52,11 +51,6 @@ struct PanelTile {
   GG_DEVICE static constexpr u32 step(int step) { return MN_MAJOR ? step * (32 / SIZE) * 128 : step / 4 * PANEL_BYTES + step % 4 * 32; }
 
  private:
-  template <bool ALONE>
-  GG_DEVICE static void load_dealt(u32 to, const TensorMap& map, u32 barrier, u16 ctas, i32 inner, i32 outer) {
-    if constexpr (ALONE) ptx::tensor_load_dealt(to, map, barrier, inner, outer);
-    else ptx::tensor_load_dealt_multicast(to, map, barrier, inner, outer, ctas);
-  }
   // at: the box's coordinates.
   template <bool ALONE, class... Coordinates>
   GG_DEVICE static void load_box(u32 to, const TensorMap& map, u32 barrier, u16 ctas, Coordinates... at) {

@@ -23,16 +23,6 @@ GG_HD constexpr int box_rows(int span, int depth, int size, bool mn_major, int s
   return panel_rows(span, depth, mn_major) / (dealt_by_panels(span, depth, size, mn_major, share) ? 1 : share);
 }
 
-// Lines of B are dealt where a thread stores D from its registers (epilogue/by_registers.cuh): of 32 the box has 0 1, 8 9, 16 17, 24 25, 2 3, 10 11 and so on, two from each eight by turns. wgmma gives a thread two neighbouring
-// columns of each eight: of such 32 these are eight neighbouring ones of D.
-constexpr int dealt_lines = 32;
-// The place in the box of the 32 of line `line`.
-GG_HD constexpr int dealt_place(int line) { return line % 8 / 2 * 8 + line / 8 * 2 + line % 2; }
-// The dimensions of a map for that, behind the elements of a line: how many lines the i-th has (the last: of the matrix, in whole 32s), and lines from each to the next.
-constexpr int dealt_dimensions = 4;
-GG_HD constexpr int dealt_count(int i) { return i == 0 ? 2 : 4; }
-GG_HD constexpr int dealt_step(int i) { return i == 0 ? 1 : i == 1 ? 8 : i == 2 ? 2 : dealt_lines; }
-
 // Of `split` CTAs that share a tile along k, those that finish an equal part each of a warpgroup's columns, in whole blocks of 8.
 GG_HD constexpr int finishers(int columns, int split) {
   int count = split > 1 ? split : 1;

@@ -4,7 +4,6 @@
 
 #include "core/config.hpp"
 #include "core/problem_checks.hpp"
-#include "tile/panels.cuh"
 
 namespace ggemm::core {
 
@@ -23,9 +22,6 @@ std::optional<Strides> known_strides(const kernels::SourceMatrix& m, const kerne
   return Strides{packed ? columns.value : m.row_stride.value, m.col_stride.value};
 }
 
-// Whichever configuration is chosen.
-bool fits_registers(const ProblemType& type, std::int64_t length) { return !may_be_from_registers(type) || length % kernels::dealt_lines == 0; }
-
 kernels::Source columns_of_d(const ProblemType& type, kernels::Source n) {
   n.value = core::columns_of_d(type, n.value);
   return n;
@@ -35,7 +31,7 @@ kernels::Source columns_of_d(const ProblemType& type, kernels::Source n) {
 bool by_engine(const ProblemType& type, const kernels::GemmParams& p) {
   // A and B that it does not reach are copied first.
   const kernels::Lines d = kernels::lines_of(p.d, p.m, columns_of_d(type, p.n), type.major_d == Major::mn);
-  return is_zero(type, p.epilogue.beta) && fits_registers(type, d.length) && kernels::store_way(d, static_cast<int>(dtype_size(type.d))) == kernels::TensorStore::boxes;
+  return is_zero(type, p.epilogue.beta) && kernels::store_way(d, static_cast<int>(dtype_size(type.d))) == kernels::TensorStore::boxes;
 }
 
 bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
@@ -58,8 +54,7 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   if (!reached(p.a, type.a, type.major_a == Major::mn, p.m, p.k) || !reached(p.b, type.b, type.major_b == Major::k, p.k, p.n, false, type.gate == GGEMM_GATE_HALVES ? p.n.value / 2 : 0) || !reached(p.d, type.d, type.major_d == Major::mn, p.m, columns, true)) return false;
   // Lines of D are whole vectors.
   const bool down = type.major_d == Major::mn;
-  const std::int64_t length = (down ? p.m : columns).value;
-  return (!down || constant(p.m)) && length * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0 && fits_registers(type, length);
+  return (!down || constant(p.m)) && (down ? p.m : columns).value * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0;
 }
 
 namespace {

@@ -220,20 +220,6 @@ bool lines_may_wait(const ProblemType& type, const Config& c) {
          c.slices <= tail_slices && !(type.grouped & (batch_groups | gathered_rows | scattered_rows));
 }
 
-bool may_be_from_registers(const ProblemType& type) {
-  // Kernels whose D is contiguous along n are upright ones where the caller's is, and transposed ones where it is contiguous along m. Operands of other than 16 bits are turned, where they are not contiguous along k.
-  const bool down = type.major_d == Major::mn;
-  const int scale_a = down ? type.scale_b : type.scale_a, scale_b = down ? type.scale_a : type.scale_b;
-  const bool along_k = dtype_size(type.a) != 2 || (down ? type.major_a : type.major_b) == Major::k;
-  const bool scaled = (scale_a && !kernels::scaled_by_blocks(scale_a)) || (scale_b && scale_b != kernels::scale_block_128x128);  // a thread's columns have scales of their own
-  return dtype_size(type.d) == 2 && along_k && !scaled && !type.activation && !type.bias && !type.gate && !by_terms(type) && !(type.grouped & (batch_groups | gathered_rows | scattered_rows));
-}
-
-bool from_registers(const ProblemType& type, const Config& c) {
-  return c.family == Family::sm90 && type.by_engine && may_be_from_registers(type) && type.major_d == Major::k && type.major_b == Major::k && c.cluster_k <= 1 && c.teams <= 1 && c.slices <= tail_slices &&
-         c.tile_n / c.warps_n % kernels::dealt_lines == 0 && c.tile_n / std::max<int>(1, c.cluster_m) % kernels::dealt_lines == 0;
-}
-
 ProblemType transposed(const ProblemType& type) {
   ProblemType out = type;
   std::swap(out.a, out.b);

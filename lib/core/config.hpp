@@ -60,11 +60,6 @@ ProblemType before_sums(const ProblemType& type);
 ProblemType compiled(const ProblemType& type, Family family);
 // Whether that kernel of groups is another one if ProblemType::lines_wait is set; plain ones that are not by_engine are so in any case. Not where the kernel computes the transposed product (`swap`), which was not tried.
 bool lines_may_wait(const ProblemType& type, const Config& config);
-// Whether kernels for calls of this type by the copy engine alone may store D from their sums' registers (kernels/epilogue/by_registers.cuh): elements of 16 bits, of which nothing but alpha follows the sums, B contiguous
-// along k. Then by_engine() asks that D's lines are whole 32s (of dealt lines, tile/panels.cuh). Not batches, whose maps have no dimension left.
-bool may_be_from_registers(const ProblemType& type);
-// Whether the one of a type and configuration, as kernel_type() and upright() give them, does. Not by teams, of which one stores while the other multiplies: there the copy engine is faster.
-bool from_registers(const ProblemType& type, const Config& config);
 
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
 ProblemType transposed(const ProblemType& type);

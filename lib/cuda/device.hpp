@@ -36,7 +36,6 @@ struct TensorLayout {
   std::int64_t half = 0;           // if not 0: `lines` are pairs of lines, the second of each so many behind the first, and boxes have whole ones
   std::int64_t products = 0;       // if not 0: so many such matrices,
   std::int64_t product_bytes = 0;  // so far apart
-  bool dealt = false;              // lines are dealt in boxes (tile/panels.cuh); of both there are whole 32s
   bool operator==(const TensorLayout&) const = default;
 };
 

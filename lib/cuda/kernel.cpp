@@ -145,24 +145,13 @@ kernels::TensorMap Device::tensor_map(const TensorLayout& layout) const {
   // Of pairs the two are a dimension between the elements of a line and the lines, so that a box has them one after the other. (Its stride is the larger one, which the driver's documentation does not foresee; 580 takes it.)
   const bool pairs = layout.half != 0, swizzled = layout.box_length == 0;
   const std::uint64_t length = size(layout.length), lines = size(layout.lines), apart = size(layout.line_bytes);
-  constexpr int most = 5;
   // The products of a batch are one behind the lines. (Theirs may be the smaller one, where lines lie by turns.)
-  std::uint64_t dims[most] = {length, pairs ? 2 : lines, pairs ? lines : size(layout.products)}, strides[most - 1] = {pairs ? size(layout.half) * apart : apart, pairs ? apart : size(layout.product_bytes)};
+  const std::uint64_t dims[3] = {length, pairs ? 2 : lines, pairs ? lines : size(layout.products)}, strides[2] = {pairs ? size(layout.half) * apart : apart, pairs ? apart : size(layout.product_bytes)};
   const auto box_length = static_cast<std::uint32_t>(swizzled ? kernels::panel_bytes / static_cast<int>(core::dtype_size(layout.dtype)) : layout.box_length), box_lines = static_cast<std::uint32_t>(layout.box_lines);
-  std::uint32_t boxes[most] = {box_length, pairs ? 2 : box_lines, pairs ? box_lines / 2 : 1}, rank = pairs || layout.products ? 3 : 2;
-  constexpr std::uint32_t steps[most] = {1, 1, 1, 1, 1};
-  if (layout.dealt) {
-    if (lines % kernels::dealt_lines || box_lines % kernels::dealt_lines) core::fail(GGEMM_ERROR_INTERNAL, "%lld lines in boxes of %d are to be dealt, but no whole %ds", static_cast<long long>(layout.lines), layout.box_lines, kernels::dealt_lines);
-    rank = 1 + kernels::dealt_dimensions;
-    for (int i = 0; i < kernels::dealt_dimensions; ++i) {
-      const bool last = i + 1 == kernels::dealt_dimensions;
-      dims[i + 1] = last ? lines / kernels::dealt_lines : size(kernels::dealt_count(i)), boxes[i + 1] = last ? box_lines / kernels::dealt_lines : static_cast<std::uint32_t>(kernels::dealt_count(i));
-      strides[i] = size(kernels::dealt_step(i)) * apart;
-    }
-  }
+  const std::uint32_t boxes[3] = {box_length, pairs ? 2 : box_lines, pairs ? box_lines / 2 : 1}, steps[3] = {1, 1, 1};
   const Scope scope(*impl_);  // it needs a current context
   scope.require();
-  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(maps, type(), rank, const_cast<void*>(layout.data), dims, strides, boxes, steps, cu::TensorInterleave::none,
+  const cu::Result result = impl_->driver.call.tensor_map_encode_tiled(maps, type(), pairs || layout.products ? 3 : 2, const_cast<void*>(layout.data), dims, strides, boxes, steps, cu::TensorInterleave::none,
                                                                        swizzled ? cu::TensorSwizzle::bytes_128 : cu::TensorSwizzle::none, cu::TensorL2::bytes_128, cu::TensorFill::zeros);
   if (result != cu::Result::success)
     core::fail(status_of(result, GGEMM_ERROR_LAUNCH), "cuTensorMapEncodeTiled (%s at %p, %lld lines of %lld, %lld bytes apart, boxes of %d lines): %s", core::dtype_name(layout.dtype), layout.data, static_cast<long long>(layout.lines),

@@ -41,11 +41,11 @@ struct Layout {
   int box_d() const { return mn_d() ? kernels::store_columns(columns(), size_c(), size_of(type.d), true) : 64; }
 };
 
-// products: of a batch, of which `lines` are the first one's; they are so many bytes apart, or, where that is 0, all have the same. dealt: as TensorLayout has it.
-kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box, std::int64_t products = 0, std::int64_t product_bytes = 0, bool dealt = false) {
+// products: of a batch, of which `lines` are the first one's; they are so many bytes apart, or, where that is 0, all have the same.
+kernels::TensorMap map_of(const Device& device, int dtype, bool tf32, const kernels::Lines& lines, int box, std::int64_t products = 0, std::int64_t product_bytes = 0) {
   const std::int64_t pitch = kernels::pitch(lines, size_of(dtype));
   const bool same = products && !product_bytes;
-  return device.tensor_map({.dtype = dtype, .tf32 = tf32, .data = lines.data, .length = lines.length, .lines = lines.lines, .line_bytes = pitch, .box_lines = box, .half = lines.half, .products = same ? 1 : products, .product_bytes = same ? pitch : product_bytes, .dealt = dealt});
+  return device.tensor_map({.dtype = dtype, .tf32 = tf32, .data = lines.data, .length = lines.length, .lines = lines.lines, .line_bytes = pitch, .box_lines = box, .half = lines.half, .products = same ? 1 : products, .product_bytes = same ? pitch : product_bytes});
 }
 
 // All groups' parts of an operand, of which `first` are the lines of the one that begins it, as one matrix that a map can tell; `at` says where each begins. Nothing if they are not that, or if something
@@ -85,7 +85,7 @@ kernels::ScaleLines scale_lines(const Device& device, const core::ProblemType& t
 }
 
 // Any matrix: a map of it is right but for what a kernel will replace.
-kernels::Lines any_lines(const void* address) { return {address, 16, kernels::dealt_lines, 1, 16}; }
+kernels::Lines any_lines(const void* address) { return {address, 16, 16, 1, 16}; }
 
 }  // namespace
 
@@ -98,7 +98,7 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   const std::int64_t depth = core::by_terms(type) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a(), products.count, products.a);
-    out.b = map_of(device, type.b, layout.tf32(), layout.of_b(kernels::lines_of(p.b, depth, p.n, !layout.mn_b())), layout.box_b(), products.count, products.b, core::from_registers(type, config));
+    out.b = map_of(device, type.b, layout.tf32(), layout.of_b(kernels::lines_of(p.b, depth, p.n, !layout.mn_b())), layout.box_b(), products.count, products.b);
     out.scales = scale_lines(device, type, config, p.scale_a, nullptr, 1, p.m, p.k);
   }
   const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
@@ -139,8 +139,7 @@ kernels::PrepareParams prepare_params(const Device& device, const core::ProblemT
     const Layout layout{type, c};
     kernels::PrepareKernel& kernel = out.kernels[i];
     kernel.maps[0] = map_of(device, type.a, layout.tf32(), any, layout.box_a());
-    kernel.dealt = core::from_registers(type, c);
-    kernel.maps[1] = map_of(device, type.b, layout.tf32(), layout.of_b(any), layout.box_b(), 0, 0, kernel.dealt);
+    kernel.maps[1] = map_of(device, type.b, layout.tf32(), layout.of_b(any), layout.box_b());
     kernel.boxes = layout.boxes();
     if (kernel.boxes) kernel.maps[2] = map_of(device, type.d, false, any, layout.box_d());
     kernel.sizes[0] = size_of(type.a), kernel.sizes[1] = size_of(type.b), kernel.sizes[2] = size_of(type.d);
@@ -179,15 +178,15 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   const kernels::GemmParams all = product(0, 0, p.m.value);
   const kernels::SourceMatrix &source_a = swap ? p.b : p.a, &source_b = swap ? p.a : p.b;
   // What lies behind a group's lines counts for nothing if they are rows of A or columns of B; if they go along k, a tile must not reach there.
-  const auto map = [&](kernels::TensorMap& to, const kernels::SourceMatrix& source, const kernels::Lines& first, int dtype, int box, bool along_k, kernels::GroupLines& at, bool dealt = false) {
+  const auto map = [&](kernels::TensorMap& to, const kernels::SourceMatrix& source, const kernels::Lines& first, int dtype, int box, bool along_k, kernels::GroupLines& at) {
     const std::optional<kernels::Lines> lines = lines_of_groups(source, first, p.groups, size_of(dtype), at);
-    if (!lines || (along_k && lines->lines > p.k.value && p.k.value % c.tile_k) || (dealt && (at.of_group % kernels::dealt_lines || at.of_start % kernels::dealt_lines))) return false;
-    to = map_of(device, dtype, layout.tf32(), *lines, box, 0, 0, dealt);
+    if (!lines || (along_k && lines->lines > p.k.value && p.k.value % c.tile_k)) return false;
+    to = map_of(device, dtype, layout.tf32(), *lines, box);
     return true;
   };
   const bool index_a = p.rows.a_index.kind && !swap, index_b = p.rows.a_index.kind && swap;
   if (!index_a && !map(out.a, source_a, kernels::lines_of(all.a, all.m, all.k, layout.mn_a()), type.a, layout.box_a(), layout.mn_a(), out.lines_a)) return false;
-  if (!index_b && !map(out.b, source_b, layout.of_b(kernels::lines_of(all.b, all.k, all.n, !layout.mn_b())), type.b, layout.box_b(), layout.mn_b(), out.lines_b, core::from_registers(type, c))) return false;
+  if (!index_b && !map(out.b, source_b, layout.of_b(kernels::lines_of(all.b, all.k, all.n, !layout.mn_b())), type.b, layout.box_b(), layout.mn_b(), out.lines_b)) return false;
   if (!index_a && !index_b) out.scales = scale_lines(device, type, c, all.scale_a, swap ? &p.scale_b : &p.scale_a, p.groups, all.m, all.k);
   kernels::TensorStore store = kernels::TensorStore::threads;
   // Where lines of D go along m they end with the group, which only the device knows.

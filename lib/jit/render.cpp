@@ -66,7 +66,6 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_SLICED", config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
   define("GG_TEAMS", std::max<int>(1, config.teams));
   define("GG_BY_ENGINE", by_engine);
-  define("GG_FROM_REGISTERS", core::from_registers(type, config));
   define("GG_LINES_WAIT", lines);
   return request;
 }

@@ -41,9 +41,9 @@ TEST_CASE("map memo: a key that differs in any of its members has another map") 
   memo->keep(first, map_of(first));
   REQUIRE(memo->find(first, map));
   CHECK(is_of(map, first));
-  TensorLayout in_pairs = first, as_tf32 = first, two = first, two_apart = first, dealt = first;
-  in_pairs.half = 70, as_tf32.tf32 = true, two.products = 2, two_apart.products = 2, two_apart.product_bytes = 70 * 512, dealt.dealt = true;
-  for (const TensorLayout& other : {in_pairs, as_tf32, two, two_apart, dealt, key_of(0x10000, 512, 70, 512, 0, 64, GGEMM_I8), key_of(0x10010, 512, 70, 512, 128, 64, GGEMM_I8), key_of(0x10000, 496, 70, 512, 128, 64, GGEMM_I8), key_of(0x10000, 512, 71, 512, 128, 64, GGEMM_I8),
+  TensorLayout in_pairs = first, as_tf32 = first, two = first, two_apart = first;
+  in_pairs.half = 70, as_tf32.tf32 = true, two.products = 2, two_apart.products = 2, two_apart.product_bytes = 70 * 512;
+  for (const TensorLayout& other : {in_pairs, as_tf32, two, two_apart, key_of(0x10000, 512, 70, 512, 0, 64, GGEMM_I8), key_of(0x10010, 512, 70, 512, 128, 64, GGEMM_I8), key_of(0x10000, 496, 70, 512, 128, 64, GGEMM_I8), key_of(0x10000, 512, 71, 512, 128, 64, GGEMM_I8),
                               key_of(0x10000, 512, 70, 528, 128, 64, GGEMM_I8), key_of(0x10000, 512, 70, 512, 64, 64, GGEMM_I8), key_of(0x10000, 512, 70, 512, 128, 32, GGEMM_I8),
                               key_of(0x10000, 512, 70, 512, 128, 64, GGEMM_BF16)}) {
     CHECK_FALSE(memo->find(other, map));

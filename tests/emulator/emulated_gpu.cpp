@@ -90,27 +90,16 @@ std::string EmulatedGpu::launch(std::uint64_t seed, unsigned ctas, unsigned thre
   return failure;
 }
 
-namespace {
-kernels::TensorMap encoded(const void* data, int size, const std::vector<std::uint64_t>& dims, const std::vector<std::uint64_t>& strides, const std::vector<std::uint32_t>& box) {
+kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines, std::uint64_t half) {
   make_current();
   kernels::TensorMap map{};
   const auto type = size == 1 ? cu::TensorType::u8 : size == 2 ? cu::TensorType::bf16 : cu::TensorType::f32;
-  const std::vector<std::uint32_t> steps(dims.size(), 1);
+  const std::uint64_t dims[3] = {length, half ? 2 : lines, lines}, strides[2] = {half ? half * pitch : pitch, pitch};
+  const std::uint32_t box[3] = {static_cast<std::uint32_t>(128 / size), half ? 2 : box_lines, box_lines / 2}, steps[3] = {1, 1, 1};
   const auto encode = driver().symbol<cu::Result(void*, cu::TensorType, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*, const std::uint32_t*, cu::TensorInterleave, cu::TensorSwizzle,
                                                  cu::TensorL2, cu::TensorFill)>("cuTensorMapEncodeTiled");
-  check(static_cast<int>(encode(&map, type, static_cast<std::uint32_t>(dims.size()), const_cast<void*>(data), dims.data(), strides.data(), box.data(), steps.data(), cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128,
-                                cu::TensorFill::zeros)), "cuTensorMapEncodeTiled");
+  check(static_cast<int>(encode(&map, type, half ? 3 : 2, const_cast<void*>(data), dims, strides, box, steps, cu::TensorInterleave::none, cu::TensorSwizzle::bytes_128, cu::TensorL2::bytes_128, cu::TensorFill::zeros)), "cuTensorMapEncodeTiled");
   return map;
-}
-std::uint32_t panel(int size) { return static_cast<std::uint32_t>(128 / size); }
-}  // namespace
-
-kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines, std::uint64_t half) {
-  if (half) return encoded(data, size, {length, 2, lines}, {half * pitch, pitch}, {panel(size), 2, box_lines / 2});
-  return encoded(data, size, {length, lines}, {pitch}, {panel(size), box_lines});
-}
-kernels::TensorMap dealt_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines) {
-  return encoded(data, size, {length, 2, 4, 4, lines / 32}, {pitch, 8 * pitch, 2 * pitch, 32 * pitch}, {panel(size), 2, 4, 4, box_lines / 32});
 }
 
 }  // namespace ggemm::tests

@@ -50,7 +50,5 @@ class EmulatedGpu {
 // A tensor map of `lines` of `length` elements of `size` bytes, `pitch` bytes apart, boxes of 128 bytes by `box_lines`, swizzled over 128 bytes.
 // half: as Device::tensor_map has it.
 kernels::TensorMap tensor_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines, std::uint64_t half = 0);
-// Likewise, of dealt lines (tile/panels.cuh).
-kernels::TensorMap dealt_map(const void* data, int size, std::uint64_t length, std::uint64_t lines, std::uint64_t pitch, std::uint32_t box_lines);
 
 }  // namespace ggemm::tests

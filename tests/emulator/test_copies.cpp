@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "emulated_gpu.hpp"
-#include "tile/panels.cuh"
 #include "tile/shared_tile.cuh"
 
 using namespace ggemm;
@@ -90,41 +89,6 @@ TEST_CASE("a box of pairs has lines of both halves by turns, of those that each 
   EmulatedGpu flat(load_text, load_options(""));
   std::vector<std::uint16_t> out(512);
   CHECK_THAT(flat.run(1, 1, 32, 4096, TensorArguments{map, out.data(), 0, 0}), ContainsSubstring("2 coordinates for a tensor map of 3 dimensions"));
-}
-
-TEST_CASE("a box of dealt lines has each 32 of them in the order in which wgmma gives their columns to threads") {
-  // 96 lines of 64 numbers; a box has 64.
-  alignas(16) static std::uint16_t data[96 * 64];
-  std::iota(std::begin(data), std::end(data), std::uint16_t(1));
-  const kernels::TensorMap map = dealt_map(data, 2, 64, 96, 128, 64);
-  EmulatedGpu gpu(R"(struct Arguments { TensorMap map; void* out; i32 inner, outer; };
-extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {
-  extern __shared__ __align__(1024) char shared[];
-  const u32 box = ptx::shared_address(shared), barrier = box + 8192;
-  if (threadIdx.x == 0) {
-    ptx::barrier_init(barrier, 1);
-    ptx::fence_barrier_init();
-    ptx::barrier_arrive_expect(barrier, 8192);
-    ptx::tensor_load_dealt(box, p.map, barrier, p.inner, p.outer);
-  }
-  __syncthreads();
-  ptx::barrier_wait(barrier, 0);
-  for (int i = static_cast<int>(threadIdx.x); i < 8192; i += 32) static_cast<char*>(p.out)[i] = shared[i];
-})");
-  for (const int first : {0, 1, 2}) {
-    INFO("from " << first);
-    std::vector<std::uint16_t> out(4096, 0xabcd), right(4096, 0);
-    CHECK(gpu.run(3, 1, 32, 8208, TensorArguments{map, out.data(), 0, first}) == "");
-    for (int line = 0; line < 64 && 32 * first + line < 96; ++line)
-      for (int i = 0; i < 64; ++i) {
-        const int place = line / 32 * 32 + kernels::dealt_place(line % 32);
-        right[static_cast<std::size_t>(kernels::swizzle_128b(place * 128 + i * 2) / 2)] = data[(32 * first + line) * 64 + i];
-      }
-    CHECK(out == right);
-  }
-  // A thread has columns 2 l and 2 l + 1 of each block of 8: of the four blocks of 32 these are eight neighbours.
-  for (int lane = 0; lane < 4; ++lane)
-    for (int column = 0; column < 8; ++column) CHECK(kernels::dealt_place(8 * lane + column) == column / 2 * 8 + 2 * lane + column % 2);
 }
 
 TEST_CASE("a tensor load that is not waited for shows") {

@@ -286,7 +286,7 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
     if (type.gate) s.n += s.n & 1;
     if (whole)
       for (int64_t* length : {&s.m, &s.n, &s.k})
-        if (const int64_t of = drawing.overwrites && length == (type.layout_d == 1 ? &s.m : &s.n) ? 32 : 16; *length > 0) *length = (*length + of - 1) / of * of;
+        if (*length > 0) *length = (*length + 15) / 16 * 16;
     Group g;
     g.m = s.m, g.n = s.n, g.k = s.k;
     c.groups.push_back(g);

@@ -153,7 +153,7 @@ struct Drawing {
   bool forms = false;     // grouped cases of any form, some checked, some with scalars of each group; else of pointers, with scalars for all
   bool guarded = false;   // operands end or begin at an unmapped page
   bool aligned = false;   // bases and rows of operands lie at multiples of 16 bytes, strides are positive
-  bool overwrites = false;  // with `aligned` and `forms`: C is not read, sizes are multiples of 16, that along which D is contiguous of 32, and groups lie in one matrix an operand, so that the copy engine reaches nearly all (core::by_engine)
+  bool overwrites = false;  // with `aligned` and `forms`: C is not read, sizes are multiples of 16, and groups lie in one matrix an operand, so that the copy engine reaches nearly all (core::by_engine)
   bool promoted = false;  // sums of fp8 products are (CheckOptions), so that those of each block alone must be exact in 14 bits
   double work = 1 << 20;  // multiply-adds a case, at most
   Size tile{0, 0, 0};     // sizes about its multiples are drawn often; 0: about common tiles

@@ -8,10 +8,6 @@ namespace ggemm::kernels::ptx {
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { emulator::machine().tensor_prefetch(&map); }
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, {2, inner, {outer}}, false, 0); }
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 middle, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, {3, inner, {middle, outer}}, false, 0); }
-GG_DEVICE void tensor_load_dealt(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, {5, inner, {0, 0, 0, outer}}, false, 0); }
-GG_DEVICE void tensor_load_dealt_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer, u16 ctas) {
-  emulator::machine().tensor_load(shared, &map, barrier, {5, inner, {0, 0, 0, outer}}, true, ctas);
-}
 GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer, u16 ctas) {
   emulator::machine().tensor_load(shared, &map, barrier, {2, inner, {outer}}, true, ctas);
 }
