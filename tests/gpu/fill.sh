@@ -39,8 +39,9 @@ part() {
 conformance="$build/tests/ggemm_conformance --device cuda"
 here=$(dirname "${BASH_SOURCE[0]}")
 source "$here/chosen.sh"
-part $conformance --mode kernels --seed "$seed" --kernels "$kernels" --per-kernel 1 --work 2000
+# Two products a kernel, of which the second one's call is by the copy engine alone, with a kernel of its own.
+part $conformance --mode kernels --seed "$seed" --kernels "$kernels" --per-kernel 2 --work 2000
 part $conformance --mode degenerate --seed "$seed"
-part xargs --arg-file <(printf '%s\n' "${chosen[@]}") -I ARGUMENTS sh -c "$conformance --mode kernels --kernels 3 --seed $seed ARGUMENTS --per-kernel 1 --work 2000 --sizes 100x100x100"
+part xargs --arg-file <(printf '%s\n' "${chosen[@]}") -I ARGUMENTS sh -c "$conformance --mode kernels --kernels 3 --seed $seed ARGUMENTS --per-kernel 2 --work 2000 --sizes 100x100x100"
 part xargs --arg-file <(sed -n '/^#/!s/^[^:]*: //p' "$here/sanitized.txt") -I ARGUMENTS sh -c "$conformance --mode kernels --memory exact --kernels 1 --per-kernel 3 --scales whole --workers 1 ARGUMENTS"
 part "$build/tests/ggemm_gpu_capture" --fill --repeats 1 --small-repeats 1 --streams 1 --soak-seconds 0
