@@ -26,7 +26,7 @@ inline kernels::GroupFacts facts_of(const kernels::GroupedTensorParams& params, 
 inline std::int64_t products_of(const kernels::TensorParams& params) { return params.walk.tiles / params.batch.tiles.by; }
 inline kernels::GemmParams product_of(const kernels::TensorParams& params, std::int64_t number) {
   kernels::GemmParams out = kernels::product_of(params.batch, params.problem, number);
-  const auto move = [number](const void*& data, const kernels::TensorMap& map, kernels::i32 own) { data = static_cast<const char*>(data) + own * number * static_cast<std::int64_t>(std::bit_cast<emulator::TensorMap>(map).outer[1].stride); };
+  const auto move = [number](const void*& data, const kernels::TensorMap& map, kernels::i32 own) { data = static_cast<const char*>(data) + own * number * static_cast<std::int64_t>(std::bit_cast<emulator::TensorMap>(map).stride); };
   move(out.a.data, params.a, params.batch.own_a), move(out.b.data, params.b, params.batch.own_b);
   return out;
 }

@@ -183,7 +183,7 @@ FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::u
   const std::uint32_t size = type == cu::TensorType::u8 ? 1 : type == cu::TensorType::f16 || type == cu::TensorType::bf16 ? 2 : 4;
   const auto wrong = [](std::uintptr_t value, std::uintptr_t multiple) { return value == 0 || value % multiple != 0; };
   if (wrong(reinterpret_cast<std::uintptr_t>(map), 64) || wrong(reinterpret_cast<std::uintptr_t>(address), 16)) return Result::invalid_value;
-  if (rank < 2 || rank > 5 || interleave != cu::TensorInterleave::none || (swizzle != cu::TensorSwizzle::bytes_128 && swizzle != cu::TensorSwizzle::none)) return Result::invalid_value;
+  if ((rank != 2 && rank != 3) || interleave != cu::TensorInterleave::none || (swizzle != cu::TensorSwizzle::bytes_128 && swizzle != cu::TensorSwizzle::none)) return Result::invalid_value;
   for (std::uint32_t i = 0; i < rank; ++i)
     if (dims[i] < 1 || dims[i] > std::uint64_t(1) << 32 || box[i] < 1 || box[i] > 256 || element_strides[i] != 1) return Result::invalid_value;
   for (std::uint32_t i = 0; i + 1 < rank; ++i)
@@ -192,10 +192,11 @@ FAKE_DRIVER Result cuTensorMapEncodeTiled(void* map, cu::TensorType type, std::u
   emulator::TensorMap out{};
   out.mark = emulator::TensorMap::right_mark;
   out.base = reinterpret_cast<std::uintptr_t>(address);
-  out.rank = static_cast<std::uint8_t>(rank);
-  out.inner = dims[0], out.box_inner = static_cast<std::uint16_t>(box[0]);
-  for (std::uint32_t i = 0; i + 1 < rank; ++i) out.outer[i] = {dims[i + 1], strides[i], box[i + 1]};
-  out.element_bytes = static_cast<std::uint8_t>(size), out.swizzle_bytes = swizzle == cu::TensorSwizzle::bytes_128 ? 128 : 0, out.tf32 = type == cu::TensorType::tf32;
+  out.rank = rank;
+  out.inner = dims[0], out.outer = dims[rank - 1], out.stride = strides[rank - 2];
+  out.box_inner = box[0], out.box_outer = box[rank - 1];
+  out.middle = rank == 3 ? dims[1] : 1, out.middle_stride = rank == 3 ? strides[0] : 0, out.box_middle = rank == 3 ? box[1] : 1;
+  out.element_bytes = size, out.swizzle_bytes = swizzle == cu::TensorSwizzle::bytes_128 ? 128 : 0, out.tf32 = type == cu::TensorType::tf32;
   std::memcpy(map, &out, sizeof out);
   return Result::success;
 }

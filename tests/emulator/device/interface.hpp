@@ -15,9 +15,9 @@ struct Index {
 enum class Mma : int { f16, bf16, tf32, i8, f64, f64_rows16, f64_rows16_deep8, f64_rows16_deep16 };
 enum class Element : int { f16, bf16, tf32, i8, e4m3, e5m2 };
 enum class Shuffle : int { from, up, down, across };  // __shfl_sync, _up, _down, _xor
-// Where a box begins in the matrix of a map of so many dimensions.
+// Where a box begins in the matrix of a map of so many dimensions; middle: 0 if these are two.
 struct BoxPlace {
-  int32_t rank, inner, outer[4];
+  int32_t rank, inner, middle, outer;
 };
 
 enum class Fence : int { barrier_init, async, tensor_map };

@@ -91,9 +91,9 @@ TensorMap Emulation::map_at(const void* address, const char* what) {
     map = found->second;
   }
   if (map.mark != TensorMap::right_mark) fail(illegal_instruction, "%s: there is no tensor map at %p", what, address);
-  for (uint32_t i = 0; i + 1 < map.rank; ++i)
-    if (map.base % 16 != 0 || map.outer[i].stride % 16 != 0)
-      fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base), static_cast<unsigned long long>(map.outer[i].stride));
+  if (map.base % 16 != 0 || map.stride % 16 != 0 || map.middle_stride % 16 != 0)
+    fail(misaligned_address, "%s: the matrix at %llx with lines %llu bytes apart is not aligned to 16 bytes", what, static_cast<unsigned long long>(map.base),
+         static_cast<unsigned long long>(map.stride));
   return map;
 }
 
@@ -116,7 +116,8 @@ void Emulation::tensor_map_replace(void* address, const void* data, uint32_t inn
 void Emulation::tensor_map_replace(void* address, uint32_t dimension, uint32_t count, uint64_t stride) {
   TensorMap& map = map_to_replace(address);
   if (dimension < 1 || dimension >= map.rank) fail(illegal_instruction, "tensormap.replace: dimension %u of a tensor map of %u", dimension, map.rank);
-  map.outer[dimension - 1].count = count, map.outer[dimension - 1].stride = stride;
+  if (dimension + 1 == map.rank) map.outer = count, map.stride = stride;
+  else map.middle = count, map.middle_stride = stride;
 }
 
 void Emulation::tensor_map_acquire(const void* address) {
@@ -145,20 +146,6 @@ void round_tf32(char* line, int64_t bytes) {
   }
 }
 
-// Where the row-th line of a box from `at` on begins, but for its elements before; NULL if the matrix has none there.
-char* line_at(const TensorMap& map, const BoxPlace& at, uint32_t row) {
-  char* line = reinterpret_cast<char*>(map.base);
-  for (uint32_t i = 0; i + 1 < map.rank; ++i) {
-    const TensorMap::Outer& of = map.outer[i];
-    const auto box = static_cast<uint32_t>(of.box);
-    const int64_t number = int64_t(at.outer[i]) + row % box;
-    row /= box;
-    if (number < 0 || number >= static_cast<int64_t>(of.count)) return nullptr;
-    line += number * static_cast<int64_t>(of.stride);
-  }
-  return line;
-}
-
 }  // namespace
 
 // Fills a box in a CTA's window. What lies outside the matrix is zero.
@@ -170,8 +157,11 @@ void Emulation::load_box(Cta& cta, uint32_t shared, const TensorMap& map, const 
   const int64_t end = std::clamp<int64_t>((static_cast<int64_t>(map.inner) - inner) * size, begin, width);
   alignas(16) char line[2048];
   for (uint32_t row = 0; row < map.box_lines(); ++row) {
+    const int64_t from = int64_t(at.outer) + row / map.box_middle, middle = int64_t(at.middle) + row % map.box_middle;
     std::memset(line, 0, static_cast<std::size_t>(width));
-    if (const char* const from = line_at(map, at, row); from && end > begin) std::memcpy(line + begin, from + inner * size + begin, static_cast<std::size_t>(end - begin));
+    if (from >= 0 && from < static_cast<int64_t>(map.outer) && middle >= 0 && middle < static_cast<int64_t>(map.middle) && end > begin)
+      std::memcpy(line + begin, reinterpret_cast<const char*>(map.base) + from * static_cast<int64_t>(map.stride) + middle * static_cast<int64_t>(map.middle_stride) + inner * size + begin,
+                  static_cast<std::size_t>(end - begin));
     if (map.tf32) round_tf32(line, width);
     const uint32_t to = shared + row * static_cast<uint32_t>(width);
     for (uint32_t byte = 0; byte < width; byte += piece)
@@ -214,7 +204,10 @@ void store_box(const TensorMap& map, const std::vector<char>& box, const BoxPlac
   const int64_t end = std::min((cut + piece - 1) / piece * piece, width);
   if (cut <= begin) return;
   for (uint32_t row = 0; row < map.box_lines(); ++row) {
-    if (char* const to = line_at(map, at, row)) std::memcpy(to + inner * size + begin, box.data() + row * width + begin, static_cast<std::size_t>(end - begin));
+    const int64_t to = int64_t(at.outer) + row / map.box_middle, middle = int64_t(at.middle) + row % map.box_middle;
+    if (to < 0 || to >= static_cast<int64_t>(map.outer) || middle < 0 || middle >= static_cast<int64_t>(map.middle)) continue;
+    char* const line = reinterpret_cast<char*>(map.base) + to * static_cast<int64_t>(map.stride) + middle * static_cast<int64_t>(map.middle_stride) + inner * size;
+    std::memcpy(line + begin, box.data() + row * width + begin, static_cast<std::size_t>(end - begin));
   }
 }
 
