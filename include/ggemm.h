@@ -668,7 +668,7 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  Stream: as ggemm_gemm.
  *  Capture: allowed, as in ggemm_gemm. A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  *  Some workspace is needed, and reserved by ggemm_prepare and plans: by the kernels of the sm90 family some 650 bytes a group; by those with "kt" in
- *  their names (see ggemm_config) 64 KiB a multiprocessor at most besides (those that ggemm_config_get lists); and for the sums that d_index makes,
+ *  their names (see ggemm_config) 128 KiB a multiprocessor at most besides (those that ggemm_config_get lists); and for the sums that d_index makes,
  *  as is said there.
  *  Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm_grouped_matrix) to it if there is room. How
  *  much that takes is found out by the first two calls of the kind (types, layouts, sizes within an octave or so). Operands that find no room are

@@ -21,12 +21,13 @@ constexpr int PRODUCER_THREADS = 128;
 // A lone consumer has what it needs without; and so have two with few sums that they do not store: then CTAs of the launch that does may be there before this one has ended.
 constexpr int CONSUMERS = T::TEAMS * Shape::CONSUMERS;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Shape::BLOCKS * Shape::WN <= 128 && !Shape::PROMOTED);
-constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED && !(T::BLOCK_SCALED && T::SLICED) ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
+constexpr bool LARGE_CUT = T::GROUPED && T::SLICED && large_tile(T::BM, T::BN);  // beside its sums there is nothing to spare
+constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : Shape::PROMOTED && (!(T::BLOCK_SCALED && T::SLICED) || LARGE_CUT) ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
 // Two consumers store a tile at the same time; what their registers hold beside the sums, and what else the mainloop keeps, is stored while they multiply the next one. A tile that is its CTA's only one has no next.
 constexpr int MAINLOOP_REGISTERS = T::LINES_WAIT && !T::GROUPED ? 72 : 40;  // that a consumer keeps beside its sums, as ptxas has it; with less left for them kernels spill
-constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
+constexpr int HELD_WORDS = MOVE_REGISTERS && T::TEAMS == 1 && T::CLUSTER_K == 1 && !T::LEAVES && !LARGE_CUT && !T::TURNS_A && !Shape::PROMOTED && T::BARE ? CONSUMER_REGISTERS - Shape::BLOCKS * Shape::WN / 2 - MAINLOOP_REGISTERS : 0;
 using Steps = StepShape<T, Shape::BLOCKS, Reduction::WN, Shape::RING_BYTES, CONSUMERS>;
 using Epilogue = StagedEpilogue<Steps, HELD_WORDS>;
 static_assert(!T::LINES_WAIT || !T::GROUPED || Epilogue::Held::LINES_WAIT, "core::lines_may_wait says for which configurations of groups there is such a kernel");
@@ -66,8 +67,6 @@ struct Consumer {
   Shape::Cursor at;
   Steps::Cursor cursor;
   Epilogue::Held held;  // of the tile before
-  const SliceParams* slices = nullptr;  // where k is cut; and the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k
-  u32 piece = 0, steps = 0;
 
   GG_DEVICE u32 party() const { return blockIdx.x % Shape::CLUSTER * Shape::CONSUMERS + static_cast<u32>(group); }  // as slices.cuh has them
   // The CTA's tile, or a piece of it along k: Tile is Plain's or Grouped's, and says of what product, where, and how D and C are reached.
@@ -104,12 +103,12 @@ struct Consumer {
     const auto finish = [&](Sums& sums) {
       if constexpr (T::LEAVES) {
         ptx::launch_next();
-        return Slices::leave(flat(sums), *slices, piece, party());
+        return Slices::leave(flat(sums), tile.slices(), tile.piece(), party());
       } else if constexpr (T::SLICED) {
-        const DepthDeal deal = slices->deal;
+        const DepthDeal deal = tile.slices().deal;
         if (T::GROUPED && deal.pieces == 0) __builtin_unreachable();  // deal_left_over's
-        const TilePiece among = tile_piece(deal, steps, piece, blockIdx.x / Shape::CLUSTER);
-        if (among.count > 1 && !Slices::run(flat(sums), *slices, among, party(), 1 + group)) return;
+        const TilePiece among = tile_piece(deal, tile.steps(), tile.piece(), blockIdx.x / Shape::CLUSTER);
+        if (among.count > 1 && !Slices::run(flat(sums), tile.slices(), among, party(), 1 + group)) return;
       }
       if constexpr (!T::LEAVES) {
         if constexpr (!AHEAD) ask_c(first, across);
@@ -168,6 +167,10 @@ struct Plain {
     GG_DEVICE bool last() const { return at.last(); }
     GG_DEVICE bool unusual() const { return twice; }
     GG_DEVICE void renew() {}
+    // Where k is cut: the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k.
+    GG_DEVICE const SliceParams& slices() const { return p.slices; }
+    GG_DEVICE u32 piece() const { return at.piece(); }
+    GG_DEVICE u32 steps() const { return p.walk.steps; }
   };
 
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
@@ -218,12 +221,10 @@ struct Plain {
   }
   GG_DEVICE void consume(const Cta& cta, int group) const {
     Consumer<T::CLUSTER_K> consumer{group};
-    consumer.slices = &p.slices, consumer.steps = p.walk.steps;
     const bool twice = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
-      consumer.piece = to.piece();
       consumer.run(cta, Tile{p, to, depth.tiles, twice});
     }
     consumer.finish(cta);
@@ -260,6 +261,9 @@ struct Grouped {
     GG_DEVICE bool last() const { return false; }
     GG_DEVICE bool unusual() const { return false; }
     GG_DEVICE void renew() { note = &board.note(at); }
+    GG_DEVICE const SliceParams& slices() const { return board.slices(); }
+    GG_DEVICE u32 piece() const { return note->tile; }
+    GG_DEVICE u32 steps() const { return static_cast<u32>(p.uniform.steps); }
   };
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
@@ -321,7 +325,6 @@ struct Grouped {
 
   GG_DEVICE void consume(const Cta& cta, int group) const {
     Consumer<T::CLUSTER_K> consumer{group};
-    if constexpr (T::SLICED) consumer.slices = &board.slices(), consumer.steps = static_cast<u32>(p.uniform.steps);
     i32 other = 0;  // whether maps are others than of this team's last tile
     for (typename Board::Cursor next;; ++next) {
       const TileNote& note = board.read(next);
@@ -342,7 +345,6 @@ struct Grouped {
       const Tile tile{p, board, next, &note, depth, c_at_d};
       if (other && by_engine && threadIdx.x % 128 < 32 && ptx::elect_one()) ptx::tensor_map_acquire(*note.d.map);
       other = 0;
-      if constexpr (T::SLICED) consumer.piece = note.tile;
       consumer.run(cta, tile);
       board.release(next);
     }

@@ -187,7 +187,7 @@ class TileBoard {
   GG_DEVICE void complete(const GroupedTensorParams& p, RingCursor<NOTES> at) const {
     ptx::barrier_wait(placed(at.slot), at.phase);
     TileNote& note = shared().notes[at.slot];
-    const u32 lane = static_cast<u32>(DeviceWarp::lane());  // no sign to be kept for 64 bits
+    const u32 lane = static_cast<u32>(ptx::renewed(DeviceWarp::lane()));  // no sign to be kept for 64 bits, and nothing through all tiles
     static_assert(UniformGroups::words == 32, "a lane brings a word");
     if (note.group >= 0)
       reinterpret_cast<u64*>(&note.facts)[lane] = p.records ? reinterpret_cast<const u64*>(&p.records[note.group].facts)[lane] : group_word(p.uniform, static_cast<int>(lane), note.group, note.start, note.rows);
@@ -219,7 +219,7 @@ class TileBoard {
       i32 tiles = 0;
       for (i32 g = cursor.base + 32 + DeviceWarp::lane(); g < p.groups; g += 32) tiles += tiles_in(p, g);
       tiles = cursor.tiles_before + cursor.tiles_in + DeviceWarp::at(DeviceWarp::inclusive_sum(tiles), 31);
-      deal = deal_left_over(static_cast<u32>(tiles), static_cast<u32>(p.uniform.steps), clusters());
+      deal = deal_left_over(static_cast<u32>(tiles), static_cast<u32>(p.uniform.steps), clusters(), large_tile(BM, BN));
     }
     if (DeviceWarp::lane() == 0) shared().slices = {p.sums, p.arrivals, deal}, shared().pieces = PieceCursor(cluster(), clusters());
     __syncwarp();

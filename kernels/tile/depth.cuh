@@ -28,17 +28,18 @@ constexpr u32 most_sharers = 0xffff;
 constexpr i32 most_counted_groups = 256;  // by a thread each
 // Where nothing is cut, however many tiles there are.
 constexpr DepthDeal nothing_cut = {0x7fffffff, 0, 1, 1};
-// Of tiles that the launch itself counts, of groups with few rows, which are read from memory once: those left over are cut into as many pieces each, where enough clusters have none of them
-// and k is long enough. It ends no sooner than memory brings the tiles, to half of the clusters as fast as to all.
-GG_HD DepthDeal deal_left_over(u32 tiles, u32 all_steps, u32 clusters) {
+// Of tiles that the launch itself counts, those of groups: those left over are cut into as many pieces each, where enough clusters have none of them and k is long enough. Tiles of few rows are read from
+// memory once: a launch of them ends no sooner than memory brings them, to half of the clusters as fast as to all. Large tiles do not wait for memory, and their pieces take longer to meet.
+GG_HD constexpr bool large_tile(i32 rows, i32 columns) { return rows * columns >= 128 * 192; }
+GG_HD DepthDeal deal_left_over(u32 tiles, u32 all_steps, u32 clusters, bool large) {
   constexpr u32 most_pieces = 8, least_steps = 4;  // of a tile; of a piece
-  constexpr u32 meeting = 12;                      // steps that may be multiplied while pieces meet
+  const u32 meeting = large ? 28 : 12;             // steps that may be multiplied while pieces meet
   const u32 rest = tiles % clusters, steps = all_steps < most_sharers ? all_steps : most_sharers;
   if (rest == 0 || 2 * rest > clusters || clusters > most_sharers) return nothing_cut;
   u32 pieces = clusters / rest;
   if (pieces > most_pieces) pieces = most_pieces;
   if (pieces > steps / least_steps) pieces = steps / least_steps;
-  if (pieces * meeting > (pieces - 1) * steps || clusters * meeting > (clusters - 2 * rest) * steps) return nothing_cut;
+  if (pieces < 2 || pieces * meeting > (pieces - 1) * steps || (!large && clusters * meeting > (clusters - 2 * rest) * steps)) return nothing_cut;
   return {tiles - rest, rest, rest * pieces, pieces};
 }
 

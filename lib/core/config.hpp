@@ -58,7 +58,7 @@ ProblemType before_sums(const ProblemType& type);
 // What a family's kernel is compiled for; of sums, that which comes before. Plain products of others than sm90 have a CTA a tile; where CTAs are limited, the grouped kernel walks the tiles of a single group.
 // A batch's are plain ones, but of sm90 those for calls that the copy engine does not serve.
 ProblemType compiled(const ProblemType& type, Family family);
-// Whether that kernel of groups is another one if ProblemType::lines_wait is set; plain ones that are not by_engine are so in any case. Not where the kernel computes the transposed product (`swap`), which was not tried.
+// Whether that kernel of groups is another one if ProblemType::lines_wait is set; plain ones that are not by_engine are so in any case. Not where the kernel computes the transposed product (`swap`), which was not tried, nor where it cuts large tiles of groups, which hold nothing.
 bool lines_may_wait(const ProblemType& type, const Config& config);
 
 // What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.

@@ -6,6 +6,7 @@
 
 #include "select/deal.hpp"
 #include "select/space.hpp"
+#include "tile/depth.cuh"
 #include "tile/panels.cuh"
 #include "tile/terms.cuh"
 
@@ -53,6 +54,18 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
   return std::min(by_shared, by_registers);
 }
 
+// Rounds of large tiles that cutting the last one saves on average, whatever is left over for it. The few clusters that have a tile there are faster than all are, as power allows.
+constexpr double last_round = 0.8, meeting_steps = 12;  // (fewer than kernels ask for, who cut nothing that might lose by it)
+constexpr double larger_kernel = 1.01;                  // which holds nothing of D beside products, too
+template <class Deal>
+double saved_by_cutting(const Deal& deal_of, double steps, double clusters) {
+  constexpr int rests = 8;
+  double saved = 0;
+  for (int i = 0; i < rests; ++i)
+    if (const kernels::DepthDeal deal = deal_of(std::round(clusters * (i + 0.5) / rests)); deal.cut) saved += std::max(0.0, last_round - 1.0 / deal.pieces - meeting_steps / steps);
+  return saved / rests;
+}
+
 // even: of groups, whose sizes differ about the mean; else it is one product, which may be of a kernel for groups.
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
   const Config c = core::upright(named);
@@ -95,8 +108,11 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     const double tile = steps * costs.step;
     if (c.slices == core::tail_slices && type.grouped) {
       constexpr double counting = 1200;
-      const kernels::DepthDeal deal = even || tiles > INT32_MAX || steps > INT32_MAX ? kernels::nothing_cut : kernels::deal_left_over(static_cast<kernels::u32>(tiles), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters));
-      return counting + (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
+      const bool large = kernels::large_tile(c.tile_m, c.tile_n), known = tiles <= INT32_MAX && steps <= INT32_MAX;
+      const auto deal_of = [&](double all) { return kernels::deal_left_over(static_cast<kernels::u32>(all), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters), large); };
+      if (even && large && known) return counting + larger_kernel * (rounds - saved_by_cutting(deal_of, steps, clusters)) * (tile + costs.store);
+      const kernels::DepthDeal deal = even || !known ? kernels::nothing_cut : deal_of(tiles);
+      return counting + (large ? larger_kernel : 1) * (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
     }
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
       constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
@@ -262,8 +278,10 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double prepared = records ? 5.5 : 3;
   if (!c.large_above) {
     Config one = c;
-    if (c.slices && (records || s.groups > kernels::most_counted_groups)) one.slices = 0;
-    return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, c, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
+    // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait.
+    const bool lines = kernels::large_tile(c.tile_m, c.tile_n) && (type.major_d == core::Major::mn ? s.m : s.n) * static_cast<std::int64_t>(core::dtype_size(type.d)) % 16 != 0;
+    if (c.slices && (records || lines || s.groups > kernels::most_counted_groups)) one.slices = 0;
+    return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, one, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
   }
   // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.
   constexpr double one_launch_more = 11;

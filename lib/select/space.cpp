@@ -452,8 +452,14 @@ std::vector<Config> table(const ProblemType& type) {
     while (row.family == Family::sm90 && core::scaled_by_blocks(type) && c.stages > (type.grouped ? 3 : 2) && shared_bytes(type, c) + static_shared_bytes(type, c) > shared_of_sm90) --c.stages;
     if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another
   };
-  // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, and those that come in halves.
-  const auto cut = [&](const Row& row) { return type.grouped ? row.swap || (row.tile_n == 128 && row.cluster_m * row.cluster_n == 1) : !row.swap; };
+  // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, those that come in halves, and the largest.
+  // (The largest with a bias, an activation or pairs besides would spill.)
+  const int widest = core::promoted(type) ? 192 : 256;
+  const bool largest = !type.activation && !type.bias && !type.gate && !(type.grouped & (core::batch_groups | core::gathered_rows | core::scattered_rows));
+  const auto cut = [&](const Row& row) {
+    if (!type.grouped) return row.swap == 0;
+    return row.swap || (row.tile_n == 128 && row.cluster_m * row.cluster_n == 1) || (largest && row.tile_n == widest && row.cluster_m == 2);
+  };
   for (const Row& row : rows) {
     if (row.family == Family::gemv && (std::min(row.tile_m, row.tile_n) == 8) == gemv_by_cuda_cores(type)) continue;
     if (row.family == Family::sm80 && (row.depth > 128 || row.slices) && type.a != GGEMM_F64) continue;

@@ -149,6 +149,13 @@ TEST_CASE("Groups of which maps of all of them tell the operands are one launch;
     CHECK((apart.records && address(apart.sums) + 132 * 32 * 128 * sizeof(float) == address(apart.records) && address(apart.arrivals) < address(apart.sums)));
     CHECK(address(params_of([](Ones& x) { x.desc.b.group_stride += Ones::no_line, x.desc.max_ctas = 6; }, "sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_kt_swap_r1").records) == address(apart.sums) + 6 * 32 * 128 * sizeof(float));
 
+    // Of the largest tiles, in whole clusters of two.
+    const auto sum_bytes = [&](const char* config, int ctas) {
+      const kernels::GroupedTensorParams params = params_of([&](Ones& x) { x.desc.b.group_stride += Ones::no_line, x.desc.max_ctas = ctas; }, config);
+      return params.records && params.sums ? address(params.records) - address(params.sums) : 0;
+    };
+    CHECK((sum_bytes("sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_c2x1_kt_r1", 0) == 132 * 128 * 256 * sizeof(float) && sum_bytes("sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_c2x1_kt_r1", 7) == 6 * 128 * 256 * sizeof(float)));
+
     // One B for all; room for as many rows in each group; the same without counts; a stride that is whole lines.
     CHECK(uniform([](Ones& x) { x.desc.b.group_stride = 0; }));
     const auto rooms = [](Ones& x) {

@@ -319,28 +319,33 @@ TEST_CASE("depth: of CTAs that have one thing each every tile's every step is on
 
 TEST_CASE("depth: what a launch that counts its tiles has left over is cut where that ends it sooner, and nothing else is") {
   int wrong = 0, uncut = 0, cut = 0;
-  for (u32 clusters = 1; clusters <= 40; ++clusters)
-    for (u32 tiles = 0; tiles <= 3 * clusters; ++tiles)
-      for (u32 steps = 1; steps <= 120; steps += steps < 40 ? 1 : 7) {
-        const DepthDeal deal = deal_left_over(tiles, steps, clusters);
-        if (deal.cut == 0) {
-          wrong += deal.whole < tiles;
-          ++uncut;
-          continue;
+  for (const bool large : {false, true})
+    for (u32 clusters = 1; clusters <= 40; ++clusters)
+      for (u32 tiles = 0; tiles <= 3 * clusters; ++tiles)
+        for (u32 steps = 1; steps <= 120; steps += steps < 40 ? 1 : 7) {
+          const DepthDeal deal = deal_left_over(tiles, steps, clusters, large);
+          if (deal.cut == 0) {
+            wrong += deal.whole < tiles;
+            ++uncut;
+            continue;
+          }
+          ++cut;
+          const u32 longest = (steps + deal.pieces - 1) / deal.pieces;
+          wrong += deal.whole + deal.cut != tiles || deal.whole % clusters || 2 * deal.cut > clusters || deal.sharers > clusters || longest + (large ? 28 : 12) > steps || deal.pieces > 8 || steps / deal.pieces < 4;
+          wrong += faults_of(deal, steps, clusters) + (piece_slots(deal) > clusters);
         }
-        ++cut;
-        const u32 longest = (steps + deal.pieces - 1) / deal.pieces;
-        wrong += deal.whole + deal.cut != tiles || deal.whole % clusters || 2 * deal.cut > clusters || deal.sharers > clusters || longest + 11 > steps || deal.pieces > 8 || steps / deal.pieces < 4;
-        wrong += faults_of(deal, steps, clusters) + (piece_slots(deal) > clusters);
-      }
   CHECK(wrong == 0);
   CHECK((uncut > 10000 && cut > 10000));
+  const auto few_rows = [](u32 tiles, u32 steps) { return deal_left_over(tiles, steps, 132, false); };
   // One tile; a few; a round of all and some more.
-  CHECK((deal_left_over(1, 112, 132).pieces == 8 && deal_left_over(1, 24, 132).pieces == 6 && deal_left_over(32, 112, 132).pieces == 4 && deal_left_over(132 + 32, 112, 132).whole == 132));
+  CHECK((few_rows(1, 112).pieces == 8 && few_rows(1, 24).pieces == 6 && few_rows(32, 112).pieces == 4 && few_rows(132 + 32, 112).whole == 132));
   // A k that is short; nearly half of the device's, which memory keeps busy.
-  CHECK((deal_left_over(16, 12, 132).cut == 0 && deal_left_over(60, 56, 132).cut == 0 && deal_left_over(67, 112, 132).cut == 0));
+  CHECK((few_rows(16, 12).cut == 0 && few_rows(60, 56).cut == 0 && few_rows(67, 112).cut == 0));
   // A k beyond all numbers is cut as any other.
-  CHECK((deal_left_over(1, 0x7fffffff, 132).pieces == 8 && deal_left_over(60, 0x7fffffff, 132).pieces == 2));
+  CHECK((few_rows(1, 0x7fffffff).pieces == 8 && few_rows(60, 0x7fffffff).pieces == 2));
+  // Large tiles: eight rounds and a quarter; half a round; a k that does not hide how their pieces meet.
+  const auto large = [](u32 tiles, u32 steps) { return deal_left_over(tiles, steps, 66, true); };
+  CHECK((large(8 * 66 + 16, 224).pieces == 4 && large(8 * 66 + 16, 224).whole == 8 * 66 && large(33, 112).pieces == 2 && large(22, 32).cut == 0 && large(34, 224).cut == 0));
 }
 
 TEST_CASE("depth: shares of large deals begin where exact arithmetic has them, and their tiles' pieces are the sharers between") {

@@ -11,6 +11,7 @@
 #include "devices.hpp"
 #include "select/deal.hpp"
 #include "select/space.hpp"
+#include "tile/depth.cuh"
 
 using namespace ggemm;
 using namespace ggemm::tests;
@@ -188,6 +189,26 @@ TEST_CASE("model: few tiles of groups are cut along k where one group with all r
     for (const std::int64_t n : {128, 256, 512}) CHECK((chosen({groups, 1, n, 7168}).slices == core::tail_slices) == (groups <= 256));
   type.grouped |= core::checked_groups;
   CHECK(chosen({32, 1, 4096, 7168}).slices == 0);
+}
+
+TEST_CASE("model: the largest tiles of groups are cut along k where few rounds of them take long, and there is a kernel for it") {
+  core::ProblemType type = type_of(GGEMM_BF16);
+  type.grouped = core::grouped_call;
+  const auto cut = [](const core::ProblemType& of, const Sizes& sizes) {
+    const Config config = best(select::rank(of, sizes, device(90)));
+    return config.slices == core::tail_slices && kernels::large_tile(config.tile_m, config.tile_n);
+  };
+  for (const Sizes& sizes : {Sizes{8, 1024, 4096, 14336}, Sizes{8, 256, 4096, 14336}, Sizes{32, 256, 4096, 7168}}) CHECK(cut(type, sizes));
+  // A short k; many rounds; more groups than are counted; lines of D that threads store.
+  for (const Sizes& sizes : {Sizes{32, 128, 7168, 2048}, Sizes{8, 1024, 28672, 4096}, Sizes{300, 1024, 1024, 14336}, Sizes{8, 1024, 4097, 14336}}) CHECK_FALSE(cut(type, sizes));
+  for (const auto other : {core::apart_groups, core::checked_groups, core::gathered_rows, core::scattered_rows}) {
+    core::ProblemType slower = type;
+    slower.grouped |= other;
+    CHECK_FALSE(cut(slower, {8, 1024, 4096, 14336}));
+  }
+  core::ProblemType fp8 = type_of(GGEMM_E4M3);
+  fp8.grouped = core::grouped_call;
+  CHECK(cut(fp8, {8, 1024, 4096, 14336}));
 }
 
 TEST_CASE("model: twice the work takes twice the time where the device is full, and a group's work counts as often as there are groups") {

@@ -9,6 +9,7 @@
 #include "core/problem_support.hpp"
 #include "devices.hpp"
 #include "support/rng.hpp"
+#include "tile/depth.cuh"
 
 using namespace ggemm;
 using namespace ggemm::tests;
@@ -308,13 +309,15 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     // Of tf32 with B alone contiguous along n all of Hopper's are swapped, those of which are left out that could not be.
     const bool swapped = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == core::Major::k && type.major_b == core::Major::mn;
     const std::size_t rows_of_f32 = select::table(type_of(GGEMM_F32)).size();
-    // Groups and pairs have none of the nine with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, and those in halves of one, of other products those of many, in six,
+    // Groups and pairs have none of the nine with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, those in halves of one, and the largest where its epilogue is small, of other products those of many, in six,
     // and of f32's and, three more, f64's; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
     const bool whole_steps = type.grouped || type.gate, cut_small = !type.grouped && type.a == GGEMM_F32 && type.b == GGEMM_F32;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 : 0) + (type.grouped ? 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) == rows_of_f32 + (f64 ? type.grouped ? 3 : 6 : 0));
+    const bool largest_cut = !type.activation && !type.bias && !type.gate && !(type.grouped & (core::batch_groups | core::gathered_rows | core::scattered_rows));
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) == rows_of_f32 + (f64 ? type.grouped ? 3 : 6 : 0));
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
+      if (type.grouped && c.family == Family::sm90 && c.slices == core::tail_slices && kernels::large_tile(c.tile_m, c.tile_n)) CHECK((largest_cut && c.tile_m == 128 && c.tile_n == (core::promoted(type) ? 192 : 256) && c.cluster_m == 2 && c.cluster_n == 1));
       names.insert(core::config_name(type, c));
       ++families[static_cast<std::size_t>(c.family)];
       if (swapped && c.family == Family::sm90 && !c.swap) FAIL_CHECK(core::config_name(type, c));

@@ -2049,7 +2049,7 @@ extern "C" {
 
  Capture: allowed, as in ggemm\_gemm. A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
  Some workspace is needed, and reserved by ggemm\_prepare and plans: by the kernels of the sm90 family some 650 bytes a group; by those with "kt" in
- their names (see ggemm\_config) 64 KiB a multiprocessor at most besides (those that ggemm\_config\_get lists); and for the sums that d\_index makes,
+ their names (see ggemm\_config) 128 KiB a multiprocessor at most besides (those that ggemm\_config\_get lists); and for the sums that d\_index makes,
  as is said there.
  Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm\_grouped\_matrix) to it if there is room. How
  much that takes is found out by the first two calls of the kind (types, layouts, sizes within an octave or so). Operands that find no room are
