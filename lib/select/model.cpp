@@ -55,7 +55,7 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 }
 
 // Rounds of large tiles that cutting the last one saves on average, whatever is left over for it. The few clusters that have a tile there are faster than all are, as power allows.
-constexpr double last_round = 0.8, meeting_steps = 12;  // (fewer than kernels ask for, who cut nothing that might lose by it)
+constexpr double last_round = 0.8, meeting_steps = 12;  // (fewer than kernels of large tiles ask for, 28, so that none loses by it)
 constexpr double larger_kernel = 1.01;                  // which holds nothing of D beside products, too
 template <class Deal>
 double saved_by_cutting(const Deal& deal_of, double steps, double clusters) {
@@ -115,8 +115,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       return counting + (large ? larger_kernel : 1) * (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
     }
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
-      constexpr double cuts = 1.03;  // what it costs all tiles that some may be cut
-      return cuts * tail_clocks(costs, tiles, steps, clusters, best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters)));
+      constexpr double cuts = 1.03;          // what it costs all tiles that some may be cut
+      constexpr double less_than_one = 2500;  // more, where there is no whole round; not weighed where tiles are dealt: such a launch cuts them all the same
+      const Tail tail = best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters));
+      return cuts * tail_clocks(costs, tiles, steps, clusters, tail) + (tail.cut && tiles < clusters ? less_than_one : 0);
     }
     // A team stores while the other multiplies. In groups and batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
     // Where D's lines are none for the copy engine, if they are packed, threads take the longer, as the other's products keep shared memory busy: of many tiles that is more than what a team hides.
@@ -278,9 +280,11 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double prepared = records ? 5.5 : 3;
   if (!c.large_above) {
     Config one = c;
-    // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait.
-    const bool lines = kernels::large_tile(c.tile_m, c.tile_n) && (type.major_d == core::Major::mn ? s.m : s.n) * static_cast<std::int64_t>(core::dtype_size(type.d)) % 16 != 0;
-    if (c.slices && (records || lines || s.groups > kernels::most_counted_groups)) one.slices = 0;
+    // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait. (With the estimate of its twin, which is ahead in the table, one that cuts is not the best.)
+    Config whole = c;
+    whole.slices = 0;
+    const bool lines = kernels::large_tile(c.tile_m, c.tile_n) && core::lines_may_wait(type, whole) && (type.major_d == core::Major::mn ? s.m : s.n) * static_cast<std::int64_t>(core::dtype_size(type.d)) % 16 != 0;
+    if (c.slices && (records || lines || s.groups > kernels::most_counted_groups)) one = whole;
     return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, one, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
   }
   // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.

@@ -453,7 +453,7 @@ std::vector<Config> table(const ProblemType& type) {
     if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another
   };
   // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, those that come in halves, and the largest.
-  // (The largest with a bias, an activation or pairs besides would spill.)
+  // (The largest with a bias, an activation or pairs besides would spill; rows by index are not cut; other large ones were not better.)
   const int widest = core::promoted(type) ? 192 : 256;
   const bool largest = !type.activation && !type.bias && !type.gate && !(type.grouped & (core::batch_groups | core::gathered_rows | core::scattered_rows));
   const auto cut = [&](const Row& row) {
