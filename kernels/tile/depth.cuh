@@ -28,9 +28,10 @@ constexpr u32 most_sharers = 0xffff;
 constexpr i32 most_counted_groups = 256;  // by a thread each
 // Where nothing is cut, however many tiles there are.
 constexpr DepthDeal nothing_cut = {0x7fffffff, 0, 1, 1};
+// Tiles for which the rule below is another; in kernels that cut them there are no registers for what other kernels hold of D.
+GG_HD constexpr bool large_tile(i32 rows, i32 columns) { return rows * columns >= 128 * 192; }
 // Of tiles that the launch itself counts, those of groups: those left over are cut into as many pieces each, where enough clusters have none of them and k is long enough. Tiles of few rows are read from
 // memory once: a launch of them ends no sooner than memory brings them, to half of the clusters as fast as to all. Large tiles do not wait for memory, and their pieces take longer to meet.
-GG_HD constexpr bool large_tile(i32 rows, i32 columns) { return rows * columns >= 128 * 192; }
 GG_HD DepthDeal deal_left_over(u32 tiles, u32 all_steps, u32 clusters, bool large) {
   constexpr u32 most_pieces = 8, least_steps = 4;  // of a tile; of a piece
   const u32 meeting = large ? 28 : 12;             // steps that may be multiplied while pieces meet

@@ -218,7 +218,7 @@ ProblemType compiled(const ProblemType& type, Family family) {
 
 bool lines_may_wait(const ProblemType& type, const Config& c) {
   return c.family == Family::sm90 && !c.swap && !type.by_engine && bare(type) && dtype_size(type.d) == 2 && dtype_size(type.c) <= 2 && !promoted(type) && c.warps_m * c.warps_n == 8 && c.tile_n / c.warps_n % 64 == 0 && c.teams <= 1 && c.cluster_k <= 1 &&
-         c.slices <= tail_slices && !(type.grouped && c.slices && kernels::large_tile(c.tile_m, c.tile_n)) && !(type.grouped & (batch_groups | gathered_rows | scattered_rows));
+         c.slices <= tail_slices && !(type.grouped && c.slices && kernels::large_tile(c.tile_m, c.tile_n)) && !(type.grouped & batch_or_indexed);
 }
 
 ProblemType transposed(const ProblemType& type) {

@@ -41,6 +41,7 @@ constexpr std::uint8_t grouped_call = 1, gathered_rows = 2, scattered_rows = 4, 
 constexpr std::uint8_t apart_groups = 32;
 // Groups that are alike, at distances that the host knows: each is computed as a plain product is, by a kernel of its own (core::compiled).
 constexpr std::uint8_t batch_groups = 64;
+constexpr std::uint8_t batch_or_indexed = batch_groups | gathered_rows | scattered_rows;  // what kernels of tiles that are cut, or whose lines wait, are not made for
 
 // A or B is scaled by blocks along k.
 inline bool scaled_by_blocks(const ProblemType& type) { return kernels::scaled_by_blocks(type.scale_a) || kernels::scaled_by_blocks(type.scale_b); }

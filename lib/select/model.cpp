@@ -54,15 +54,21 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
   return std::min(by_shared, by_registers);
 }
 
+kernels::DepthDeal deal_left_over(double tiles, double steps, double clusters, bool large) {
+  return tiles > INT32_MAX || steps > INT32_MAX ? kernels::nothing_cut : kernels::deal_left_over(static_cast<kernels::u32>(tiles), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters), large);
+}
+
+// Whether lines of D, if they are packed, are whole vectors, as the copy engine stores.
+bool whole_lines(const ProblemType& type, double m, double n) { return std::fmod((type.major_d == core::Major::mn ? m : n) * static_cast<double>(core::dtype_size(type.d)), 16) == 0; }
+
 // Rounds of large tiles that cutting the last one saves on average, whatever is left over for it. The few clusters that have a tile there are faster than all are, as power allows.
 constexpr double last_round = 0.8, meeting_steps = 12;  // (fewer than kernels of large tiles ask for, 28, so that none loses by it)
 constexpr double larger_kernel = 1.01;                  // which holds nothing of D beside products, too
-template <class Deal>
-double saved_by_cutting(const Deal& deal_of, double steps, double clusters) {
+double saved_by_cutting(double steps, double clusters) {
   constexpr int rests = 8;
   double saved = 0;
   for (int i = 0; i < rests; ++i)
-    if (const kernels::DepthDeal deal = deal_of(std::round(clusters * (i + 0.5) / rests)); deal.cut) saved += std::max(0.0, last_round - 1.0 / deal.pieces - meeting_steps / steps);
+    if (const kernels::DepthDeal deal = deal_left_over(std::round(clusters * (i + 0.5) / rests), steps, clusters, true); deal.cut) saved += std::max(0.0, last_round - 1.0 / deal.pieces - meeting_steps / steps);
   return saved / rests;
 }
 
@@ -108,14 +114,13 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     const double tile = steps * costs.step;
     if (c.slices == core::tail_slices && type.grouped) {
       constexpr double counting = 1200;
-      const bool large = kernels::large_tile(c.tile_m, c.tile_n), known = tiles <= INT32_MAX && steps <= INT32_MAX;
-      const auto deal_of = [&](double all) { return kernels::deal_left_over(static_cast<kernels::u32>(all), static_cast<kernels::u32>(steps), static_cast<kernels::u32>(clusters), large); };
-      if (even && large && known) return counting + larger_kernel * (rounds - saved_by_cutting(deal_of, steps, clusters)) * (tile + costs.store);
-      const kernels::DepthDeal deal = even || !known ? kernels::nothing_cut : deal_of(tiles);
+      const bool large = kernels::large_tile(c.tile_m, c.tile_n);
+      if (even && large) return counting + larger_kernel * (rounds - saved_by_cutting(steps, clusters)) * (tile + costs.store);
+      const kernels::DepthDeal deal = even ? kernels::nothing_cut : deal_left_over(tiles, steps, clusters, large);
       return counting + (large ? larger_kernel : 1) * (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
     }
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
-      constexpr double cuts = 1.03;          // what it costs all tiles that some may be cut
+      constexpr double cuts = 1.03;           // what it costs all tiles that some may be cut
       constexpr double less_than_one = 2500;  // more, where there is no whole round; not weighed where tiles are dealt: such a launch cuts them all the same
       const Tail tail = best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters));
       return cuts * tail_clocks(costs, tiles, steps, clusters, tail) + (tail.cut && tiles < clusters ? less_than_one : 0);
@@ -123,7 +128,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     // A team stores while the other multiplies. In groups and batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
     // Where D's lines are none for the copy engine, if they are packed, threads take the longer, as the other's products keep shared memory busy: of many tiles that is more than what a team hides.
     constexpr double beside_products = 7, many = 8;
-    const double line = type.major_d == core::Major::mn ? m : n, store = costs.store * (rounds <= many || std::fmod(line * d, 16) == 0 ? 1 : beside_products);
+    const double store = costs.store * (rounds <= many || whole_lines(type, m, n) ? 1 : beside_products);
     if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + store) / 2) + store;
     if (sliced) return rounds * tile;
     return rounds * (tile + costs.store + exchange + again);
@@ -283,7 +288,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
     // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait. (With the estimate of its twin, which is ahead in the table, one that cuts is not the best.)
     Config whole = c;
     whole.slices = 0;
-    const bool lines = kernels::large_tile(c.tile_m, c.tile_n) && core::lines_may_wait(type, whole) && (type.major_d == core::Major::mn ? s.m : s.n) * static_cast<std::int64_t>(core::dtype_size(type.d)) % 16 != 0;
+    const bool lines = kernels::large_tile(c.tile_m, c.tile_n) && core::lines_may_wait(type, whole) && !whole_lines(type, m, n);
     if (c.slices && (records || lines || s.groups > kernels::most_counted_groups)) one = whole;
     return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, one, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
   }

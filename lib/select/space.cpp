@@ -455,7 +455,7 @@ std::vector<Config> table(const ProblemType& type) {
   // Of one product, which the host deals, tiles of many rows are cut; of groups those of few, those that come in halves, and the largest.
   // (The largest with a bias, an activation or pairs besides would spill; rows by index are not cut; other large ones were not better.)
   const int widest = core::promoted(type) ? 192 : 256;
-  const bool largest = !type.activation && !type.bias && !type.gate && !(type.grouped & (core::batch_groups | core::gathered_rows | core::scattered_rows));
+  const bool largest = !type.activation && !type.bias && !type.gate && !(type.grouped & core::batch_or_indexed);
   const auto cut = [&](const Row& row) {
     if (!type.grouped) return row.swap == 0;
     return row.swap || (row.tile_n == 128 && row.cluster_m * row.cluster_n == 1) || (largest && row.tile_n == widest && row.cluster_m == 2);

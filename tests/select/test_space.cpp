@@ -312,7 +312,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     // Groups and pairs have none of the nine with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, those in halves of one, and the largest where its epilogue is small, of other products those of many, in six,
     // and of f32's and, three more, f64's; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
     const bool whole_steps = type.grouped || type.gate, cut_small = !type.grouped && type.a == GGEMM_F32 && type.b == GGEMM_F32;
-    const bool largest_cut = !type.activation && !type.bias && !type.gate && !(type.grouped & (core::batch_groups | core::gathered_rows | core::scattered_rows));
+    const bool largest_cut = !type.activation && !type.bias && !type.gate && !(type.grouped & core::batch_or_indexed);
     if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) == rows_of_f32 + (f64 ? type.grouped ? 3 : 6 : 0));
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
