@@ -192,6 +192,33 @@ void add_expert_gradients(std::vector<Case>& cases, const Experts& e, std::int64
   add_groups(cases, name, "ragged k, experts " + std::to_string(e.count) + ", tokens " + std::to_string(tokens) + ", skewed", groups, "tn");
 }
 
+// Layers of experts that are not among those above, whole or a part of the experts, with as many tokens as come: what is chosen between the sizes that everybody measures.
+void add_expert_survey(std::vector<Case>& cases) {
+  const std::array<Experts, 14> layers{{{"gpt-oss-up", 128, 5760, 2880},
+                                        {"gpt-oss-down", 128, 2880, 2880},
+                                        {"glm-air-up", 128, 2816, 4096},
+                                        {"glm-air-down", 128, 4096, 1408},
+                                        {"dsv2-lite-up", 64, 2816, 2048},
+                                        {"dsv2-lite-down", 64, 2048, 1408},
+                                        {"scout-up", 16, 16384, 5120},
+                                        {"scout-down", 16, 5120, 8192},
+                                        {"qwen3-235b-up", 128, 3072, 4096},
+                                        {"qwen3-235b-down", 128, 4096, 1536},
+                                        {"olmoe-up", 64, 2048, 2048},
+                                        {"granite-down", 40, 1536, 512},
+                                        {"phi-moe-down", 16, 4096, 6400},
+                                        {"dsv3-up-8th", 4, 4096, 7168}}};
+  PythonRandom random(53);
+  for (const Experts& e : layers)
+    for (const bool many : {false, true}) {
+      const auto tokens = static_cast<std::int64_t>(e.count * (many ? 32 : 0.5) * std::pow(64, random.random()));
+      const Spread spread = std::array{Spread::skewed, Spread::skewed, Spread::zipf, Spread::half}[static_cast<std::size_t>(random.randrange(0, 4))];
+      const std::size_t first = cases.size();
+      add_experts(cases, e, tokens, spread, std::string(e.model) + "_t" + std::to_string(tokens) + "_" + spread_name(spread));
+      for (std::size_t i = first; i < cases.size(); i++) cases[i].category = "grouped-survey";
+    }
+}
+
 // 64 problems whose three sizes come from generators of their own, seeded i, i + 99 and i + 7.
 std::vector<Size> mixed_sizes(int begin, int end, int factor) {
   std::vector<Size> out;
@@ -233,6 +260,7 @@ std::vector<Case> grouped_suite() {
   }
   append_scaled(cases);
   append_forms(cases);
+  add_expert_survey(cases);
   return cases;
 }
 
