@@ -17,14 +17,14 @@ using core::ProblemType;
 
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
 constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5;  // and of operands that are not at multiples of 4 bytes
-constexpr double fill_clocks = 9400;          // first tiles of the ring, last barrier, launch of a CTA
+constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 17;  // and of operands that are not at multiples of 16 bytes
+constexpr double fill_clocks = 9400, fill_as_stored = 6000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
 double rate(const ProblemType& type, const Config& c) {
   // The more sums a thread has, the fewer of its instructions are none of products.
-  if (unconverted_f32(type, c.family)) return 108 / (1 + 16.0 * threads(c) / (c.tile_m * c.tile_n));
-  if (c.family == Family::simt) return type.sum == core::Sum::f64 ? 45 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
+  if (unconverted_f32(type, c.family)) return 115 / (1 + 16.0 * threads(c) / (c.tile_m * c.tile_n));
+  if (c.family == Family::simt) return type.sum == core::Sum::f64 ? 34 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
   switch (type.a) {
     case GGEMM_I8: return 2400;
     case GGEMM_F32: return 550;
@@ -37,11 +37,18 @@ double rate(const ProblemType& type, const Config& c) {
 
 bool unconverted_f32(const ProblemType& type, Family family) { return family == Family::simt && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.sum == core::Sum::f32 && type.compute != GGEMM_COMPUTE_TF32; }
 
-Brought brought(double m, double n, double k, double size, double tiles_m, double tiles_n) {
-  constexpr double most = 1024, deep = 16384, hot = 110, streamed = 35, stays = 16e6, few = 4;
-  if (std::min(m, n) > most || k >= deep) return {};
-  const auto rate = [&](double bytes, double readers) { return bytes <= stays ? hot : readers >= 2 && readers <= few ? streamed : from_l2; };
-  return {rate(m * k * size, tiles_n), rate(n * k * size, tiles_m)};
+bool as_stored(const ProblemType& type, Family family) { return type.a == GGEMM_F64 || unconverted_f32(type, family); }
+
+Brought brought(double m, double n, double k, double size, double line_a, double line_b, double busy) {
+  constexpr double narrow = 1024, deep = 16384, stays = 16e6, hot = 62, others = 44, hot_apart = 1.47;
+  // Lines at multiples of 64 bytes come as fast as whole ones; those that the copy engine does not take are copied to whole ones first.
+  const auto apart = [](double line) { return std::fmod(line, 64) == 0 || std::fmod(line, 16) != 0 ? 1 : std::fmod(line, 32) == 0 ? 1.28 : 1.47; };
+  const auto rate = [&](double bytes, double line) {
+    const bool few = std::min(m, n) <= narrow && k < deep && bytes <= stays;
+    return (few ? hot / (apart(line) > 1 ? hot_apart : 1) : others) / (apart(line) * std::pow(busy, 0.65));
+  };
+  const double alone = size == 2 ? 72 : 58;
+  return {rate(m * k * size, line_a), rate(n * k * size, line_b), alone / apart(line_a), alone / apart(line_b)};
 }
 
 TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, double turned, const Brought& rates) {
@@ -59,21 +66,25 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, doub
   const double copies = terms ? kernels::term_count : 1, travels_a = copies * bm / c.cluster_n * bk * size, travels_b = copies * bn * (turned + (1 - turned) / c.cluster_m) * bk * size;
   constexpr double latency_clocks = 130;  // a slot's way when nothing else is on it
   // CTAs of a cluster wait for each other at every step; consumers that add up their sums between products more so, and most where they give back a slot of terms before the step is done.
-  const double together = c.cluster_m * c.cluster_n > 1 ? terms ? 2000 : promotes ? 147 : 73 : 0;
+  const double together = c.cluster_m * c.cluster_n == 1 ? 0 : terms ? 2000 : promotes ? (type.grouped ? 147 : 85) : !type.grouped && size == 2 ? 50 : 73;
   // Rows by index are brought by 128 threads: so many clocks a slot, and bytes a clock, an element where they are turned. (Of groups it is not known whether rows are whole vectors, which come as fast as here alone.)
   constexpr double slot_clocks = 300, vectors = 170, turned_bytes = 4;
   const bool indexed = type.grouped & core::gathered_rows, turns = indexed && (core::repacked_operands(type, c) & core::operand_a);
   const double row_bytes = (c.swap ? bn : bm) * bk * size, by_index = !indexed ? 0 : turns ? (travels_a + travels_b) / turned_bytes : slot_clocks + row_bytes / vectors;
-  const double bring = std::max({by_index, travels_a / rates.a + travels_b / rates.b, latency_clocks / c.stages}) + together;
+  const double bring = std::max({by_index, travels_a / rates.a + travels_b / rates.b, travels_a / rates.alone_a + travels_b / rates.alone_b, latency_clocks / c.stages}) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before (where there is one for every step, a fifth less)
-  const double d = static_cast<double>(core::dtype_size(type.d)), store = 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
+  // More between two large tiles of groups with promoted sums, which shows where k is short. (Where groups lie apart it is counted for all tiles.)
+  const double between = type.grouped && !(type.grouped & core::apart_groups) && promotes && c.tile_m * c.tile_n > 128 * 128 ? 1100 : 0;
+  const double d = static_cast<double>(core::dtype_size(type.d)), store = between + 75 + store_clocks * rows / 64 * std::max(1.0, columns * d / 128);
   constexpr double beside = 0.15;  // of what hides behind the slower
   // 176 and 224 columns, measured with 16 bits and e4m3; by blocks, where each 16 or 32 of them may have a scale of their own, 176 with e4m3.
   const double uneven = columns > 128 && std::fmod(columns, 64) != 0 ? (core::scaled_by_blocks(type) ? 1.06 : c.teams > 1 ? 1.02 : 1.03) : 1;
   const double square = promotes && c.tile_m == 128 && c.tile_n == 128 ? type.grouped ? 1.09 : core::scaled_by_blocks(type) ? 1.06 : 1 : 1;  // of e4m3, beside 128x192 in clusters
   // A lone consumer that has two sets of sums, whose A's scales come by the copy engine (7 to 17% behind its transposed twin, whose A has a scale for 128 rows).
   const double lone = core::scaled_by_blocks(type) && !type.grouped && !one_set && c.warps_m * c.warps_n == 4 && kernels::scaled_by_lines(c.swap ? type.scale_b : type.scale_a) ? 1.12 : 1;
-  return {lone * uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
+  // The more columns a lone consumer of one product has, the more hides behind its products.
+  const double behind = !type.grouped && !terms && c.teams <= 1 && c.warps_m * c.warps_n == 4 ? 1 - 0.001 * std::clamp(columns - 64, 0.0, 80.0) : 1;
+  return {behind * lone * uneven * square * std::max(std::max(multiply, bring) + beside * std::min(multiply, bring), shared), store, bm * bn * 4 / kernels::finishers(static_cast<int>(columns), c.cluster_k)};
 }
 
 TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
@@ -81,19 +92,21 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const bool unconverted = unconverted_f32(type, c.family);
   const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
-  const double barrier = unconverted ? 60 : f64_mma ? 40 : 0;  // a tile of k
+  const double barrier = f64_mma ? 40 : 0;  // a tile of k
   const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
-  const double bring = (bm + bn) * bk * size / (scattered ? scattered_bytes_a_clock : l2_bytes_a_clock);
+  const double bring = (bm + bn) * bk * size / (scattered ? (f64_mma ? scattered_f64 : scattered_bytes_a_clock) : l2_bytes_a_clock);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
   const double slowest = std::max({multiply, feed, bring});
   // f32 in tiles of these sizes, beside those of 128x128 and 64x128.
-  const double beside = !unconverted ? 1 : bm * bn <= 2048 ? 0.8 : bm * bn <= 4096 ? 0.92 : bm * bn > 16384 ? 0.93 : 1;
-  const double step = beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
+  const double beside = !unconverted ? 1 : bm * bn <= 2048 ? 0.78 : bm * bn <= 4096 ? 0.84 : bm * bn > 16384 ? 0.83 : 1;
+  // Bytes along m or n are turned by threads.
+  const double turned = c.family == Family::sm80 && size == 1 ? (type.major_a == core::Major::mn ? 2 : 1) * (type.major_b == core::Major::mn ? 1.8 : 1) : 1;
+  const double step = turned * beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
-  return {at_once * step, fill_clocks + store, bm * bn * sum_size(type)};
+  return {at_once * step, (as_stored(type, c.family) ? fill_as_stored : fill_clocks) + store, bm * bn * sum_size(type)};
 }
 
 double sum_of_slices(double values, double slices, double multiprocessors) {

@@ -8,20 +8,22 @@ namespace ggemm::select {
 
 // Whether the CUDA cores multiply elements as they are stored: such kernels, from sm_80 on, wait for the products above all.
 bool unconverted_f32(const core::ProblemType& type, core::Family family);
+// Whether elements are multiplied as they are stored, f64 by tensor cores among them: the copies of some tiles are under way at once.
+bool as_stored(const core::ProblemType& type, core::Family family);
 
 // What a cluster takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
 struct TileCosts {
   double step, store, sums;
 };
 
-// What L2 brings to one multiprocessor, bytes a clock of A and of B.
+// What L2 brings to one multiprocessor, bytes a clock of A and of B; and what one takes by itself, however few ask.
 constexpr double from_l2 = 52;
 struct Brought {
-  double a = from_l2, b = from_l2;
+  double a = from_l2, b = from_l2, alone_a = 1e6, alone_b = 1e6;
 };
-// Of products that are narrow one way, the few rows (columns) that all tiles read come fast. The other operand comes from memory, and slowly where several tiles wait for
-// the same of it. Measured with operands of 16 bits. tiles_m, tiles_n: of the product.
-Brought brought(double m, double n, double k, double size, double tiles_m, double tiles_n);
+// Of one product, or one of a batch, where so large a part of the multiprocessors (busy) has tiles. Where it is narrow one way, the few rows (columns) that all tiles read come fast. Lines that are no whole
+// 64 bytes apart (line_a, line_b: how far) come slowly, as what the copy engine reads of one lies in two of L2's, and slowest where all tiles read the same.
+Brought brought(double m, double n, double k, double size, double line_a, double line_b, double busy);
 
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.
 TileCosts tensor_costs(const core::ProblemType& type, const core::Config& c, bool even = false, double turned = 0, const Brought& rates = {});

@@ -81,22 +81,26 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const bool halves = !even && !terms && size == 2 && groups == 1;
+  const bool one = !even && !terms && !type.grouped, halves = !even && !terms && size == 2;
   // Where groups have rows in the upper halves of tiles alone, these are all that is brought and multiplied.
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);
   Config worked = c;
   if (upper) worked.tile_m = 64, worked.warps_m = 4;
   constexpr double from_l2_apart = 42;
-  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : halves ? brought(down, across, k, size, ceil_div(down, bm), ceil_div(across, bn)) : Brought{};
+  const ProblemType kernel = core::kernel_type(type, named);
+  const double slices = std::max<double>(1, c.slices), busy = std::min(1.0, all.count * cluster(c) * slices / facts.multiprocessors);
+  // (Lines as they are if the operands are packed.)
+  const auto line = [&](core::Major major, double span) { return (major == core::Major::k ? k : span) * size; };
+  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : one ? brought(down, across, k, size, line(kernel.major_a, down), line(kernel.major_b, across), busy) : Brought{};
   // Columns that lie along n come in whole panels.
   const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
-  if (core::kernel_type(type, named).major_b == core::Major::mn) rates.b /= whole_panels;
+  if (kernel.major_b == core::Major::mn) rates.b /= whole_panels;
   TileCosts costs = tensor_costs(type, worked, even, all.turned, rates);
-  if (core::kernel_type(type, named).major_b == core::Major::mn) costs.step *= 1 + 0.25 * (whole_panels - 1);
+  if (kernel.major_b == core::Major::mn) costs.step *= 1 + 0.25 * (whole_panels - 1);
   // More than in one product: between tiles, whose places are looked up, and by steps of D that are not held; and by 192 columns, beside 128 and 256.
   constexpr double between_tiles = 1000, uneven_apart = 1.04;
   if (apart) costs.store += between_tiles, costs.step *= std::fmod(columns, 128) == 0 || columns < 128 ? 1 : uneven_apart;
-  const double slices = std::max<double>(1, c.slices), steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
+  const double steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
   const double usable = cluster(c) >= 4 && ctas_a_multiprocessor(type, named, facts) == 1 ? 0.91 : 1;
   const double clusters = std::max(1.0, std::floor(facts.multiprocessors * usable / static_cast<double>(cluster(c))));
@@ -120,22 +124,22 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       return counting + (large ? larger_kernel : 1) * (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
     }
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
-      constexpr double cuts = 1.03;           // what it costs all tiles that some may be cut
+      constexpr double cuts = 1.1;            // what it costs all tiles that some may be cut
       constexpr double less_than_one = 2500;  // more, where there is no whole round; not weighed where tiles are dealt: such a launch cuts them all the same
       const Tail tail = best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters));
       return cuts * tail_clocks(costs, tiles, steps, clusters, tail) + (tail.cut && tiles < clusters ? less_than_one : 0);
     }
     // A team stores while the other multiplies. In groups and batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
     // Where D's lines are none for the copy engine, if they are packed, threads take the longer, as the other's products keep shared memory busy: of many tiles that is more than what a team hides.
-    constexpr double beside_products = 7, many = 8;
+    constexpr double beside_products = 7, many = 8, beside_other = 1.6;
     const double store = costs.store * (rounds <= many || whole_lines(type, m, n) ? 1 : beside_products);
-    if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + store) / 2) + store;
+    if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + beside_other * store) / 2) + store;
     if (sliced) return rounds * tile;
     return rounds * (tile + costs.store + exchange + again);
   };
-  // Clusters of four and more take longer where they fill more than half of the device.
+  // CTAs that share tiles along k, four and more, take longer where they fill more than half of the device.
   constexpr double crowding = 1.2;
-  const bool crowded = cluster(c) >= 4 && tiles * slices * static_cast<double>(cluster(c)) > facts.multiprocessors / 2.0;
+  const bool crowded = c.cluster_k > 1 && cluster(c) >= 4 && tiles * slices * static_cast<double>(cluster(c)) > facts.multiprocessors / 2.0;
   const double clocks = start_clocks + (crowded ? crowding : 1) * all_tiles();
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
@@ -149,11 +153,11 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
   // (Of upper halves little is in vain, but where they have many times a group's rows: Zipf 1.1 to 1.17 with 4 rows, even 1.04 to 1.07.)
   const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n >= 128 ? 0 : named.tile_m <= 32 ? 0.02 : 0.08) : 1;
-  const double multiplied = skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / 4.5e6 + 0.25;
+  const double multiplied = skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / (one ? 5.1e6 : 4.5e6) + 0.25;
   // The lesser of the two does not hide quite.
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
-  return 0.4 + summed + std::max(multiplied, moved) + 0.29 * std::min(multiplied, moved) + copies;
+  return 0.4 + summed + std::max(multiplied, moved) + (one ? 0.23 : 0.29) * std::min(multiplied, moved) + copies;
 }
 
 // Tiles of rows that make a wave's footprint on A and B smallest. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
@@ -198,17 +202,15 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
-  const double least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? 4000 : unconverted ? 1150.0 / (c.stages - 1) : 0;
-  // One warp a scheduler has none beside it while it waits.
-  const auto alone = [&](double ctas) { return unconverted && ctas * threads(c) <= 128 ? 1.35 : 1.0; };
-  const auto wave = [&](double ctas) { return steps * std::max(ctas * step * alone(ctas), least) + costs.store; };
+  const double waits = c.family != Family::simt ? (type.a == GGEMM_F64 ? 0 : 4200) : type.a == GGEMM_F64 ? 1150 : unconverted ? 1580 : 0, least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? 4000 : waits / (c.stages - 1);
+  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;
   const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)
                         : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
-  return launch_microseconds + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+  return (as_stored(type, c.family) ? 4.4 : launch_microseconds) + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
 // Of few rows or columns, by what the memory reads: H200, docs/performance.md, "Few rows and few columns without a ring".

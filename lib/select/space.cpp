@@ -180,6 +180,24 @@ constexpr Row rows[] = {
     {Family::gemv, 16, 4, 512, 1, 8, 2},
     {Family::host, 0, 0, 0, 0, 0, 0},
 };
+// Those of one product, which has one round of small tiles: where CTAs of a cluster bring for each other, L2 is asked for a half to a quarter of it, and most where its lines are cut (lines off 128 bytes). And sizes in between, by which
+// nearly all multiprocessors have a tile.
+constexpr Row plain_rows[] = {
+    {Family::sm90, 64, 64, 128, 4, 1, 8, 2, 2},
+    {Family::sm90, 64, 64, 128, 1, 4, 8, 4, 1, 1},
+    {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 4, 1},
+    {Family::sm90, 64, 96, 128, 4, 1, 8, 4, 1},
+    {Family::sm90, 96, 64, 128, 1, 4, 8, 1, 4, 1},
+    {Family::sm90, 64, 128, 128, 4, 1, 8, 1, 4},
+    {Family::sm90, 64, 192, 128, 4, 1, 6, 2, 2},
+    {Family::sm90, 64, 192, 128, 4, 1, 6, 1, 1},
+    {Family::sm90, 64, 80, 128, 4, 1, 10, 1, 2},
+    {Family::sm90, 80, 64, 128, 1, 4, 10, 2, 2, 1},
+    {Family::sm90, 80, 64, 128, 1, 4, 10, 1, 1, 1},
+    {Family::sm90, 144, 64, 128, 1, 4, 7, 1, 1, 1},
+    {Family::sm90, 128, 96, 128, 8, 1, 6, 1, 2},
+    {Family::sm90, 128, 160, 128, 8, 1, 5, 2, 1, 0, 1, 2},
+};
 
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
 bool gathers_bytes(const ProblemType& type) { return operand_size(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
@@ -434,7 +452,7 @@ std::vector<Config> table(const ProblemType& type) {
   const bool swaps = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == Major::k && type.major_b == Major::mn;
   const auto add = [&](const Row& row, int large_above) {
     const bool turns = swaps && row.family == Family::sm90 && !row.swap;
-    if (turns && (large_above || row.tile_m > 16 * row.warps_m)) return;  // of groups; of two blocks of rows, for which there are no registers
+    if (turns && (large_above || row.tile_m > 16 * row.warps_m || row.cluster_n > 1)) return;  // of groups; of two blocks of rows, for which there are no registers; A is not shared
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
@@ -476,6 +494,8 @@ std::vector<Config> table(const ProblemType& type) {
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
   }
+  if (!type.grouped && !type.gate)
+    for (const Row& row : plain_rows) add(row, 0);
   return out;
 }
 

@@ -12,6 +12,13 @@ done
 for options in "bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r4 --sizes 1500x1000x4100,0x1000x4100,3x1000x4100" "f16_f16_f32_nt_128x256x64_w8x1_s4_c2x1_kt_r2 --sizes 300x1024x3904,1200x1024x3904" "e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_kt_r4 --sizes 700x992x7424,3x992x7424 --scales 1x128,128x128"; do
   chosen+=("--kind grouped --epilogue bare --config sm90_$options --per-kernel 6")
 done
+# One round of small tiles, in clusters of four that bring for each other both ways, or one; sizes in between; slices of wide tiles.
+for options in bf16_bf16_f32_tn_64x64x64_w4x1_s8_c2x2_r4 bf16_bf16_f32_nn_64x64x64_w1x4_s8_c4x1_swap_r4 f16_f16_f32_tt_64x64x64_w1x4_s8_c1x4_swap_r4 bf16_bf16_f32_nt_64x96x64_w4x1_s8_c4x1_r4 bf16_bf16_f32_tn_96x64x64_w1x4_s8_c1x4_swap_r4 \
+  bf16_bf16_f32_tt_64x128x64_w4x1_s8_c1x4_r4 bf16_bf16_f32_nn_64x192x64_w4x1_s6_c2x2_r4 f16_f16_f32_tn_64x192x64_w4x1_s6_c1x1_r4 bf16_bf16_f32_tn_64x80x64_w4x1_s10_c1x2_r4 bf16_bf16_f32_tn_80x64x64_w1x4_s10_c2x2_swap_r4 bf16_bf16_f32_tn_144x64x64_w1x4_s7_c1x1_swap_r4 \
+  f16_f16_f32_nn_128x96x64_w8x1_s6_c1x2_r4 bf16_bf16_f32_tn_128x160x64_w8x1_s5_c2x1_k3_r4 e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c2x2_r4 e4m3_e4m3_f32_nt_64x192x128_w4x1_s6_c2x2_r4 i8_i8_i32_tn_80x64x128_w1x4_s10_c2x2_swap_r4 tf32_tf32_f32_tn_64x96x32_w4x1_s8_c4x1_r4 \
+  "e4m3_e4m3_f32_tn_64x128x128_w4x1_s7_c1x4_r4 --scales 1x128,128x128"; do
+  chosen+=("--kind plain --config sm90_$options --per-kernel 10")
+done
 # Few rows and columns, of many CTAs each. (The reference takes a second for each of the first two.)
 for options in "bf16_bf16_f32_tn_16x8x512_w1x16_s2_r1 --sizes 20001x7x2063 --per-kernel 3" "bf16_bf16_f32_tn_8x32x256_w1x8_s2_r1 --sizes 8x20000x2048 --per-kernel 3" "f32_f32_f32_tt_1x16x128_w1x8_s4_r1 --sizes 1x9002x3000 --per-kernel 8" "i8_i8_i32_nn_16x8x1024_w1x16_s2_r1 --sizes 9000x8x3001 --per-kernel 8"; do
   chosen+=("--kind plain --config gemv_$options")
