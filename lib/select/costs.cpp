@@ -39,16 +39,18 @@ bool unconverted_f32(const ProblemType& type, Family family) { return family == 
 
 bool as_stored(const ProblemType& type, Family family) { return type.a == GGEMM_F64 || unconverted_f32(type, family); }
 
-Brought brought(double m, double n, double k, double size, double line_a, double line_b, double busy) {
-  constexpr double narrow = 1024, deep = 16384, stays = 16e6, hot = 62, others = 44, hot_apart = 1.47;
-  // Lines at multiples of 64 bytes come as fast as whole ones; those that the copy engine does not take are copied to whole ones first.
-  const auto apart = [](double line) { return std::fmod(line, 64) == 0 || std::fmod(line, 16) != 0 ? 1 : std::fmod(line, 32) == 0 ? 1.28 : 1.47; };
-  const auto rate = [&](double bytes, double line) {
-    const bool few = std::min(m, n) <= narrow && k < deep && bytes <= stays;
-    return (few ? hot / (apart(line) > 1 ? hot_apart : 1) : others) / (apart(line) * std::pow(busy, 0.65));
+Brought brought(const Asked& asked) {
+  // Bytes a clock of what few rows (columns) all tiles read, of others, and at most to one multiprocessor.
+  constexpr double narrow = 1024, deep = 16384, stays = 16e6, hot = 62, others = 44, halves_alone = 72, others_alone = 58, shared = 0.65;
+  // Lines at multiples of 64 bytes come as fast as whole ones.
+  constexpr double at_32 = 1.28, at_16 = 1.47;
+  const auto apart = [](double line) { return std::fmod(line, 64) == 0 ? 1 : std::fmod(line, 32) == 0 ? at_32 : at_16; };
+  const auto rate = [&](double rows, double line) {
+    const bool few = asked.alone && std::min(asked.m, asked.n) <= narrow && asked.k < deep && rows * asked.k * asked.size <= stays && apart(line) == 1;
+    return (few ? hot : others) / (apart(line) * std::pow(asked.busy, shared));
   };
-  const double alone = size == 2 ? 72 : 58;
-  return {rate(m * k * size, line_a), rate(n * k * size, line_b), alone / apart(line_a), alone / apart(line_b)};
+  const double alone = asked.size == 2 ? halves_alone : others_alone;
+  return {rate(asked.m, asked.line_a), rate(asked.n, asked.line_b), alone / apart(asked.line_a), alone / apart(asked.line_b)};
 }
 
 TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, double turned, const Brought& rates) {

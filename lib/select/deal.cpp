@@ -63,7 +63,7 @@ Cut best_cut(const TileCosts& costs, std::int64_t rest, std::int64_t steps, std:
   return best;
 }
 
-// (By what L2 brings of any operands: the estimate may know of narrow ones, and deal otherwise.)
+// (By what L2 brings of any operands, so that bits do not depend on how lines lie: the estimate knows more, and may deal otherwise.)
 kernels::DepthDeal deal_tail(const ProblemType& type, const Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t clusters) {
   const Tail tail = best_tail(tensor_costs(type, core::upright(config)), tiles, steps, clusters);
   return kernels::depth_deal(static_cast<kernels::u32>(tiles - tail.cut), static_cast<kernels::u32>(tail.cut), static_cast<kernels::u32>(tail.sharers));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lines.cuh"
 #include "select/deal.hpp"
 #include "select/space.hpp"
 #include "tile/depth.cuh"
@@ -81,20 +82,25 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const bool one = !even && !terms && !type.grouped, halves = !even && !terms && size == 2;
+  const bool plain = !even && !terms && !type.grouped;  // or a batch, by such a kernel; what one group takes that has all rows is estimated as groups are
   // Where groups have rows in the upper halves of tiles alone, these are all that is brought and multiplied.
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);
   Config worked = c;
   if (upper) worked.tile_m = 64, worked.warps_m = 4;
   constexpr double from_l2_apart = 42;
   const ProblemType kernel = core::kernel_type(type, named);
-  const double slices = std::max<double>(1, c.slices), busy = std::min(1.0, all.count * cluster(c) * slices / facts.multiprocessors);
-  // (Lines as they are if the operands are packed.)
-  const auto line = [&](core::Major major, double span) { return (major == core::Major::k ? k : span) * size; };
-  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : one ? brought(down, across, k, size, line(kernel.major_a, down), line(kernel.major_b, across), busy) : Brought{};
+  const double slices = std::max<double>(1, c.slices), busy = std::min(1.0, tiles * cluster(c) * slices / facts.multiprocessors);
+  const std::uint8_t copied = core::repacked_operands(type, named) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
+  // Lines as they are if the operands are packed, or copied.
+  const auto line = [&](core::Major major, double span, std::uint8_t operand) {
+    const double bytes = (major == core::Major::k ? k : span) * size;
+    return copied & operand ? static_cast<double>(kernels::copy_pitch(static_cast<kernels::i64>(bytes))) : bytes;
+  };
+  const auto [first, second] = named.swap ? std::pair(core::operand_b, core::operand_a) : std::pair(core::operand_a, core::operand_b);
+  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1}) : Brought{};
   // Columns that lie along n come in whole panels.
   const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
-  if (kernel.major_b == core::Major::mn) rates.b /= whole_panels;
+  if (kernel.major_b == core::Major::mn) rates.b /= whole_panels, rates.alone_b /= whole_panels;
   TileCosts costs = tensor_costs(type, worked, even, all.turned, rates);
   if (kernel.major_b == core::Major::mn) costs.step *= 1 + 0.25 * (whole_panels - 1);
   // More than in one product: between tiles, whose places are looked up, and by steps of D that are not held; and by 192 columns, beside 128 and 256.
@@ -111,7 +117,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double rounds = even ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   const bool sliced = c.slices > core::tail_slices;
   // Launch, barriers, first boxes, last store; and that CTAs wait for each other before the first.
-  const double start_clocks = sliced ? 7050 : cluster(c) > 1 || !halves ? 8800 : 8400;
+  const double start_clocks = sliced ? 7050 : cluster(c) > 1 || even || terms || size != 2 ? 8800 : 8400;
   // CTAs that share a tile along k have one each: in a second round they start anew.
   const double again = c.cluster_k > 1 && rounds > 1 ? 1970 : 0;
   const auto all_tiles = [&] {
@@ -144,7 +150,6 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double stored = terms ? kernels::term_count * size : size;  // of an element where the product reads it
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
-  const std::uint8_t copied = core::repacked_operands(type, named) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = groups * ((copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0));
   const double copies = elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
@@ -153,11 +158,14 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
   // (Of upper halves little is in vain, but where they have many times a group's rows: Zipf 1.1 to 1.17 with 4 rows, even 1.04 to 1.07.)
   const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n >= 128 ? 0 : named.tile_m <= 32 ? 0.02 : 0.08) : 1;
-  const double multiplied = skewed * clocks / powered_mhz, moved = in_vain * skewed * bytes / (one ? 5.1e6 : 4.5e6) + 0.25;
-  // The lesser of the two does not hide quite.
+  // And of a plain product, less so, which shows where memory bounds it: tiles of more rows than it has, and of many columns.
+  const double wide = !plain ? 1 : 1 + 0.02 * std::log2((m <= n ? named.tile_m : named.tile_n) / 8.0) + 0.02 * std::log2((m <= n ? named.tile_n : named.tile_m) / 64.0);
+  const double memory = plain ? 5.1e6 : 4.5e6;  // bytes a microsecond, more than there are, as the part of the lesser below comes on top
+  const double multiplied = skewed * clocks / powered_mhz, moved = wide * in_vain * skewed * bytes / memory + 0.25;
+  const double beside = plain ? 0.23 : 0.29;  // of the lesser of the two, which does not hide quite
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
-  return 0.4 + summed + std::max(multiplied, moved) + (one ? 0.23 : 0.29) * std::min(multiplied, moved) + copies;
+  return 0.4 + summed + std::max(multiplied, moved) + beside * std::min(multiplied, moved) + copies;
 }
 
 // Tiles of rows that make a wave's footprint on A and B smallest. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
@@ -202,7 +210,8 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
-  const double waits = c.family != Family::simt ? (type.a == GGEMM_F64 ? 0 : 4200) : type.a == GGEMM_F64 ? 1150 : unconverted ? 1580 : 0, least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? 4000 : waits / (c.stages - 1);
+  constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;
+  const double waits = c.family != Family::simt ? (type.a == GGEMM_F64 ? 0 : mma_waits) : type.a == GGEMM_F64 ? f64_waits : unconverted ? f32_waits : 0, least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1);
   const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;

@@ -180,9 +180,9 @@ constexpr Row rows[] = {
     {Family::gemv, 16, 4, 512, 1, 8, 2},
     {Family::host, 0, 0, 0, 0, 0, 0},
 };
-// Those of one product, which has one round of small tiles: where CTAs of a cluster bring for each other, L2 is asked for a half to a quarter of it, and most where its lines are cut (lines off 128 bytes). And sizes in between, by which
-// nearly all multiprocessors have a tile.
+// Those of plain products without pairs, batches of them not measured.
 constexpr Row plain_rows[] = {
+    // One round of small tiles in clusters of four, which bring for each other both ways or one: L2 is asked for a half to a quarter, which counts most where lines are no multiples of 64 bytes apart.
     {Family::sm90, 64, 64, 128, 4, 1, 8, 2, 2},
     {Family::sm90, 64, 64, 128, 1, 4, 8, 4, 1, 1},
     {Family::sm90, 64, 64, 128, 1, 4, 8, 1, 4, 1},
@@ -190,12 +190,14 @@ constexpr Row plain_rows[] = {
     {Family::sm90, 96, 64, 128, 1, 4, 8, 1, 4, 1},
     {Family::sm90, 64, 128, 128, 4, 1, 8, 1, 4},
     {Family::sm90, 64, 192, 128, 4, 1, 6, 2, 2},
+    {Family::sm90, 80, 64, 128, 1, 4, 10, 2, 2, 1},
+    // Sizes by which nearly all multiprocessors have a tile.
     {Family::sm90, 64, 192, 128, 4, 1, 6, 1, 1},
     {Family::sm90, 64, 80, 128, 4, 1, 10, 1, 2},
-    {Family::sm90, 80, 64, 128, 1, 4, 10, 2, 2, 1},
     {Family::sm90, 80, 64, 128, 1, 4, 10, 1, 1, 1},
     {Family::sm90, 144, 64, 128, 1, 4, 7, 1, 1, 1},
     {Family::sm90, 128, 96, 128, 8, 1, 6, 1, 2},
+    // Slices of few columns that are no power of two.
     {Family::sm90, 128, 160, 128, 8, 1, 5, 2, 1, 0, 1, 2},
 };
 

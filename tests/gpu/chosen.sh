@@ -16,7 +16,8 @@ done
 for options in bf16_bf16_f32_tn_64x64x64_w4x1_s8_c2x2_r4 bf16_bf16_f32_nn_64x64x64_w1x4_s8_c4x1_swap_r4 f16_f16_f32_tt_64x64x64_w1x4_s8_c1x4_swap_r4 bf16_bf16_f32_nt_64x96x64_w4x1_s8_c4x1_r4 bf16_bf16_f32_tn_96x64x64_w1x4_s8_c1x4_swap_r4 \
   bf16_bf16_f32_tt_64x128x64_w4x1_s8_c1x4_r4 bf16_bf16_f32_nn_64x192x64_w4x1_s6_c2x2_r4 f16_f16_f32_tn_64x192x64_w4x1_s6_c1x1_r4 bf16_bf16_f32_tn_64x80x64_w4x1_s10_c1x2_r4 bf16_bf16_f32_tn_80x64x64_w1x4_s10_c2x2_swap_r4 bf16_bf16_f32_tn_144x64x64_w1x4_s7_c1x1_swap_r4 \
   f16_f16_f32_nn_128x96x64_w8x1_s6_c1x2_r4 bf16_bf16_f32_tn_128x160x64_w8x1_s5_c2x1_k3_r4 e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c2x2_r4 e4m3_e4m3_f32_nt_64x192x128_w4x1_s6_c2x2_r4 i8_i8_i32_tn_80x64x128_w1x4_s10_c2x2_swap_r4 tf32_tf32_f32_tn_64x96x32_w4x1_s8_c4x1_r4 \
-  "e4m3_e4m3_f32_tn_64x128x128_w4x1_s7_c1x4_r4 --scales 1x128,128x128"; do
+  bf16_bf16_f32_tt_80x64x64_w1x4_s10_c1x1_swap_r4 "e4m3_e4m3_f32_tn_64x128x128_w4x1_s7_c1x4_r4 --scales 1x128,128x128" "e4m3_e4m3_f32_tn_64x192x128_w4x1_s6_c1x1_r4 --scales 1x128,128x128" "e4m3_e4m3_f32_tn_144x64x128_w1x4_s7_c1x1_swap_r4 --scales 1x128,128x128" \
+  "e4m3_e4m3_f32_tn_128x160x128_w8x1_s5_c2x1_k3_r4 --scales 1x128,128x128"; do
   chosen+=("--kind plain --config sm90_$options --per-kernel 10")
 done
 # Few rows and columns, of many CTAs each. (The reference takes a second for each of the first two.)
