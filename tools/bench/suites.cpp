@@ -192,7 +192,7 @@ void add_expert_gradients(std::vector<Case>& cases, const Experts& e, std::int64
   add_groups(cases, name, "ragged k, experts " + std::to_string(e.count) + ", tokens " + std::to_string(tokens) + ", skewed", groups, "tn");
 }
 
-// Layers of experts that are not among those above, whole or a part of the experts, with as many tokens as come: what is chosen between the sizes that everybody measures.
+// Layers of experts that are not among those above, whole or a part of the experts, with 0.5 to 32 tokens an expert, and with 32 to 2048: what is chosen between the sizes that everybody measures.
 void add_expert_survey(std::vector<Case>& cases) {
   const std::array<Experts, 14> layers{{{"gpt-oss-up", 128, 5760, 2880},
                                         {"gpt-oss-down", 128, 2880, 2880},
