@@ -40,7 +40,7 @@ bool unconverted_f32(const ProblemType& type, Family family) { return family == 
 bool as_stored(const ProblemType& type, Family family) { return type.a == GGEMM_F64 || unconverted_f32(type, family); }
 
 Brought brought(const Asked& asked) {
-  // Bytes a clock of what few rows (columns) all tiles read, of others, and at most to one multiprocessor.
+  // Bytes a clock of operands that stay in L2, of a product that is narrow one way; of others; and at most to one multiprocessor.
   constexpr double narrow = 1024, deep = 16384, stays = 16e6, hot = 62, others = 44, halves_alone = 72, others_alone = 58, shared = 0.65;
   // Lines at multiples of 64 bytes come as fast as whole ones.
   constexpr double at_32 = 1.28, at_16 = 1.47;

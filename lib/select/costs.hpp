@@ -2,7 +2,7 @@
 // What a step of k and the storing of a tile cost a CTA, from the device's facts. Numbers of the cost model that are no facts of a data sheet, of costs.cpp, deal.cpp and model.cpp, were fitted to times measured on an
 // H200 (docs/performance.md, "The cost model, fitted").
 #pragma once
-#include <cmath>
+#include <limits>
 
 #include "core/config.hpp"
 
@@ -21,14 +21,14 @@ struct TileCosts {
 // What L2 brings to one multiprocessor, bytes a clock of A and of B; and what one takes by itself, however few ask (no limit: it is not counted).
 constexpr double from_l2 = 52;
 struct Brought {
-  double a = from_l2, b = from_l2, alone_a = HUGE_VAL, alone_b = HUGE_VAL;
+  double a = from_l2, b = from_l2, alone_a = std::numeric_limits<double>::infinity(), alone_b = alone_a;
 };
 // A plain product, or one of a batch, as the kernel sees it. line_a, line_b: bytes from one line to the next; busy: the part of the multiprocessors that has tiles; alone: no batch.
 struct Asked {
   double m, n, k, size, line_a, line_b, busy;
   bool alone;
 };
-// Where a product is narrow one way, operands that stay in L2 come faster. Lines that are no multiples of 64 bytes apart come slowly: what the copy engine reads of one lies in two of L2's.
+// Where a product is narrow one way, operands that stay in L2 come faster. Lines that are no multiples of 64 bytes apart come slowly: what the copy engine reads of one is believed to lie in two of L2's (line of 0: unknown, whole).
 Brought brought(const Asked& asked);
 
 // A persistent CTA multiplies from a ring that a producer keeps full, so that a step takes what its slowest part takes. c: as the kernel sees it. turned: part of the tiles.

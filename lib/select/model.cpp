@@ -73,7 +73,7 @@ double saved_by_cutting(double steps, double clusters) {
   return saved / rests;
 }
 
-// even: of groups, whose sizes differ about the mean; else it is one product, which may be of a kernel for groups.
+// even: of groups, whose sizes differ about the mean; else it is one product, which may be of a kernel for groups, or a batch.
 double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
   const Config c = core::upright(named);
   const double down = named.swap ? n : m, across = named.swap ? m : n;
@@ -82,7 +82,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles = all.count * groups;
   const bool terms = core::by_terms(type);
   const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
-  const bool plain = !even && !terms && !type.grouped;  // or a batch, by such a kernel; what one group takes that has all rows is estimated as groups are
+  const bool plain = !even && !terms && !type.grouped;  // or a batch, by a kernel of plain products (where one group has all rows, even is false too, but type.grouped set)
   // Where groups have rows in the upper halves of tiles alone, these are all that is brought and multiplied.
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);
   Config worked = c;
@@ -91,10 +91,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const ProblemType kernel = core::kernel_type(type, named);
   const double slices = std::max<double>(1, c.slices), busy = std::min(1.0, tiles * cluster(c) * slices / facts.multiprocessors);
   const std::uint8_t copied = core::repacked_operands(type, named) & static_cast<std::uint8_t>(type.grouped & core::gathered_rows ? ~core::operand_a : ~0);
-  // Lines as they are if the operands are packed, or copied.
+  // Lines as they are if the operands are packed, or copied; packed lines off 16 bytes could not be read as they are, so that there are longer ones, or one.
   const auto line = [&](core::Major major, double span, std::uint8_t operand) {
+    constexpr double any_long = 1e12;
     const double bytes = (major == core::Major::k ? k : span) * size;
-    return copied & operand ? static_cast<double>(kernels::copy_pitch(static_cast<kernels::i64>(bytes))) : bytes;
+    if (copied & operand) return static_cast<double>(kernels::copy_pitch(static_cast<kernels::i64>(std::min(bytes, any_long))));
+    return std::fmod(bytes, 16) == 0 ? bytes : 0;
   };
   const auto [first, second] = named.swap ? std::pair(core::operand_b, core::operand_a) : std::pair(core::operand_a, core::operand_b);
   Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1}) : Brought{};
@@ -158,7 +160,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
   // (Of upper halves little is in vain, but where they have many times a group's rows: Zipf 1.1 to 1.17 with 4 rows, even 1.04 to 1.07.)
   const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n >= 128 ? 0 : named.tile_m <= 32 ? 0.02 : 0.08) : 1;
-  // And of a plain product, less so, which shows where memory bounds it: tiles of more rows than it has, and of many columns.
+  // And of a plain product, less so, which shows where memory bounds it: the larger the tile, from 8 by 64 on.
   const double wide = !plain ? 1 : 1 + 0.02 * std::log2((m <= n ? named.tile_m : named.tile_n) / 8.0) + 0.02 * std::log2((m <= n ? named.tile_n : named.tile_m) / 64.0);
   const double memory = plain ? 5.1e6 : 4.5e6;  // bytes a microsecond, more than there are, as the part of the lesser below comes on top
   const double multiplied = skewed * clocks / powered_mhz, moved = wide * in_vain * skewed * bytes / memory + 0.25;
