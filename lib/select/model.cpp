@@ -7,6 +7,7 @@
 #include "lines.cuh"
 #include "select/deal.hpp"
 #include "select/space.hpp"
+#include "select/table.hpp"
 #include "tile/depth.cuh"
 #include "tile/panels.cuh"
 #include "tile/terms.cuh"
@@ -213,7 +214,9 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
   constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;
-  const double waits = c.family != Family::simt ? (type.a == GGEMM_F64 ? 0 : mma_waits) : type.a == GGEMM_F64 ? f64_waits : unconverted ? f32_waits : 0, least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1);
+  const bool f64 = type.a == GGEMM_F64;
+  const double waits = c.family != Family::simt ? (f64 ? 0 : mma_waits) : f64 ? f64_waits : unconverted ? f32_waits : 0;
+  const double least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1);
   const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;
@@ -221,7 +224,8 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
                         : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
-  return (as_stored(type, c.family) ? 4.4 : launch_microseconds) + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+  constexpr double launch_as_stored = 4.4;
+  return (as_stored(type, c.family) ? launch_as_stored : launch_microseconds) + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
 }
 
 // Of few rows or columns, by what the memory reads: H200, docs/performance.md, "Few rows and few columns without a ring".

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The space of configurations: a table of tiles for each kernel family, and the rules that say which of them a problem and a device allow.
+// The rules that say which configurations a problem and a device allow.
 #pragma once
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "select/footprint.hpp"
 
@@ -14,8 +13,5 @@ std::optional<std::string> illegal(const core::ProblemType& type, const core::Co
 
 // Whether a configuration may compute the larger groups of a configuration that leaves them to another one (Config::large_above): without clusters where CTAs are limited, to however few.
 bool for_large_groups(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts);
-
-// Every configuration of the table for this problem, legal or not, with raster 1, and with 2 slices where k is cut for all tiles. Tiles along k are given in the operand's elements.
-std::vector<core::Config> table(const core::ProblemType& type);
 
 }  // namespace ggemm::select

@@ -2,7 +2,7 @@
 #include "core/config.hpp"
 
 #include "problem_support.hpp"
-#include "select/space.hpp"
+#include "select/table.hpp"
 
 using namespace ggemm;
 using namespace ggemm::tests;

@@ -23,6 +23,7 @@
 #include "jit/jit.hpp"
 #include "jit/render.hpp"
 #include "select/space.hpp"
+#include "select/table.hpp"
 
 using namespace ggemm;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "select/space.hpp"
+#include "select/table.hpp"
 
 using namespace ggemm;
 using kernels::SharedTile;

@@ -11,6 +11,7 @@
 #include "devices.hpp"
 #include "select/deal.hpp"
 #include "select/space.hpp"
+#include "select/table.hpp"
 #include "tile/depth.cuh"
 
 using namespace ggemm;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/space.hpp"
+#include "select/table.hpp"
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
