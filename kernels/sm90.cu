@@ -175,11 +175,13 @@ struct Plain {
   };
 
   GG_DEVICE explicit Plain(const Params& params) : p(params) {}
-  GG_DEVICE void init() const {
-    if (threadIdx.x != 31) return;
+  GG_DEVICE void init() const {}
+  GG_DEVICE void prefetch() const {
     ptx::tensor_prefetch(p.a);
     ptx::tensor_prefetch(p.b);
     if constexpr (!T::LEAVES) ptx::tensor_prefetch(p.d);
+  }
+  GG_DEVICE void prefetch_others() const {
     if (!T::LEAVES && p.maps_c) ptx::tensor_prefetch(p.c);
     if (Shape::SCALE_LINES && p.scales.mapped) ptx::tensor_prefetch(p.scales.map);
   }
@@ -203,20 +205,35 @@ struct Plain {
     const u32 turn = p.terms->turn, words[2] = {p.terms->unusual[0], p.terms->unusual[1]};  // one way to memory, not two
     return turn ? words[1] : words[0];
   }
-  GG_DEVICE void produce(const Cta& cta) const {
+  // A producer's way through the tiles. prepare: what can be known while barriers are set up, the first one.
+  struct Walk {
+    Scheduler at;
+    bool more;
+    ClusterTile tile;
+    DepthPart depth;
+    GG_DEVICE explicit Walk(const Plain& form) : at(form.scheduler()) {}
+    GG_DEVICE void next() {
+      more = at.next();
+      if (more) depth = Shape::part(at.depth()), tile = at.place();
+    }
+    GG_DEVICE void prepare() { next(); }
+  };
+  // walk: warp 0 has prepared its own.
+  GG_DEVICE void produce(const Cta& cta, Walk& walk) const {
     const bool scales = T::BLOCK_SCALED && threadIdx.x / 32 == Producer::SCALES_WARP;
     if (threadIdx.x != 0 && !scales) return;
     Shape::Cursor at;
     const bool twice = unusual();
-    for (Scheduler to = scheduler(); to.next();) {
-      const DepthPart depth = Shape::part(to.depth());
-      const ClusterTile tile = to.place();
+    if (scales) walk.next();
+    for (; walk.more; walk.next()) {
+      const DepthPart depth = walk.depth;
+      const ClusterTile tile = walk.tile;
       if (scales) {
         Producer::produce_scales(p.problem, p.scales.mapped, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, depth.first, depth.tiles);
         continue;
       }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, product(walk.at) * p.batch.own_a}, {&p.b, product(walk.at) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }
@@ -268,20 +285,15 @@ struct Grouped {
   };
 
   GG_DEVICE explicit Grouped(const Params& params) : p(params) {}
-  GG_DEVICE void init() const {
-    Board::bring_near(p);
-    if (threadIdx.x == 31 && !p.records) {
-      if (!(INDEXED & 1)) ptx::tensor_prefetch(p.uniform.a);
-      if (!(INDEXED & 2)) ptx::tensor_prefetch(p.uniform.b);
-      ptx::tensor_prefetch(p.uniform.d);
-      if (Shape::SCALE_LINES && p.uniform.scales.mapped) ptx::tensor_prefetch(p.uniform.scales.map);
-    }
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0 && p.cleared) {
-      *p.cleared = 0;
-      __threadfence();
-    }
-    board.init();
+  GG_DEVICE void init() const { board.init(); }
+  GG_DEVICE void prefetch() const {
+    if (p.records) return;
+    if (!(INDEXED & 1)) ptx::tensor_prefetch(p.uniform.a);
+    if (!(INDEXED & 2)) ptx::tensor_prefetch(p.uniform.b);
+    ptx::tensor_prefetch(p.uniform.d);
+  }
+  GG_DEVICE void prefetch_others() const {
+    if (!p.records && Shape::SCALE_LINES && p.uniform.scales.mapped) ptx::tensor_prefetch(p.uniform.scales.map);
   }
   GG_DEVICE void count() const { Board::count(p); }
   // For the groups' records; uniform groups have none. Where the launch ahead is beside this one it waited for the launch that writes them to end, and so for what that wrote, before it let this one begin, whose first reads are these;
@@ -295,7 +307,18 @@ struct Grouped {
     if (p.beside) ptx::launch_wait();
   }
 
-  GG_DEVICE void produce(const Cta& cta) const {
+  // Tiles are found once barriers are set up.
+  struct Walk {
+    const Params& p;
+    GG_DEVICE explicit Walk(const Grouped& form) : p(form.p) {}
+    GG_DEVICE void prepare() const {
+      Board::bring_near(p);
+      if (threadIdx.x != 0 || blockIdx.x != 0 || !p.cleared) return;
+      *p.cleared = 0;
+      __threadfence();
+    }
+  };
+  GG_DEVICE void produce(const Cta& cta, const Walk&) const {
     Shape::Cursor at;
     // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
     const int finder = p.taken ? 0 : FINDER;
@@ -355,15 +378,32 @@ struct Grouped {
 
 using Form = If<T::GROUPED, Grouped<T>, Plain<T>>;
 
+// A launch of clusters, be these of one CTA, is dealt to GPCs by turns; another fills one GPC after the other. Then neighbours in the raster order, which read the same lines of A and B, are in one, and their requests are joined on the way to L2.
+#if GG_CLUSTER_M * GG_CLUSTER_N * GG_CLUSTER_K == 1
+#undef __cluster_dims__
+#define __cluster_dims__(...)
+#endif
 extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + 128 * CONSUMERS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
   extern __shared__ __align__(1024) char shared[];
   const Cta cta(shared);
   const Form form(params);
   const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32);
+  // Nothing is under way until the first box is asked for, and parameters come slowly: of the producers' warps each has one thing to do ahead.
+  typename Form::Walk walk(form);
   if (warp == 0) {
-    if (threadIdx.x == 0) cta.init();
-    form.init();
-    if (threadIdx.x == 0) ptx::fence_barrier_init();
+    walk.prepare();
+  } else if (warp < PRODUCER_THREADS / 32) {
+    if (threadIdx.x % 32 == 0) {
+      if (warp == 1) {
+        cta.init();
+        form.init();
+        ptx::fence_barrier_init();
+      } else if (warp == 2) {
+        form.prefetch();
+      } else {
+        form.prefetch_others();
+      }
+    }
     __syncwarp();
   }
   form.count();
@@ -373,7 +413,7 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   form.begin();
   if (warp < PRODUCER_THREADS / 32) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
-    form.produce(cta);
+    form.produce(cta, walk);
     if constexpr (T::CLUSTER_K > 1) {
       __syncwarp();
       ptx::cluster_barrier();  // the reduction's

@@ -190,13 +190,13 @@ void Engine::run_groups(const Choice& choice, core::ProblemType type, const kern
   }
   if (choice.large) {
     void* arguments[] = {&large};
-    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, !uniform);
+    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, !uniform, true);
     // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
     params.taken = taken, params.beside = !given.max_ctas;
   }
   void* arguments[] = {&params};
   // Where k is cut, tiles are counted before the launch ahead is waited for.
-  device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform || !choice.config.slices);
+  device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform || !choice.config.slices, true);
 }
 
 // As plain products: a CTA for each tile of all, or, of the sm90 family, as many as the device holds.
@@ -216,7 +216,7 @@ void Engine::run_batch(const Choice& choice, const core::ProblemType& type, cons
   kernels::TensorParams params = cuda::batch_params(*device_, core::compiled(served, c.family), c, given);
   const std::int64_t clusters = std::min<std::int64_t>(params.walk.tiles, choice.clusters(given.max_ctas));
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true);
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true, true);
 }
 
 // Each group's record, and copies of operands.

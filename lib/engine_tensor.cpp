@@ -24,10 +24,11 @@ std::int64_t aligned(std::int64_t bytes) { return static_cast<std::int64_t>(cuda
 struct Upright {
   const core::ProblemType& type;
   const core::Config& config;
-  std::int64_t tiles;  // of clusters
+  std::int64_t down, across, tiles;  // tiles; of clusters
   Upright(const Choice& choice, std::int64_t m, std::int64_t n) : type(choice.upright_type), config(choice.upright) {
     if (choice.config.swap) std::swap(m, n);
-    tiles = kernels::cluster_tiles(kernels::ceil_div(m, config.tile_m), kernels::ceil_div(n, config.tile_n), std::max<int>(1, config.cluster_m), std::max<int>(1, config.cluster_n));
+    down = kernels::ceil_div(m, config.tile_m), across = kernels::ceil_div(n, config.tile_n);
+    tiles = kernels::cluster_tiles(down, across, std::max<int>(1, config.cluster_m), std::max<int>(1, config.cluster_n));
   }
   // What the sums of so many pieces of tiles take of workspace.
   std::int64_t piece_bytes(std::int64_t pieces) const { return aligned(pieces * select::piece_bytes(type, config)); }
@@ -148,7 +149,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true);
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true, !select::neighbours(c, static_cast<double>(upright.down), static_cast<double>(upright.across), facts().multiprocessors));
   if (!choice.sum_pieces) return;
   const std::int64_t strips = upright.tiles * choice.kernel->cluster * (c.tile_m * c.tile_n / kernels::strip_size);
   device_->launch(*choice.sum_pieces, static_cast<unsigned>(kernels::ceil_div(strips, kernels::strips_at_once(deal))), stream, arguments, true);

@@ -113,7 +113,8 @@ class Device {
   kernels::TensorMap tensor_map(const TensorLayout& layout) const;
   // One-dimensional grid of `ctas`; `params` as cuLaunchKernel takes them. Throws GGEMM_ERROR_LAUNCH.
   // overlap: it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh).
-  void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap = false) const;
+  // by_turns: CTAs that form no clusters are dealt to GPCs by turns, as clusters are; else they fill one GPC after the other. From sm_90 on.
+  void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap = false, bool by_turns = false) const;
 
   // The tuner's and the workspace's needs. All but allocation and synchronisation are asynchronous on the stream.
   void* create_stream() const;

@@ -160,10 +160,18 @@ kernels::TensorMap Device::tensor_map(const TensorLayout& layout) const {
   return maps[0];
 }
 
-void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap) const {
+void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap, bool by_turns) const {
   constexpr int graphs_know_it = 12030;  // from this driver on
-  cu::LaunchAttribute attribute{cu::LaunchAttributeId::programmatic_stream_serialization, 0, {}};
-  attribute.programmatic_stream_serialization = 1;
+  cu::LaunchAttribute attributes[2];
+  unsigned count = 0;
+  if (overlap && impl_->facts.compute_capability >= 90 && impl_->facts.driver_version >= graphs_know_it) {
+    attributes[count] = {cu::LaunchAttributeId::programmatic_stream_serialization, 0, {}};
+    attributes[count++].programmatic_stream_serialization = 1;
+  }
+  if (by_turns && kernel.cluster == 1) {
+    attributes[count] = {cu::LaunchAttributeId::cluster_dimension, 0, {}};
+    attributes[count++].cluster = {1, 1, 1};
+  }
   const Scope scope(*impl_);
   scope.require();
   const cu::LaunchConfig config{.grid_x = ctas,
@@ -174,8 +182,8 @@ void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** pa
                                 .block_z = 1,
                                 .shared_bytes = static_cast<unsigned>(kernel.dynamic_shared),
                                 .stream = as_stream(stream),
-                                .attributes = &attribute,
-                                .attribute_count = overlap && impl_->facts.compute_capability >= 90 && impl_->facts.driver_version >= graphs_know_it};
+                                .attributes = attributes,
+                                .attribute_count = count};
   const cu::Result result = impl_->driver.call.launch_kernel_ex(&config, static_cast<cu::Function>(kernel.function), params, nullptr);
   if (result == cu::Result::success) return;
   core::fail(is_capture_error(result) ? GGEMM_ERROR_LAUNCH : status_of(result, GGEMM_ERROR_LAUNCH),

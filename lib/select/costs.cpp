@@ -50,7 +50,10 @@ Brought brought(const Asked& asked) {
     return (few ? hot : others) / (apart(line) * std::pow(asked.busy, shared));
   };
   const double alone = asked.size == 2 ? halves_alone : others_alone;
-  return {rate(asked.m, asked.line_a), rate(asked.n, asked.line_b), alone / apart(asked.line_a), alone / apart(asked.line_b)};
+  // Requests for a line are joined on their way to L2 where multiprocessors of a GPC make them at one time, which they do now and then; lines that lie across L2's, never.
+  constexpr double joined = 0.2;
+  const auto times = [&](double readers) { return apart(asked.line_a) == 1 && apart(asked.line_b) == 1 ? 1 + joined * (readers - 1) : 1; };
+  return {times(asked.readers_a) * rate(asked.m, asked.line_a), times(asked.readers_b) * rate(asked.n, asked.line_b), alone / apart(asked.line_a), alone / apart(asked.line_b)};
 }
 
 TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, double turned, const Brought& rates) {

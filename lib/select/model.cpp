@@ -100,7 +100,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     return std::fmod(bytes, 16) == 0 ? bytes : 0;
   };
   const auto [first, second] = named.swap ? std::pair(core::operand_b, core::operand_a) : std::pair(core::operand_a, core::operand_b);
-  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1}) : Brought{};
+  // A GPC has a block of neighbouring tiles. (In one round tiles of other than whole 64s were as slow as apart.)
+  constexpr double gpc = 16;
+  const double tiles_down = ceil_div(down, c.tile_m), tiles_across = ceil_div(across, c.tile_n), rows_together = std::min<double>(std::max<int>(1, c.raster), tiles_down);
+  const bool together = plain && groups == 1 && neighbours(c, tiles_down, tiles_across, facts.multiprocessors) && (tiles * slices > facts.multiprocessors || (c.tile_m % 64 == 0 && c.tile_n % 64 == 0));
+  const double readers_a = together ? std::min(tiles_across, gpc / rows_together) : 1, readers_b = together ? rows_together : 1;
+  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1, readers_a, readers_b}) : Brought{};
   // Columns that lie along n come in whole panels.
   const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
   if (kernel.major_b == core::Major::mn) rates.b /= whole_panels, rates.alone_b /= whole_panels;
@@ -171,12 +176,15 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   return 0.4 + summed + std::max(multiplied, moved) + beside * std::min(multiplied, moved) + copies;
 }
 
-// Tiles of rows that make a wave's footprint on A and B smallest. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
-std::uint16_t best_raster(const Config& named, const Sizes& s, double wave) {
+// Tiles of rows that make a wave's footprint on A and B smallest; or half a GPC's, where neighbours are dealt to one. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
+std::uint16_t best_raster(const ProblemType& type, const Config& named, const Sizes& s, const core::DeviceFacts& facts) {
+  const double wave = facts.multiprocessors * ctas_a_multiprocessor(type, named, facts);
   const Config c = core::upright(named);
   const bool clusters = c.family == Family::sm90;  // which are walked as one tile
   const double down = clusters ? c.tile_m * c.cluster_m : c.tile_m, across = clusters ? c.tile_n * c.cluster_n : c.tile_n;
-  const double rows = std::sqrt(wave / (clusters ? c.cluster_m * c.cluster_n : 1) * across / down), tiles = ceil_div(named.swap ? static_cast<double>(s.n) : static_cast<double>(s.groups) * static_cast<double>(s.m), down);
+  const double tiles = ceil_div(named.swap ? static_cast<double>(s.n) : static_cast<double>(s.groups) * static_cast<double>(s.m), down), columns = ceil_div(static_cast<double>(named.swap ? s.m : s.n), across);
+  constexpr double half_gpc = 8;
+  const double together = !type.grouped && neighbours(c, tiles, columns, facts.multiprocessors) ? half_gpc : wave / (clusters ? c.cluster_m * c.cluster_n : 1), rows = std::sqrt(together * across / down);
   int raster = 1;
   while (raster < 16 && raster * 1.4 < rows && raster < tiles) raster *= 2;
   return static_cast<std::uint16_t>(raster);
@@ -262,6 +270,13 @@ double estimate_by_family(const ProblemType& type, const Config& c, double group
 
 }  // namespace
 
+bool neighbours(const Config& config, double down, double across, int multiprocessors) {
+  constexpr int smaller = 128 * 128;  // larger ones in two rounds, limited by power, were 5% behind clusters
+  const bool sliced = config.slices > core::tail_slices;
+  const double rounds = config.tile_m * config.tile_n > smaller ? 1 : 2;
+  return config.family == Family::sm90 && cluster(config) == 1 && (sliced ? down * across > 1 : down > 1 && across > 1) && down * across * std::max<double>(1, config.slices) <= rounds * multiprocessors;
+}
+
 std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, const core::DeviceFacts& facts) {
   const Sizes s = known(given);
   std::optional<Config> best;
@@ -273,7 +288,7 @@ std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, c
     const double time = cold + estimate_sm90(type, c, 1, static_cast<double>(s.groups) * static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts, false);
     if (!best || time < least) best = c, least = time;
   }
-  if (best) best->raster = best_raster(*best, s, facts.multiprocessors * ctas_a_multiprocessor(type, *best, facts));
+  if (best) best->raster = best_raster(type, *best, s, facts);
   return best;
 }
 
@@ -329,7 +344,7 @@ Ranking rank(const ProblemType& type, const Sizes& sizes, const core::DeviceFact
     if (config.slices > 1) config.slices = best_slices(type, config, known(sizes), facts);
     Sizes walked = known(sizes);
     if (type.grouped & core::batch_groups) walked.groups = 1;  // one product after the other
-    if (config.family != Family::host) config.raster = best_raster(config, walked, facts.multiprocessors * ctas_a_multiprocessor(type, config, facts));
+    if (config.family != Family::host) config.raster = best_raster(type, config, walked, facts);
     out.legal.push_back({config, estimate(type, config, sizes, facts)});
   }
   std::stable_sort(out.legal.begin(), out.legal.end(), [](const Candidate& a, const Candidate& b) { return a.microseconds < b.microseconds; });
