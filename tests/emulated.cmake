@@ -388,7 +388,7 @@ ggemm_add_emulated_mutant("C is read past its last column" ${small} epilogue/by_
 ggemm_add_emulated_mutant("copies are waited for too late, CUDA cores" ${elements} "mainloop/simt.cuh#1" "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("the last tile's depth is not cut off, CUDA cores" ${elements} pipeline/element_copy.cuh "k < depth && line_.has(mn)" "line_.has(mn)")
 set(batch --kind grouped --epilogue bare --sizes 144x272x160,144x272x160,144x272x160 --seed 1)
-ggemm_add_emulated_mutant("products of a batch have the first one's A" ${listed} sm90.cu "product(to) * p.batch.own_a" "0 * p.batch.own_a" ${batch})
+ggemm_add_emulated_mutant("products of a batch have the first one's A" ${listed} sm90.cu "product(walk.at) * p.batch.own_a" "0 * p.batch.own_a" ${batch})
 ggemm_add_emulated_mutant("products of a batch are stored where the first one is" ${listed} sm90.cu "{&p.d, product(at)}" "{&p.d, 0}" ${batch})
 ggemm_add_emulated_mutant("products of a batch have the first one's numbers" ${multistage} scheduler/scheduler.cuh "batch_product(params_, blockIdx.x / (tiles_m() * tiles_n()), SHAPE)" "batch_product(params_, 0, SHAPE)" ${batch})
 set(few gemv_bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1)

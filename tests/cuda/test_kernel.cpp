@@ -161,6 +161,23 @@ TEST_CASE("A launch overlaps the one ahead where it is asked to") {
   CHECK(overlaps(cuda::Device(0, nullptr, {})));
 }
 
+TEST_CASE("CTAs that form no clusters are dealt by turns where that is asked for; those that do form them are so by themselves") {
+  const Machine machine;
+  const cuda::Device device(0, nullptr, {});
+  const cuda::Kernel alone = device.load(fake::make_cubin(device.facts().compute_capability, {"k"}), "k", 128, 1000), pairs = device.load(fake::make_cubin(device.facts().compute_capability, {"k"}), "k", 128, 1000, 2);
+  Params params{0, nullptr};
+  void* list[] = {&params};
+  for (const bool overlap : {false, true})
+    for (const bool by_turns : {false, true})
+      for (const cuda::Kernel* kernel : {&alone, &pairs}) {
+        INFO(overlap << ' ' << by_turns << ' ' << kernel->cluster);
+        device.launch(*kernel, 2, nullptr, list, overlap, by_turns);
+        const fake_launch launch = driver().all_launches().back();
+        CHECK(launch.overlaps == overlap);
+        CHECK(launch.cluster == (by_turns && kernel == &alone ? 1 : 0));
+      }
+}
+
 TEST_CASE("A launch does not overlap where the driver's graphs would not know it") {
   const Machine machine;
   driver().set_driver_version(12020);

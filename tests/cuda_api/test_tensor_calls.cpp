@@ -46,6 +46,27 @@ TEST_CASE("A kernel with tensor maps gets the product that was described, uprigh
   machine.check_clean();
 }
 
+TEST_CASE("Neighbouring tiles are dealt to one GPC, those of a single column by turns") {
+  nvrtc_or_skip();
+  Machine machine;
+  const auto cluster_of = [](const char* config, std::int64_t m) {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    Bytes p(config);
+    p.desc.m = m;
+    REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
+    driver().wait();
+    return driver().all_launches().back().cluster;
+  };
+  CHECK(cluster_of(plain_config, Bytes::m) == 0);
+  CHECK(cluster_of(swapped_config, Bytes::m) == 0);
+  CHECK(cluster_of(tail_config, Bytes::m) == 0);
+  CHECK(cluster_of(cluster_config, Bytes::m) == 0);  // its kernel says so itself
+  CHECK(cluster_of(plain_config, 64) == 1);
+  CHECK(cluster_of(swapped_config, 8) == 1);
+  machine.check_clean();
+}
+
 TEST_CASE("Calls that read no C, all of it aligned, have a kernel of their own; a call compiles the one that it needs, a plan and ggemm_prepare both") {
   nvrtc_or_skip();
   Machine machine;

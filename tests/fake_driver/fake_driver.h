@@ -129,6 +129,7 @@ typedef struct fake_launch {
   int32_t captured;      /**< 1: it went into a graph and was not run */
   int32_t replayed;      /**< 1: it was run by a graph's launch */
   int32_t overlaps;      /**< 1: by its attributes it may begin before the launch ahead has ended */
+  int32_t cluster;       /**< CTAs of a cluster that its attributes ask for; 0: they ask for none */
   int32_t parameter_count;
   void* stream;
   void* context;

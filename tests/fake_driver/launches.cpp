@@ -22,8 +22,11 @@ std::shared_ptr<LaunchRecord> make_record(const cu::LaunchConfig& config, const 
   std::copy_n(block, 3, launch.block);
   launch.shared_bytes = config.shared_bytes;
   launch.stream = config.stream;
-  for (unsigned i = 0; i < config.attribute_count; ++i)
-    if (config.attributes[i].id == cu::LaunchAttributeId::programmatic_stream_serialization) launch.overlaps = config.attributes[i].programmatic_stream_serialization;
+  for (unsigned i = 0; i < config.attribute_count; ++i) {
+    const cu::LaunchAttribute& attribute = config.attributes[i];
+    if (attribute.id == cu::LaunchAttributeId::programmatic_stream_serialization) launch.overlaps = attribute.programmatic_stream_serialization;
+    if (attribute.id == cu::LaunchAttributeId::cluster_dimension) launch.cluster = static_cast<int>(attribute.cluster.x * attribute.cluster.y * attribute.cluster.z);
+  }
   launch.context = current_context();
   record->emulated = function.emulated;
   if (function.emulated) launch.parameter_count = 1, launch.parameter_bytes[0] = function.emulated->parameter_bytes;

@@ -427,7 +427,7 @@ TEST_CASE("model: groups have no teams, which gained nothing in any") {
 
 TEST_CASE("model: k is cut for the tiles that are left over where that shortens the last wave by much, and not where nothing is left over or k is short") {
   const auto chosen = [](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(GGEMM_BF16), {1, m, n, k}, device(90))); };
-  CHECK(chosen(2048, 2112, 7168).slices == core::tail_slices);
+  CHECK(chosen(128, 7168, 16384).slices == core::tail_slices);
   // For as many tiles as multiprocessors there are tiles, of 64 columns.
   for (const std::int64_t m : {256, 512}) {
     INFO(m << "x2112x7168");
@@ -449,6 +449,41 @@ TEST_CASE("model: k is cut for the tiles that are left over where that shortens 
     for (const Sizes& sizes : {Sizes{1, 2048, 2112, 7168}, {1, 2048, 2048, 2048}, {1, 1000, 3000, 16384}, {1, 1, 1, 0}}) CHECK(select::estimate(type, config, sizes, device(90)) <= 1.1 * select::estimate(type, whole, sizes, device(90)));
     CHECK(select::estimate(type, config, {1, 2048, 2112, 7168}, device(90)) < select::estimate(type, whole, {1, 2048, 2112, 7168}, device(90)));
   }
+}
+
+TEST_CASE("model: neighbouring tiles go to one GPC in a round, or two of smaller ones, without clusters; and are walked in blocks that one has") {
+  const core::ProblemType type = type_of(GGEMM_BF16);
+  const auto config = [](const char* name) { return core::parse_config(name).config; };
+  const Config small = config("sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s8_c1x1_r4"), large = config("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r4"), pairs = config("sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s8_c2x1_r4"), slices = config("sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_k33_r1");
+  CHECK(select::neighbours(small, 16, 8, 132));
+  CHECK(select::neighbours(small, 33, 8, 132));
+  CHECK_FALSE(select::neighbours(small, 53, 5, 132));
+  CHECK(select::neighbours(large, 33, 4, 132));
+  CHECK_FALSE(select::neighbours(large, 7, 19, 132));
+  CHECK_FALSE(select::neighbours(pairs, 16, 8, 132));
+  CHECK_FALSE(select::neighbours(small, 1, 100, 132));
+  CHECK_FALSE(select::neighbours(small, 100, 1, 132));
+  CHECK(select::neighbours(slices, 2, 1, 132));
+  CHECK(select::neighbours(slices, 4, 2, 132));
+  CHECK_FALSE(select::neighbours(slices, 1, 1, 132));
+  CHECK_FALSE(select::neighbours(slices, 3, 3, 132));
+  CHECK_FALSE(select::neighbours(config("simt_f32_f32_f32_tn_32x64x32_w2x2_s4_r16"), 4, 4, 132));
+  const auto raster = [&](const Config& wanted, const Sizes& sizes) {
+    for (const select::Candidate& c : select::rank(type, sizes, device(90)).legal)
+      if (core::kernel_name(type, c.config) == core::kernel_name(type, wanted)) return static_cast<int>(c.config.raster);
+    return 0;
+  };
+  CHECK(raster(small, {1, 1024, 1024, 1024}) == 4);  // 4 by 4 of 64x128
+  CHECK(raster(pairs, {1, 1024, 1024, 1024}) == 8);  // of all that run at one time
+  CHECK(raster(small, {1, 4096, 4096, 1024}) == 16);
+  // What is read together comes once: of blocks as wide as high sooner than of rows, where lines are whole.
+  const auto time = [&](Config c, int rows, std::int64_t k) {
+    c.raster = static_cast<std::uint16_t>(rows);
+    return select::estimate(type, c, {1, 1088, 1536, k}, device(90));
+  };
+  CHECK(time(small, 4, 2048) < time(small, 1, 2048));
+  CHECK(time(small, 4, 2040) == time(small, 1, 2040));  // lines of no multiple of 64 bytes
+  CHECK(time(pairs, 4, 2048) == time(pairs, 1, 2048));
 }
 
 TEST_CASE("model: of CTAs that have one thing each those left over are cut where that ends them sooner") {
