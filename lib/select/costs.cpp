@@ -49,10 +49,11 @@ Brought brought(const Asked& asked) {
     const bool few = asked.alone && std::min(asked.m, asked.n) <= narrow && asked.k < deep && rows * asked.k * asked.size <= stays && apart(line) == 1;
     return (few ? hot : others) / (apart(line) * std::pow(asked.busy, shared));
   };
-  const double alone = asked.size == 2 ? halves_alone : others_alone;
   // Requests for a line are joined on their way to L2 where multiprocessors of a GPC make them at one time, which they do now and then; lines that lie across L2's, never.
-  constexpr double joined = 0.2;
-  const auto times = [&](double readers) { return apart(asked.line_a) == 1 && apart(asked.line_b) == 1 ? 1 + joined * (readers - 1) : 1; };
+  constexpr double joined = 0.3, joined_alone = 1.25;
+  const bool whole = apart(asked.line_a) == 1 && apart(asked.line_b) == 1;
+  const auto times = [whole](double readers) { return whole ? 1 + joined * (readers - 1) : 1; };
+  const double alone = asked.size != 2 ? others_alone : halves_alone * (whole && asked.small && asked.readers_a > 1 && asked.readers_b > 1 ? joined_alone : 1);
   return {times(asked.readers_a) * rate(asked.m, asked.line_a), times(asked.readers_b) * rate(asked.n, asked.line_b), alone / apart(asked.line_a), alone / apart(asked.line_b)};
 }
 

@@ -23,11 +23,12 @@ constexpr double from_l2 = 52;
 struct Brought {
   double a = from_l2, b = from_l2, alone_a = std::numeric_limits<double>::infinity(), alone_b = alone_a;
 };
-// A plain product, or one of a batch, as the kernel sees it. line_a, line_b: bytes from one line to the next; busy: the part of the multiprocessors that has tiles; alone: no batch; readers: CTAs of a GPC that read the same lines of it at about the same time.
+// A plain product, or one of a batch, as the kernel sees it. line_a, line_b: bytes from one line to the next; busy: the part of the multiprocessors that has tiles; alone: no batch; readers: CTAs of a GPC that read the same lines of it at about the same time; small: tiles of 64x128 at most.
 struct Asked {
   double m, n, k, size, line_a, line_b, busy;
   bool alone;
   double readers_a, readers_b;
+  bool small;
 };
 // Where a product is narrow one way, operands that stay in L2 come faster. Lines that are no multiples of 64 bytes apart come slowly: what the copy engine reads of one is believed to lie in two of L2's (line of 0: unknown, whole).
 Brought brought(const Asked& asked);

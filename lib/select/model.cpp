@@ -105,7 +105,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double tiles_down = ceil_div(down, c.tile_m), tiles_across = ceil_div(across, c.tile_n), rows_together = std::min<double>(std::max<int>(1, c.raster), tiles_down);
   const bool together = plain && groups == 1 && neighbours(c, tiles_down, tiles_across, facts.multiprocessors) && (tiles * slices > facts.multiprocessors || (c.tile_m % 64 == 0 && c.tile_n % 64 == 0));
   const double readers_a = together ? std::min(tiles_across, gpc / rows_together) : 1, readers_b = together ? rows_together : 1;
-  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1, readers_a, readers_b}) : Brought{};
+  Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1, readers_a, readers_b, c.tile_m * c.tile_n <= 64 * 128}) : Brought{};
   // Columns that lie along n come in whole panels.
   const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
   if (kernel.major_b == core::Major::mn) rates.b /= whole_panels, rates.alone_b /= whole_panels;
