@@ -381,8 +381,9 @@ using Form = If<T::GROUPED, Grouped<T>, Plain<T>>;
 // A launch of clusters, be these of one CTA, is dealt to GPCs by turns; another fills one GPC after the other. Then neighbours in the raster order, which read the same lines of A and B, are in one, and their requests are joined on the way to L2.
 #if GG_CLUSTER_M * GG_CLUSTER_N * GG_CLUSTER_K == 1
 #undef __cluster_dims__
-#define __cluster_dims__(...)
+#define __cluster_dims__(...)  // (and the kernel's head says the same either way, as the emulated GPU reads it)
 #endif
+static_assert((GG_CLUSTER_M * GG_CLUSTER_N * GG_CLUSTER_K == 1) == (Shape::CLUSTER == 1));
 extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bounds__(PRODUCER_THREADS + 128 * CONSUMERS, GG_MIN_CTAS) GG_KERNEL_NAME(const __grid_constant__ Form::Params params) {
   extern __shared__ __align__(1024) char shared[];
   const Cta cta(shared);
@@ -392,20 +393,18 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   typename Form::Walk walk(form);
   if (warp == 0) {
     walk.prepare();
-  } else if (warp < PRODUCER_THREADS / 32) {
-    if (threadIdx.x % 32 == 0) {
-      if (warp == 1) {
-        cta.init();
-        form.init();
-        ptx::fence_barrier_init();
-      } else if (warp == 2) {
-        form.prefetch();
-      } else {
-        form.prefetch_others();
-      }
+  } else if (warp < PRODUCER_THREADS / 32 && threadIdx.x % 32 == 0) {
+    if (warp == 1) {
+      cta.init();
+      form.init();
+      ptx::fence_barrier_init();
+    } else if (warp == 2) {
+      form.prefetch();
+    } else {
+      form.prefetch_others();
     }
-    __syncwarp();
   }
+  __syncwarp();
   form.count();
   // A cluster's barrier, which is relaxed, orders nothing of what count() has written.
   if constexpr (Shape::CLUSTER == 1 || (T::GROUPED && T::SLICED)) __syncthreads();

@@ -56,7 +56,7 @@ class TileBoard {
   };
 
   GG_DEVICE TileBoard() : ring_(ptx::shared_address(shared().barriers)) {}
-  // Thread 0, before a barrier of all.
+  // One thread, which tells barriers by fence_barrier_init then; before a barrier of all.
   GG_DEVICE void init() const {
     ring_.init(64, 32 * READERS);
     for (u32 i = 0; i < NOTES; ++i) ptx::barrier_init(placed(i), 32);

@@ -100,11 +100,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     return std::fmod(bytes, 16) == 0 ? bytes : 0;
   };
   const auto [first, second] = named.swap ? std::pair(core::operand_b, core::operand_a) : std::pair(core::operand_a, core::operand_b);
-  // A GPC has a block of neighbouring tiles. (In one round tiles of other than whole 64s were as slow as apart.)
-  constexpr double gpc = 16;
+  // A GPC has a block of neighbouring tiles, of so many rows or, where columns are few, more; of tiles that are all cut, fewer. (In one round tiles of other than whole 64s were as slow as apart.)
+  constexpr double of_gpc = 16;
+  const double gpc = c.slices == core::tail_slices ? std::clamp(of_gpc * tiles / facts.multiprocessors, 1.0, of_gpc) : of_gpc;
   const double tiles_down = ceil_div(down, c.tile_m), tiles_across = ceil_div(across, c.tile_n), rows_together = std::min<double>(std::max<int>(1, c.raster), tiles_down);
   const bool together = plain && groups == 1 && neighbours(c, tiles_down, tiles_across, facts.multiprocessors) && (tiles * slices > facts.multiprocessors || (c.tile_m % 64 == 0 && c.tile_n % 64 == 0));
-  const double readers_a = together ? std::min(tiles_across, gpc / rows_together) : 1, readers_b = together ? rows_together : 1;
+  const double readers_a = together ? std::min(tiles_across, std::max(1.0, gpc / rows_together)) : 1, readers_b = together ? std::min(tiles_down, gpc / readers_a) : 1;
   Brought rates = apart ? Brought{from_l2_apart, from_l2_apart} : plain ? brought({down, across, k, size, line(kernel.major_a, down, first), line(kernel.major_b, across, second), busy, groups == 1, readers_a, readers_b, c.tile_m * c.tile_n <= 64 * 128}) : Brought{};
   // Columns that lie along n come in whole panels.
   const double whole_panels = kernels::panel_bytes * kernels::tile_panels(c.tile_n, c.tile_k, static_cast<int>(size), true) / (bn * size);
@@ -176,6 +177,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   return 0.4 + summed + std::max(multiplied, moved) + beside * std::min(multiplied, moved) + copies;
 }
 
+Sizes known(const Sizes& s) {
+  // A middling expert, where the caller gives no hint.
+  const auto or_else = [](std::int64_t v, std::int64_t fallback) { return v > 0 ? v : fallback; };
+  return {std::max<std::int64_t>(s.groups, 1), or_else(s.m, 256), or_else(s.n, 1024), or_else(s.k, 1024), s.skew};
+}
+
 // Tiles of rows that make a wave's footprint on A and B smallest; or half a GPC's, where neighbours are dealt to one. Of groups, one of which may have all rows: those with fewer rows of tiles are walked by what they have.
 std::uint16_t best_raster(const ProblemType& type, const Config& named, const Sizes& s, const core::DeviceFacts& facts) {
   const double wave = facts.multiprocessors * ctas_a_multiprocessor(type, named, facts);
@@ -190,12 +197,6 @@ std::uint16_t best_raster(const ProblemType& type, const Config& named, const Si
   return static_cast<std::uint16_t>(raster);
 }
 
-Sizes known(const Sizes& s) {
-  // A middling expert, where the caller gives no hint.
-  const auto or_else = [](std::int64_t v, std::int64_t fallback) { return v > 0 ? v : fallback; };
-  return {std::max<std::int64_t>(s.groups, 1), or_else(s.m, 256), or_else(s.n, 1024), or_else(s.k, 1024), s.skew};
-}
-
 // Into how many slices k is best cut: as many as there is room for, or fewer.
 std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s, const core::DeviceFacts& facts) {
   const Config c = core::upright(config);
@@ -204,7 +205,7 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
   std::uint16_t best = 2;
   double least = 0;
   for (const double slices : {2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, std::clamp(room, 2.0, 256.0)}) {
-    config.slices = static_cast<std::uint16_t>(slices);
+    config.slices = static_cast<std::uint16_t>(slices), config.raster = best_raster(type, config, s, facts);
     const double time = estimate_sm90(type, config, 1, static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), facts, false);
     if (slices == 2 || time < least) best = config.slices, least = time;
   }

@@ -85,6 +85,7 @@ TEST_CASE("Larger groups have a kernel of their own, which runs beside that of t
         CHECK(std::string(large->kernel).starts_with(std::string("ggemm_sm90_i8_i8_i32_tn_128x256x128_w8x1_s4_") + (limited ? "c1x1_" : "c2x1_")));
         CHECK(std::string(others->kernel).starts_with("ggemm_sm90_i8_i8_i32_tn_32x128x128_w1x8_s8_c1x1_swap_"));
         CHECK((large->overlaps == !uniform && others->overlaps == !limited));
+        CHECK((others->cluster == 1 && large->cluster == limited));  // groups are dealt by turns; a kernel of larger clusters has them in its binary
         if (limited) CHECK((large->grid[0] <= unsigned(most) && others->grid[0] <= unsigned(most)));
         const auto& of_large = *static_cast<const kernels::GroupedTensorParams*>(large->parameters[0]);
         const auto& of_others = *static_cast<const kernels::GroupedTensorParams*>(others->parameters[0]);

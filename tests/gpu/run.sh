@@ -98,6 +98,7 @@ step() {
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$work/machine.txt" 2>/dev/null || { echo "run.sh: nvidia-smi finds no GPU" >&2; exit 2; }
 families=$($conformance --list-families) || { echo "run.sh: the library lists no kernels for this GPU: $families" >&2; exit 2; }
 echo "kernel families:" $families
+echo "kernels compiled before: $(find "$GGEMM_CACHE_DIR" -name 'cubin-*' | wc -l) (fill.sh compiles them, so that the budget goes to products)"
 
 if wanted degenerate; then
   step degenerate "$budget" $conformance --mode degenerate --seed "$seed" --json "$work/degenerate.json" ${big[@]+"${big[@]}"}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the shipped kernels by the real NVRTC for every architecture, and fails on a warning, a spill (but of the largest tiles), local
-// memory that is no spill, or bits that differ between two compiles.
+// memory that is no spill, clusters that the binary does not have as the configuration says, or bits that differ between two compiles.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -294,6 +294,20 @@ struct Result {
   int registers = 0, stack_bytes = 0;
 };
 
+// 1: the request has no such define.
+int number(const jit::Request& request, const char* name) {
+  for (const auto& [define, value] : request.defines)
+    if (define == name) return std::stoi(value);
+  return 1;
+}
+
+// The CTAs of a cluster that a binary tells the driver of, by an attribute of three words (cuobjdump: EIATTR_CTA_PER_CLUSTER) of which the kernels' last two are 1; 0: it tells of none.
+int clusters_of(const jit::Cubin& cubin) {
+  for (char ctas = 1; ctas <= 16; ++ctas)
+    if (cubin.bytes.find(std::string{4, 0x3d, 12, 0, ctas, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}) != std::string::npos) return ctas;
+  return 0;
+}
+
 Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
   Result out;
   try {
@@ -307,6 +321,9 @@ Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
     const int shared = tests::number_before(cubin.log, " bytes smem");
     if (shared == 0 && request.name.starts_with("ggemm_sm90") && request.name.find("grouped") != std::string::npos) add("the log says nothing of shared memory:\n" + cubin.log);
     if (shared > request.most_shared) add(std::to_string(shared) + " bytes of static shared memory, where " + std::to_string(request.most_shared) + " are counted");
+    // One CTA is none, so that a launch says how its CTAs are dealt.
+    const int ctas = request.root == "sm90.cu" ? number(request, "GG_CLUSTER_M") * number(request, "GG_CLUSTER_N") * number(request, "GG_CLUSTER_K") : 1;
+    if (const int told = clusters_of(cubin); told != (ctas == 1 ? 0 : ctas)) add("the binary tells of clusters of " + std::to_string(told) + " CTAs, where the configuration has " + std::to_string(ctas));
     if (twice && jit.get(request).bytes != cubin.bytes) add("a second compile gives other bits");
   } catch (const core::Error& error) {
     out.complaint = error.text();
@@ -359,14 +376,10 @@ class Work {
     }
   }
   static int sums_a_thread(const jit::Request& request) {
-    const auto number = [&](const char* name) {
-      for (const auto& [define, value] : request.defines)
-        if (define == name) return std::stoi(value);
-      return 1;
-    };
-    const bool fp8 = number("GG_A") == GGEMM_E4M3 || number("GG_A") == GGEMM_E5M2;
-    const bool promoted = request.root == "sm90.cu" && ((fp8 && number("GG_COMPUTE") != GGEMM_COMPUTE_FP8_FAST) || number("GG_COMPUTE") == GGEMM_COMPUTE_F32_ACCURATE);
-    return (promoted ? 2 : 1) * number("GG_BM") * number("GG_BN") / (32 * number("GG_WARPS_M") * number("GG_WARPS_N"));  // two sets of them where they are promoted
+    const auto define = [&](const char* name) { return number(request, name); };
+    const bool fp8 = define("GG_A") == GGEMM_E4M3 || define("GG_A") == GGEMM_E5M2;
+    const bool promoted = request.root == "sm90.cu" && ((fp8 && define("GG_COMPUTE") != GGEMM_COMPUTE_FP8_FAST) || define("GG_COMPUTE") == GGEMM_COMPUTE_F32_ACCURATE);
+    return (promoted ? 2 : 1) * define("GG_BM") * define("GG_BN") / (32 * define("GG_WARPS_M") * define("GG_WARPS_N"));  // two sets of them where they are promoted
   }
   void count(const jit::Request& request, const Result& result) {
     Totals& t = totals_[request.arch];
