@@ -454,20 +454,17 @@ TEST_CASE("model: k is cut for the tiles that are left over where that shortens 
 TEST_CASE("model: neighbouring tiles go to one GPC in a round, or two of smaller ones, without clusters; and are walked in blocks that one has") {
   const core::ProblemType type = type_of(GGEMM_BF16);
   const auto config = [](const char* name) { return core::parse_config(name).config; };
-  const Config small = config("sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s8_c1x1_r4"), large = config("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r4"), pairs = config("sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s8_c2x1_r4"), slices = config("sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_k33_r1");
-  CHECK(select::neighbours(small, 16, 8, 132));
-  CHECK(select::neighbours(small, 33, 8, 132));
-  CHECK_FALSE(select::neighbours(small, 53, 5, 132));
-  CHECK(select::neighbours(large, 33, 4, 132));
-  CHECK_FALSE(select::neighbours(large, 7, 19, 132));
-  CHECK_FALSE(select::neighbours(pairs, 16, 8, 132));
-  CHECK_FALSE(select::neighbours(small, 1, 100, 132));
-  CHECK_FALSE(select::neighbours(small, 100, 1, 132));
-  CHECK(select::neighbours(slices, 2, 1, 132));
-  CHECK(select::neighbours(slices, 4, 2, 132));
-  CHECK_FALSE(select::neighbours(slices, 1, 1, 132));
-  CHECK_FALSE(select::neighbours(slices, 3, 3, 132));
-  CHECK_FALSE(select::neighbours(config("simt_f32_f32_f32_tn_32x64x32_w2x2_s4_r16"), 4, 4, 132));
+  const Config small = config("sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s8_c1x1_r4"), large = config("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r4"), pairs = config("sm90_bf16_bf16_f32_tn_64x128x64_w4x1_s8_c2x1_r4"), slices = config("sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_k33_r1"), of_simt = config("simt_f32_f32_f32_tn_32x64x32_w2x2_s4_r16");
+  const struct {
+    const Config& config;
+    double down, across;
+    bool together;
+  } rows[] = {{small, 16, 8, true},   {small, 33, 8, true},  {small, 53, 5, false}, {large, 33, 4, true},   {large, 7, 19, false}, {pairs, 16, 8, false}, {small, 1, 100, false},
+              {small, 100, 1, false}, {slices, 2, 1, true}, {slices, 4, 2, true},  {slices, 1, 1, false}, {slices, 3, 3, false}, {of_simt, 4, 4, false}};
+  for (const auto& row : rows) {
+    INFO(core::config_name(type, row.config) << ", " << row.down << " by " << row.across);
+    CHECK(select::neighbours(row.config, row.down, row.across, 132) == row.together);
+  }
   const auto raster = [&](const Config& wanted, const Sizes& sizes) {
     for (const select::Candidate& c : select::rank(type, sizes, device(90)).legal)
       if (core::kernel_name(type, c.config) == core::kernel_name(type, wanted)) return static_cast<int>(c.config.raster);
