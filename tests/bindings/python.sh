@@ -82,7 +82,7 @@ export GGEMM_SOURCE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) PYTHONDONT
 export PYTHONPATH=$GGEMM_SOURCE_DIR/site
 cd "$GGEMM_SOURCE_DIR/bindings/python/tests"
 failed=0
-python3 -m pytest -c ../pyproject.toml -p no:cacheprovider -rs "$@" || failed=1
+python3 -m pytest -c ../pyproject.toml -p no:cacheprovider -rsfE "$@" || failed=1
 python3 overhead.py
 exit $failed
 TXT
@@ -113,7 +113,7 @@ clean_install() {
   pip_install "$2" "$wheel[test]"
 }
 run_tests() {
-  (cd "$package/tests" && "$1/bin/python" -m pytest -c "$package/pyproject.toml" --rootdir "$package" -p no:cacheprovider -rs "${@:2}")
+  (cd "$package/tests" && "$1/bin/python" -m pytest -c "$package/pyproject.toml" --rootdir "$package" -p no:cacheprovider -rsfE "${@:2}")
 }
 step "tests of the installed wheel ($(python3 --version))"
 if [ "${CI:-}" = true ]; then

@@ -4,6 +4,8 @@
 Device memory is the host's there and kernels do nothing, so it shows which stream, device and pointers come through, and no arithmetic."""
 import ctypes
 import os
+import pathlib
+import re
 import sys
 import types
 
@@ -15,10 +17,21 @@ fake = ctypes.CDLL(os.environ["GGEMM_LIBCUDA"])
 fake.fake_launches.restype = ctypes.c_long
 
 
-class Launch(ctypes.Structure):
-    _fields_ = [("kernel", ctypes.c_char_p), ("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3), ("shared_bytes", ctypes.c_uint32),
-                ("captured", ctypes.c_int32), ("replayed", ctypes.c_int32), ("overlaps", ctypes.c_int32), ("parameter_count", ctypes.c_int32), ("stream", ctypes.c_void_p),
-                ("context", ctypes.c_void_p), ("parameters", ctypes.c_void_p * 8), ("parameter_bytes", ctypes.c_size_t * 8)]
+def struct_of(header, name):
+    """The ctypes.Structure of a struct that a header declares."""
+    types = {"const char*": ctypes.c_char_p, "const void*": ctypes.c_void_p, "void*": ctypes.c_void_p, "int32_t": ctypes.c_int32,
+             "uint32_t": ctypes.c_uint32, "size_t": ctypes.c_size_t}
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+    numbers = dict(re.findall(r"#define (\w+) (\d+)$", text, re.MULTILINE))
+    fields = []
+    for kind, names in re.findall(r"((?:const )?\w+\*?) (\w.*?);", re.search(rf"struct {name} {{(.*?)}} {name};", text, re.DOTALL)[1]):
+        for field, count in re.findall(r"(\w+)(?:\[(\w+)\])?(?:, |$)", names):
+            fields.append((field, types[kind] * int(numbers.get(count, count)) if count else types[kind]))
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+SOURCE = pathlib.Path(os.environ.get("GGEMM_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[3])
+Launch = struct_of(SOURCE / "tests/fake_driver/fake_driver.h", "fake_launch")
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t))
