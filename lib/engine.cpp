@@ -320,11 +320,11 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
   if (!type.limited) {
     void* arguments[] = {&params};
-    return device_->launch(*choice.kernel, tiles, stream, arguments, choice.waits());
+    return device_->launch(*choice.kernel, tiles, stream, arguments, {.overlap = choice.waits()});
   }
   kernels::GroupedParams group = kernels::one_group(params);
   void* arguments[] = {&group};
-  device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments, choice.waits());
+  device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments, {.overlap = choice.waits()});
 }
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.

@@ -171,7 +171,7 @@ void Engine::run_groups(const Choice& choice, core::ProblemType type, const kern
   if (!choice.prepare) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};
-    return device_->launch(*choice.kernel, most, stream, arguments, choice.waits());
+    return device_->launch(*choice.kernel, most, stream, arguments, {.overlap = choice.waits()});
   }
   type.by_engine = choice.upright_type.by_engine;
   kernels::GroupedTensorParams params{}, large{};
@@ -190,13 +190,13 @@ void Engine::run_groups(const Choice& choice, core::ProblemType type, const kern
   }
   if (choice.large) {
     void* arguments[] = {&large};
-    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, !uniform, true);
+    device_->launch(*choice.large, choice.large->ctas(given.max_ctas), stream, arguments, {.overlap = !uniform, .by_turns = true});
     // What is left of the device takes the other groups, tile by tile; under max_ctas all of it waits.
     params.taken = taken, params.beside = !given.max_ctas;
   }
   void* arguments[] = {&params};
   // Where k is cut, tiles are counted before the launch ahead is waited for.
-  device_->launch(*choice.kernel, most, stream, arguments, choice.large ? params.beside : !uniform || !choice.config.slices, true);
+  device_->launch(*choice.kernel, most, stream, arguments, {.overlap = choice.large ? params.beside == 1 : !uniform || !choice.config.slices, .by_turns = true});
 }
 
 // As plain products: a CTA for each tile of all, or, of the sm90 family, as many as the device holds.
@@ -209,14 +209,14 @@ void Engine::run_batch(const Choice& choice, const core::ProblemType& type, cons
   if (c.family != core::Family::sm90) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};
-    return device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n * given.groups), stream, arguments, choice.waits());
+    return device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n * given.groups), stream, arguments, {.overlap = choice.waits()});
   }
   core::ProblemType served = type;
   served.by_engine = 1;
   kernels::TensorParams params = cuda::batch_params(*device_, core::compiled(served, c.family), c, given);
   const std::int64_t clusters = std::min<std::int64_t>(params.walk.tiles, choice.clusters(given.max_ctas));
   void* arguments[] = {&params};
-  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true, true);
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, {.overlap = true, .by_turns = true});
 }
 
 // Each group's record, and copies of operands.
@@ -226,11 +226,11 @@ void Engine::prepare_groups(const Choice& choice, const core::ProblemType& type,
   prepare.copies = memory.copies;
   void* to_prepare[] = {&prepare};
   const kernels::i64 ordering = prepare.order ? kernels::ceil_div(given.groups, kernels::prepare_threads) : 0;
-  device_->launch(*choice.prepare, prepare.blocks + static_cast<unsigned>(ordering), stream, to_prepare, true);
+  device_->launch(*choice.prepare, prepare.blocks + static_cast<unsigned>(ordering), stream, to_prepare, {.overlap = true});
   if (memory.copies.copies) {
     kernels::RepackGroupsParams repack{memory.copies, static_cast<kernels::i32>(2 * given.groups), 0};
     void* to_copy[] = {&repack};
-    device_->launch(*choice.copy, choice.copy->ctas(given.max_ctas), stream, to_copy, true);
+    device_->launch(*choice.copy, choice.copy->ctas(given.max_ctas), stream, to_copy, {.overlap = true});
   }
   params.records = large.records = prepare.records, params.order = large.order = prepare.order;
   params.sizes = {given.m, given.n, given.k, given.status};

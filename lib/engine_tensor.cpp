@@ -151,10 +151,10 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   void* arguments[] = {&params};
   const int multiprocessors = given.max_ctas > 0 ? static_cast<int>(std::min<std::int64_t>(facts().multiprocessors, given.max_ctas)) : facts().multiprocessors;
   const bool by_turns = !select::neighbours(c, static_cast<double>(upright.down), static_cast<double>(upright.across), multiprocessors);
-  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, true, by_turns);
+  device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, {.overlap = true, .by_turns = by_turns});
   if (!choice.sum_pieces) return;
   const std::int64_t strips = upright.tiles * choice.kernel->cluster * (c.tile_m * c.tile_n / kernels::strip_size);
-  device_->launch(*choice.sum_pieces, static_cast<unsigned>(kernels::ceil_div(strips, kernels::strips_at_once(deal))), stream, arguments, true);
+  device_->launch(*choice.sum_pieces, static_cast<unsigned>(kernels::ceil_div(strips, kernels::strips_at_once(deal))), stream, arguments, {.overlap = true});
 }
 
 }  // namespace ggemm

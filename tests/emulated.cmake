@@ -51,6 +51,10 @@ ggemm_add_emulated_kernels("groups of odd and of even sizes, stored later" 2 --e
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_nt_176x128x64_w1x4x2_s5_c1x2_swap_r2 f16_f16_f32_tt_128x144x64_w8x1_s4_c1x1_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 2 --epilogue bare --kind plain --config sm90_${config} --per-kernel 3 --sizes 700x600x130)
 endforeach()
+# Sums of no products: one consumer, two by turns, CTAs that share k, A through registers.
+foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_r2 bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1x2_r2 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c1x1_r2)
+  ggemm_add_emulated_kernels("sm90_${config}, no products" 1 --epilogue bare --kind plain --config sm90_${config} --per-kernel 6 --sizes 304x336x0)
+endforeach()
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.
 ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
@@ -419,6 +423,7 @@ ggemm_add_emulated_mutant("CTAs that share k begin at the same place" sm90_bf16_
 ggemm_add_emulated_mutant("rows of groups behind the last are brought near" ${listed} scheduler/board.cuh "rows.kind && group < p.groups" "rows.kind" ${uniform})
 ggemm_add_emulated_mutant("pieces of the largest tiles do not meet, by blocks" sm90_e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_kt_r1 tile/depth.cuh "return {cluster - cell * deal.pieces, deal.pieces, cell, cell * deal.pieces}" "return {cluster - cell * deal.pieces, 1, cell, cell * deal.pieces}" --kind grouped --per-kernel 6 --sizes 150x160x7400,0x160x7400,3x160x7400 --scales 1x128,128x128 --seed 7)
 ggemm_add_emulated_mutant("pieces of the largest tiles do not meet" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_kt_r1 tile/depth.cuh "return {cluster - cell * deal.pieces, deal.pieces, cell, cell * deal.pieces}" "return {cluster - cell * deal.pieces, 1, cell, cell * deal.pieces}" --kind grouped --per-kernel 6 --sizes 150x248x4100,0x248x4100,3x248x4100 --seed 7)
+ggemm_add_emulated_mutant("sums of no products are not 0 where teams take turns" ${teams} mainloop/wgmma.cuh "if (BLANK && tiles == 0)" "if (false)" --epilogue bare --kind plain --per-kernel 6 --sizes 304x336x0)
 set(edits_file ${CMAKE_CURRENT_BINARY_DIR}/emulator/edits.txt)
 file(WRITE ${edits_file} "${edits}")
 add_test(NAME "lint: each change of a kernel that must be noticed has its place" COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/edits.py ${PROJECT_SOURCE_DIR}/kernels ${edits_file})

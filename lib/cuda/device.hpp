@@ -39,6 +39,12 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
+// How a launch is dealt. Both are for sm_90 and newer; elsewhere they ask for nothing.
+struct LaunchOptions {
+  bool overlap = false;   // it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh)
+  bool by_turns = false;  // CTAs that form no clusters are dealt to GPCs by turns, as clusters are; else they fill one GPC after the other
+};
+
 // A loaded kernel. Holds its module; destroying it unloads the module.
 struct Kernel {
   Kernel() = default;
@@ -112,9 +118,7 @@ class Device {
   // Throws GGEMM_ERROR_LAUNCH.
   kernels::TensorMap tensor_map(const TensorLayout& layout) const;
   // One-dimensional grid of `ctas`; `params` as cuLaunchKernel takes them. Throws GGEMM_ERROR_LAUNCH.
-  // overlap: it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh).
-  // by_turns: CTAs that form no clusters are dealt to GPCs by turns, as clusters are; else they fill one GPC after the other. From sm_90 on.
-  void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap = false, bool by_turns = false) const;
+  void launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, LaunchOptions options = {}) const;
 
   // The tuner's and the workspace's needs. All but allocation and synchronisation are asynchronous on the stream.
   void* create_stream() const;

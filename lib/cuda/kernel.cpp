@@ -160,15 +160,16 @@ kernels::TensorMap Device::tensor_map(const TensorLayout& layout) const {
   return maps[0];
 }
 
-void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, bool overlap, bool by_turns) const {
+void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** params, LaunchOptions options) const {
   constexpr int graphs_know_it = 12030;  // from this driver on
   cu::LaunchAttribute attributes[2];
   unsigned count = 0;
-  if (overlap && impl_->facts.compute_capability >= 90 && impl_->facts.driver_version >= graphs_know_it) {
+  const bool known = impl_->facts.compute_capability >= 90;
+  if (options.overlap && known && impl_->facts.driver_version >= graphs_know_it) {
     attributes[count] = {cu::LaunchAttributeId::programmatic_stream_serialization, 0, {}};
     attributes[count++].programmatic_stream_serialization = 1;
   }
-  if (by_turns && kernel.cluster == 1) {
+  if (options.by_turns && known && kernel.cluster == 1) {
     attributes[count] = {cu::LaunchAttributeId::cluster_dimension, 0, {}};
     attributes[count++].cluster = {1, 1, 1};
   }

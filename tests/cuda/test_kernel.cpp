@@ -147,7 +147,7 @@ bool overlaps(const cuda::Device& device) {
   Params params{0, nullptr};
   void* list[] = {&params};
   device.launch(kernel, 1, nullptr, list);
-  device.launch(kernel, 1, nullptr, list, true);
+  device.launch(kernel, 1, nullptr, list, {.overlap = true});
   const std::vector<fake_launch> launches = driver().all_launches();
   REQUIRE(launches.size() == 2);
   CHECK(launches[0].overlaps == 0);
@@ -171,7 +171,7 @@ TEST_CASE("CTAs that form no clusters are dealt by turns where that is asked for
     for (const bool by_turns : {false, true})
       for (const cuda::Kernel* kernel : {&alone, &pairs}) {
         INFO(overlap << ' ' << by_turns << ' ' << kernel->cluster);
-        device.launch(*kernel, 2, nullptr, list, overlap, by_turns);
+        device.launch(*kernel, 2, nullptr, list, {.overlap = overlap, .by_turns = by_turns});
         const fake_launch launch = driver().all_launches().back();
         CHECK(launch.overlaps == overlap);
         CHECK(launch.cluster == (by_turns && kernel == &alone ? 1 : 0));
@@ -186,9 +186,15 @@ TEST_CASE("A launch does not overlap where the driver's graphs would not know it
   CHECK_FALSE(overlaps(device));
 }
 
-TEST_CASE("A launch does not overlap on devices that do not know it") {
+TEST_CASE("A launch does not overlap, nor asks for clusters, on devices that know neither") {
   const Machine machine({80});
-  CHECK_FALSE(overlaps(cuda::Device(0, nullptr, {})));
+  const cuda::Device device(0, nullptr, {});
+  CHECK_FALSE(overlaps(device));
+  const cuda::Kernel kernel = device.load(fake::make_cubin(80, {"k"}), "k", 128, 1000);
+  Params params{0, nullptr};
+  void* list[] = {&params};
+  device.launch(kernel, 2, nullptr, list, {.by_turns = true});
+  CHECK(driver().all_launches().back().cluster == 0);
 }
 
 TEST_CASE("A launch that the driver refuses says what was asked of it") {
