@@ -207,14 +207,14 @@ struct Plain {
   }
   // A producer's way through the tiles. prepare: what can be known while barriers are set up, the first one.
   struct Walk {
-    Scheduler at;
+    Scheduler scheduler;
     bool more;
     ClusterTile tile;
     DepthPart depth;
-    GG_DEVICE explicit Walk(const Plain& form) : at(form.scheduler()) {}
+    GG_DEVICE explicit Walk(const Plain& form) : scheduler(form.scheduler()) {}
     GG_DEVICE void next() {
-      more = at.next();
-      if (more) depth = Shape::part(at.depth()), tile = at.place();
+      more = scheduler.next();
+      if (more) depth = Shape::part(scheduler.depth()), tile = scheduler.place();
     }
     GG_DEVICE void prepare() { next(); }
   };
@@ -233,7 +233,7 @@ struct Plain {
         continue;
       }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, product(walk.at) * p.batch.own_a}, {&p.b, product(walk.at) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, product(walk.scheduler) * p.batch.own_a}, {&p.b, product(walk.scheduler) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }

@@ -85,9 +85,14 @@ Engine::Engine(const ggemm_context_options& o)
 
 Engine::~Engine() = default;
 
+int Engine::multiprocessors(std::int64_t max_ctas) const {
+  const int all = facts().multiprocessors;
+  return device_ && max_ctas ? static_cast<int>(std::min<std::int64_t>(all, max_ctas)) : all;
+}
+
 core::DeviceFacts Engine::facts_for(const Request& request) const {
   core::DeviceFacts out = facts();
-  if (device_ && request.key.max_ctas) out.multiprocessors = static_cast<int>(std::min<std::int64_t>(out.multiprocessors, request.key.max_ctas));
+  out.multiprocessors = multiprocessors(request.key.max_ctas);
   return out;
 }
 

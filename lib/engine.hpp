@@ -114,6 +114,8 @@ class Engine {
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
   select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts_for(request)); }
   // The device, with no more multiprocessors than the request may use.
+  // Multiprocessors that a call under max_ctas (0: no limit) has; and the device's facts so.
+  int multiprocessors(std::int64_t max_ctas) const;
   core::DeviceFacts facts_for(const Request& request) const;
   // A configuration by name, checked against the problem and the device.
   core::Config forced_config(const Request& request, const char* name) const;

@@ -149,8 +149,9 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   void* arguments[] = {&params};
-  const int multiprocessors = given.max_ctas > 0 ? static_cast<int>(std::min<std::int64_t>(facts().multiprocessors, given.max_ctas)) : facts().multiprocessors;
-  const bool by_turns = !select::neighbours(c, static_cast<double>(upright.down), static_cast<double>(upright.across), multiprocessors);
+  core::Config dealt = c;
+  if (c.slices > core::tail_slices) dealt.slices = slices > core::tail_slices ? static_cast<decltype(dealt.slices)>(slices) : 0;  // those that there are; of a single one tiles are whole
+  const bool by_turns = !select::neighbours(dealt, static_cast<double>(upright.down), static_cast<double>(upright.across), multiprocessors(given.max_ctas));
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, {.overlap = true, .by_turns = by_turns});
   if (!choice.sum_pieces) return;
   const std::int64_t strips = upright.tiles * choice.kernel->cluster * (c.tile_m * c.tile_n / kernels::strip_size);

@@ -51,10 +51,11 @@ ggemm_add_emulated_kernels("groups of odd and of even sizes, stored later" 2 --e
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_tn_176x128x64_w1x4x2_s5_c1x2_swap_r2 bf16_bf16_f32_nt_128x176x64_w4x1x2_s5_c2x1_r2 f16_f16_f32_nt_176x128x64_w1x4x2_s5_c1x2_swap_r2 f16_f16_f32_tt_128x144x64_w8x1_s4_c1x1_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 2 --epilogue bare --kind plain --config sm90_${config} --per-kernel 3 --sizes 700x600x130)
 endforeach()
-# Sums of no products: one consumer, two by turns, CTAs that share k, A through registers.
+# Sums of no products: one consumer, two by turns, CTAs that share k (of which, once, one has some), A through registers.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_r2 bf16_bf16_f32_tn_128x176x64_w4x1x2_s5_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1x2_r2 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c1x1_r2)
   ggemm_add_emulated_kernels("sm90_${config}, no products" 1 --epilogue bare --kind plain --config sm90_${config} --per-kernel 6 --sizes 304x336x0)
 endforeach()
+ggemm_add_emulated_kernels("CTAs that share k, of which one has no products" 1 --epilogue bare --kind plain --config sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1x2_r2 --per-kernel 6 --sizes 304x336x64)
 # Slices of a single strip, so that the launch that adds them up has a warpgroup too many.
 ggemm_add_emulated_kernels("slices of one strip" 1 --config sm90_bf16_bf16_f32_tn_8x64x64_w1x4_s4_c1x1_k4_swap_r1 --per-kernel 4 --sizes 7x60x700 --repeat 2)
 # Tiles left over: shared evenly by all clusters, with a wave before or without; a whole number of clusters each; one of them by all; fewer than clusters.
@@ -83,7 +84,8 @@ foreach(config IN ITEMS sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1_r1 sm90_e4m3
                         sm80_bf16_bf16_f32_nn_64x64x64_w2x2_s4_r2 simt_f32_f32_f32_tn_64x64x16_w2x2_s4_r1 gemv_bf16_bf16_f32_tt_8x16x256_w1x8_s2_r1)
   ggemm_add_emulated_kernels("${config}, batches" 3 --config ${config} --kind grouped --per-kernel 4 --sizes 144x272x160,144x272x160,144x272x160 --seed 5 --repeat 2)
 endforeach()
-ggemm_add_emulated_kernels("batches of no products" 2 --config sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c1x1_r2 --kind grouped --per-kernel 6 --sizes 48x256x0,48x256x0,48x256x0 --scales tensor,vector)
+ggemm_add_emulated_kernels("batches of no products" 2 --config sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c1x1_r2 --kind grouped --per-kernel 12 --sizes 48x256x0,48x256x0,48x256x0 --epilogue bare)
+ggemm_add_emulated_kernels("batches of no products, with scales" 2 --config sm90_f16_f16_f32_tn_64x64x64_w4x1_s8_c1x1_r2 --kind grouped --per-kernel 16 --sizes 48x256x0,48x256x0,48x256x0 --scales tensor,vector --seed 1)
 # Groups that differ in m alone, many of them where one map tells an operand of all: full tiles and cut ones, none, by boxes and by threads.
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c1x1_r2 f16_f16_f32_nn_64x64x64_w4x1_s8_c1x1_r1 bf16_bf16_f32_tn_32x128x64_w1x8_s8_c1x1_m64_swap_r1)
   ggemm_add_emulated_kernels("sm90_${config}, uniform groups" 4 --config sm90_${config} --kind grouped --per-kernel 6 --sizes 100x320x128,0x320x128,3x320x128,64x320x128,136x320x128 --seed 5 --repeat 2)
@@ -392,7 +394,7 @@ ggemm_add_emulated_mutant("C is read past its last column" ${small} epilogue/by_
 ggemm_add_emulated_mutant("copies are waited for too late, CUDA cores" ${elements} "mainloop/simt.cuh#1" "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("the last tile's depth is not cut off, CUDA cores" ${elements} pipeline/element_copy.cuh "k < depth && line_.has(mn)" "line_.has(mn)")
 set(batch --kind grouped --epilogue bare --sizes 144x272x160,144x272x160,144x272x160 --seed 1)
-ggemm_add_emulated_mutant("products of a batch have the first one's A" ${listed} sm90.cu "product(walk.at) * p.batch.own_a" "0 * p.batch.own_a" ${batch})
+ggemm_add_emulated_mutant("products of a batch have the first one's A" ${listed} sm90.cu "product(walk.scheduler) * p.batch.own_a" "0 * p.batch.own_a" ${batch})
 ggemm_add_emulated_mutant("products of a batch are stored where the first one is" ${listed} sm90.cu "{&p.d, product(at)}" "{&p.d, 0}" ${batch})
 ggemm_add_emulated_mutant("products of a batch have the first one's numbers" ${multistage} scheduler/scheduler.cuh "batch_product(params_, blockIdx.x / (tiles_m() * tiles_n()), SHAPE)" "batch_product(params_, 0, SHAPE)" ${batch})
 set(few gemv_bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1)

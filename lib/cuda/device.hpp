@@ -39,9 +39,9 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
-// How a launch is dealt. Both are for sm_90 and newer; elsewhere they ask for nothing.
+// When a launch begins, and where. Both are for sm_90 and newer; elsewhere they ask for nothing.
 struct LaunchOptions {
-  bool overlap = false;   // it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh)
+  bool overlap = false;   // it may begin before the launch ahead of it has ended, which the kernel waits for by itself (kernels/ptx/launch.cuh); not with drivers before CUDA 12.3, whose graphs do not know it
   bool by_turns = false;  // CTAs that form no clusters are dealt to GPCs by turns, as clusters are; else they fill one GPC after the other
 };
 

@@ -19,14 +19,16 @@ fake.fake_launches.restype = ctypes.c_long
 
 def struct_of(header, name):
     """The ctypes.Structure of a struct that a header declares."""
-    types = {"const char*": ctypes.c_char_p, "const void*": ctypes.c_void_p, "void*": ctypes.c_void_p, "int32_t": ctypes.c_int32,
+    kinds = {"const char*": ctypes.c_char_p, "const void*": ctypes.c_void_p, "void*": ctypes.c_void_p, "int32_t": ctypes.c_int32,
              "uint32_t": ctypes.c_uint32, "size_t": ctypes.c_size_t}
     text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
     numbers = dict(re.findall(r"#define (\w+) (\d+)$", text, re.MULTILINE))
     fields = []
-    for kind, names in re.findall(r"((?:const )?\w+\*?) (\w.*?);", re.search(rf"struct {name} {{(.*?)}} {name};", text, re.DOTALL)[1]):
-        for field, count in re.findall(r"(\w+)(?:\[(\w+)\])?(?:, |$)", names):
-            fields.append((field, types[kind] * int(numbers.get(count, count)) if count else types[kind]))
+    for line in re.search(rf"struct {name} {{(.*?)}} {name};", text, re.DOTALL)[1].split(";")[:-1]:
+        kind, names = re.fullmatch(r"\s*((?:const )?\w+\*?) (.*)", line).groups()
+        for declared in names.split(", "):
+            field, count = re.fullmatch(r"(\w+)(?:\[(\w+)\])?", declared).groups()
+            fields.append((field, kinds[kind] * int(numbers.get(count, count)) if count else kinds[kind]))
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
