@@ -113,9 +113,9 @@ class Engine {
   // progress(done, total, name of what was finished) returns false to cancel.
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
   select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts_for(request)); }
-  // The device, with no more multiprocessors than the request may use.
-  // Multiprocessors that a call under max_ctas (0: no limit) has; and the device's facts so.
+  // Multiprocessors that a call may use under max_ctas (0: no limit).
   int multiprocessors(std::int64_t max_ctas) const;
+  // The device, with no more of them than the request may use.
   core::DeviceFacts facts_for(const Request& request) const;
   // A configuration by name, checked against the problem and the device.
   core::Config forced_config(const Request& request, const char* name) const;

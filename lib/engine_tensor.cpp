@@ -150,7 +150,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   void* arguments[] = {&params};
   core::Config dealt = c;
-  if (c.slices > core::tail_slices) dealt.slices = slices > core::tail_slices ? static_cast<decltype(dealt.slices)>(slices) : 0;  // those that there are; of a single one tiles are whole
+  if (c.slices > core::tail_slices) dealt.slices = static_cast<std::uint16_t>(slices > 1 ? slices : 0);  // those that k has steps for; of one alone tiles are whole
   const bool by_turns = !select::neighbours(dealt, static_cast<double>(upright.down), static_cast<double>(upright.across), multiprocessors(given.max_ctas));
   device_->launch(*choice.kernel, static_cast<unsigned>(clusters * choice.kernel->cluster), stream, arguments, {.overlap = true, .by_turns = by_turns});
   if (!choice.sum_pieces) return;

@@ -77,8 +77,8 @@ class WgmmaMainloop {
   Sum sums[BLOCKS][WN / 2];
 
  private:
-  // The first products write the sums, so that nothing need be 0 before them. Where there are none the sums are set to 0 in a branch behind the wait: before it, two consumers' kernels would write zeros for every tile, and the compiler
-  // takes a branch for each sum, of which it is 7% slower where these are many. (Where registers are fewer, as in groups or with an epilogue, kernels would spill for it.)
+  // The first products write the sums, so that nothing need be 0 before them. Where there are none the sums are set to 0 in a branch behind the wait: before it, ptxas would write zeros for every tile where
+  // two consumers share it, and else the optimiser makes a branch of each sum's zero, which costs up to 7% of a compile. (Where registers are fewer, as in groups or with an epilogue, kernels would spill for it.)
   static constexpr bool BLANK = ptx::wgmma_zeros_behind && !PROMOTED && !T::SLICED && T::BARE && ((T::TEAMS == 1 && Shape::CONSUMERS == 2) || (T::BY_ENGINE && !T::GROUPED));
   u32 last_;  // slot of consume_fast and consume_turned
   using Fragments = u32[BLOCKS][STEPS][4];

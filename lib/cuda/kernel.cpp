@@ -164,12 +164,12 @@ void Device::launch(const Kernel& kernel, unsigned ctas, void* stream, void** pa
   constexpr int graphs_know_it = 12030;  // from this driver on
   cu::LaunchAttribute attributes[2];
   unsigned count = 0;
-  const bool known = impl_->facts.compute_capability >= 90;
-  if (options.overlap && known && impl_->facts.driver_version >= graphs_know_it) {
+  const bool hopper = impl_->facts.compute_capability >= 90;  // or newer
+  if (options.overlap && hopper && impl_->facts.driver_version >= graphs_know_it) {
     attributes[count] = {cu::LaunchAttributeId::programmatic_stream_serialization, 0, {}};
     attributes[count++].programmatic_stream_serialization = 1;
   }
-  if (options.by_turns && known && kernel.cluster == 1) {
+  if (options.by_turns && hopper && kernel.cluster == 1) {
     attributes[count] = {cu::LaunchAttributeId::cluster_dimension, 0, {}};
     attributes[count++].cluster = {1, 1, 1};
   }

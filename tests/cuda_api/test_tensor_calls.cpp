@@ -18,6 +18,7 @@ namespace {
 constexpr const char* plain_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_r2";
 constexpr const char* swapped_config = "sm90_i8_i8_i32_tn_8x64x128_w1x4_s2_c1x1_swap_r1";
 constexpr const char* sliced_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c2x1_k3_r1";
+constexpr const char* many_slices_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_k67_r1";
 constexpr const char* tail_config = "sm90_i8_i8_i32_tn_64x64x128_w4x1_s2_c1x1_kt_r1";
 constexpr const char* cluster_config = "sm90_i8_i8_i32_tn_128x64x128_w8x1_s2_c2x1_r1";
 
@@ -54,9 +55,10 @@ TEST_CASE("Neighbouring tiles are dealt to one GPC, those of a single column by 
     const ContextPointer context = make_context(cuda_options(no_folder));
     Bytes p(config);
     p.desc.m = m;
+    const std::size_t before = driver().all_launches().size();
     REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
     driver().wait();
-    return driver().all_launches().back().cluster;
+    return driver().all_launches()[before].cluster;  // slices are added up behind it
   };
   CHECK(cluster_of(plain_config, Bytes::m) == 0);
   CHECK(cluster_of(swapped_config, Bytes::m) == 0);
@@ -64,6 +66,7 @@ TEST_CASE("Neighbouring tiles are dealt to one GPC, those of a single column by 
   CHECK(cluster_of(cluster_config, Bytes::m) == 0);  // its kernel says so itself
   CHECK(cluster_of(plain_config, 64) == 1);
   CHECK(cluster_of(swapped_config, 8) == 1);
+  CHECK(cluster_of(many_slices_config, Bytes::m) == 0);  // as four steps of k make four slices; 67 would be more than two rounds
   machine.check_clean();
 }
 
