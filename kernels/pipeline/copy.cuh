@@ -4,7 +4,7 @@
 // The operand is seen as `outer` rows of `inner` contiguous elements: for an operand that is contiguous along k, outer is m (or n) and inner is k; else outer is k.
 // Elements outside the operand are never read; zeros take their place. How a tile is brought is decided for each, so that one binary serves every alignment:
 //   chunks    rows at multiples of 16 bytes: 16-byte cp.async
-//   words     elements of 16 or 8 bits in rows at multiples of 4 bytes: cp.async of that much
+//   words     rows at multiples of 4 bytes, or of 8-byte elements: cp.async of that much
 //   halves    16-bit elements in rows at odd multiples of 2 bytes: through registers, 16 bytes at a time
 //   elements  anything else, one by one: by cp.async where they have 4 or 8 bytes, else through registers
 #pragma once
@@ -43,7 +43,7 @@ class TileCopy {
     const i64 inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
     if (thread() == 0) inner_stride() = inner;
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : SIZE < 4 && low % 4 == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : SIZE >= 4 || low % 4 == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
     source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner;
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
@@ -102,6 +102,8 @@ class TileCopy {
     __shared__ i64 offsets[BY_INDEX ? Tile::OUTER : 1];
     return offsets;
   }
+  // The first element of the tile at the current k; by index, of the operand.
+  GG_DEVICE const char* tile_first() const { return source_ - (BY_INDEX ? 0 : chunk_row() * outer_stride_) - chunk_byte() / SIZE * inner_stride(); }
   // Row `row` of the tile, from its first row's address on, or by index from the operand's.
   GG_DEVICE const char* line(const char* first, int row) const {
     if constexpr (BY_INDEX) return first + row_offsets()[row];
@@ -129,13 +131,41 @@ class TileCopy {
   GG_DEVICE int chunk_rows(i32 k_left) const { return chunk_byte() < inner_left(k_left) * SIZE ? outer_left(k_left) - chunk_row() : 0; }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
-    if constexpr (SIZE >= 4) issue_elements(slot, k_left);
-    else issue_words(slot, k_left);
+    if constexpr (SIZE < 4) issue_words(slot, k_left);
+    else if (HAS_LINES && way() != CopyWay::elements) issue_lines(slot, k_left);
+    else issue_elements(slot, k_left);
+  }
+
+  // Elements of contiguous rows: a thread's lie in the same columns of successive rows.
+  static constexpr int LANES = Tile::INNER < THREADS ? Tile::INNER : THREADS, LINE_STEP = THREADS / LANES;
+  static constexpr bool HAS_LINES = !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
+  GG_DEVICE void issue_lines(char* slot, i32 k_left) const {
+    // After so many of a thread's rows the swizzle repeats; so many are in code one after the other, which beside many sums there are no registers for.
+    constexpr int PASSES = Tile::OUTER / LINE_STEP, PERIOD = LINE_STEP < Tile::PERIOD ? Tile::PERIOD / LINE_STEP : 1, TOGETHER = HELD < 4 && PERIOD <= 4 && PASSES % 4 == 0 ? 4 : PASSES;
+    static_assert(TOGETHER == PASSES || TOGETHER % PERIOD == 0, "whole periods of the swizzle");
+    const int from = ptx::renewed(thread()), row = from / LANES, column = from % LANES;  // so that nothing that follows from it is kept through the mainloop
+    const int columns = inner_left(k_left) - column;
+    int rows = outer_left(k_left) - row;
+    const char* next = source_ + (row - from / CHUNKS) * outer_stride_ + (column * SIZE - from % CHUNKS * 16);
+    u32 to = ptx::shared_address(slot);
+#pragma unroll 1
+    for (int pass = 0; pass < PASSES; pass += TOGETHER) {
+#pragma unroll
+      for (int i = 0; i < TOGETHER; ++i) {
+        const int repeated = i / PERIOD * PERIOD;
+#pragma unroll
+        for (int across = 0; across < Tile::INNER; across += LANES)
+          ptx::cp_async<SIZE>(to + Tile::offset(row + (i - repeated) * LINE_STEP, (column + across) * SIZE) + repeated * LINE_STEP * Tile::PANEL_BYTES, next + across * SIZE, i * LINE_STEP < rows && across < columns);
+        next = ptx::renewed(next + LINE_STEP * outer_stride_);
+      }
+      rows -= TOGETHER * LINE_STEP;
+      to += TOGETHER * LINE_STEP * Tile::PANEL_BYTES;
+    }
   }
 
   GG_DEVICE void issue_elements(char* slot, i32 k_left) const {
     const i64 inner = inner_stride();
-    const char* const first = source_ - (BY_INDEX ? 0 : chunk_row() * outer_stride_) - chunk_byte() / SIZE * inner;  // the first element of the tile, or of the operand
+    const char* const first = tile_first();
 #pragma unroll 1
     for (int element = thread(); element < Tile::OUTER * Tile::INNER; element += THREADS) {
       const int row = element / Tile::INNER, column = element % Tile::INNER;
@@ -147,7 +177,7 @@ class TileCopy {
     if (SIZE == 2 && way() == CopyWay::halves && whole_chunks(k_left)) return issue_halves(slot, k_left);
     constexpr int WORDS = Tile::ROW_BYTES / WORD, PER_THREAD = Tile::OUTER * WORDS / THREADS, BATCH = PER_THREAD < 4 ? PER_THREAD : 4;
     static_assert(PER_THREAD % BATCH == 0, "whole batches");
-    const char* const first = source_ - (BY_INDEX ? 0 : chunk_row() * outer_stride_) - chunk_byte() / SIZE * inner_stride();  // the first element of the tile, or of the operand
+    const char* const first = tile_first();
     const bool async = way() == CopyWay::chunks || way() == CopyWay::words;
 #pragma unroll 1
     for (int batch = 0; batch < PER_THREAD; batch += BATCH) {

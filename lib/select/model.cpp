@@ -224,7 +224,7 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
   constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;
   const bool f64 = type.a == GGEMM_F64;
-  const double waits = c.family != Family::simt ? (f64 ? 0 : mma_waits) : f64 ? f64_waits : unconverted ? f32_waits : 0;
+  const double waits = f64 ? f64_waits : c.family != Family::simt ? mma_waits : unconverted ? f32_waits : 0;
   const double least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1);
   const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
