@@ -205,35 +205,32 @@ struct Plain {
     const u32 turn = p.terms->turn, words[2] = {p.terms->unusual[0], p.terms->unusual[1]};  // one way to memory, not two
     return turn ? words[1] : words[0];
   }
-  // A producer's way through the tiles. prepare: what can be known while barriers are set up, the first one.
-  struct Walk {
-    Scheduler scheduler;
-    bool more;
-    ClusterTile tile;
-    DepthPart depth;
-    GG_DEVICE explicit Walk(const Plain& form) : scheduler(form.scheduler()) {}
-    GG_DEVICE void next() {
-      more = scheduler.next();
-      if (more) depth = Shape::part(scheduler.depth()), tile = scheduler.place();
+  // What the producer can know while barriers are set up: its first tile. Warp 0.
+  struct First {
+    ClusterTile tile{};
+    DepthPart depth{};
+    GG_DEVICE void prepare(const Plain& form) {
+      if (Scheduler at = form.scheduler(); at.next()) tile = at.place(), depth = Shape::part(at.depth());
     }
-    GG_DEVICE void prepare() { next(); }
   };
-  // walk: warp 0 has prepared its own.
-  GG_DEVICE void produce(const Cta& cta, Walk& walk) const {
+  // The producers' warps.
+  GG_DEVICE void produce(const Cta& cta, const First& first) const {
+    // Lanes have the same, which ptxas does not know behind a branch: boxes would be asked for lane by lane, by addresses that go to uniform registers one after the other.
+    ClusterTile tile{{ptx::of_first_lane(static_cast<i32>(first.tile.at.row)), ptx::of_first_lane(static_cast<i32>(first.tile.at.col))}, ptx::of_first_lane(static_cast<int>(first.tile.turned)) != 0};
+    DepthPart depth{ptx::of_first_lane(first.depth.first), ptx::of_first_lane(first.depth.tiles)};
     const bool scales = T::BLOCK_SCALED && threadIdx.x / 32 == Producer::SCALES_WARP;
     if (threadIdx.x != 0 && !scales) return;
     Shape::Cursor at;
     const bool twice = unusual();
-    if (scales) walk.next();
-    for (; walk.more; walk.next()) {
-      const DepthPart depth = walk.depth;
-      const ClusterTile tile = walk.tile;
+    bool known = !scales;
+    for (Scheduler to = scheduler(); to.next(); known = false) {
+      if (!known) tile = to.place(), depth = Shape::part(to.depth());
       if (scales) {
         Producer::produce_scales(p.problem, p.scales.mapped, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, depth.first, depth.tiles);
         continue;
       }
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, product(walk.scheduler) * p.batch.own_a}, {&p.b, product(walk.scheduler) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+        Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }
@@ -308,17 +305,15 @@ struct Grouped {
   }
 
   // Tiles are found once barriers are set up.
-  struct Walk {
-    const Params& p;
-    GG_DEVICE explicit Walk(const Grouped& form) : p(form.p) {}
-    GG_DEVICE void prepare() const {
-      Board::bring_near(p);
-      if (threadIdx.x != 0 || blockIdx.x != 0 || !p.cleared) return;
-      *p.cleared = 0;
+  struct First {
+    GG_DEVICE void prepare(const Grouped& form) const {
+      Board::bring_near(form.p);
+      if (threadIdx.x != 0 || blockIdx.x != 0 || !form.p.cleared) return;
+      *form.p.cleared = 0;
       __threadfence();
     }
   };
-  GG_DEVICE void produce(const Cta& cta, const Walk&) const {
+  GG_DEVICE void produce(const Cta& cta, const First&) const {
     Shape::Cursor at;
     // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
     const int finder = p.taken ? 0 : FINDER;
@@ -390,9 +385,9 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   const Form form(params);
   const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32);
   // Nothing is under way until the first box is asked for, and parameters come slowly: of the producers' warps each has one thing to do ahead.
-  typename Form::Walk walk(form);
+  Form::First first;
   if (warp == 0) {
-    walk.prepare();
+    first.prepare(form);
   } else if (warp < PRODUCER_THREADS / 32 && threadIdx.x % 32 == 0) {
     if (warp == 1) {
       cta.init();
@@ -412,7 +407,7 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   form.begin();
   if (warp < PRODUCER_THREADS / 32) {
     if constexpr (MOVE_REGISTERS) ptx::registers_release<PRODUCER_REGISTERS>();
-    form.produce(cta, walk);
+    form.produce(cta, first);
     if constexpr (T::CLUSTER_K > 1) {
       __syncwarp();
       ptx::cluster_barrier();  // the reduction's

@@ -19,9 +19,8 @@ class StoreEpilogue {
   // 8 words beyond a multiple of 32 banks: a warp's pairs of sums (8 rows, 4 pairs) then meet no conflict.
   static constexpr int PITCH = T::BN + 32 / static_cast<int>(sizeof(Sum));
   static constexpr int VECTOR = 16 / sizeof(D);  // elements of D in 16 bytes
-  // Vectors, or lines' elements, that a thread reads before it stores the first: where more is done with each, there is more code than the wait is worth.
-  static constexpr bool PLAIN = T::GATE == 0 && T::ACTIVATION == 0 && !T::SCATTER;
-  static constexpr int TOGETHER = PLAIN ? 4 : 1;
+  // Vectors that a thread reads before it stores the first: where more is done with each, there is more code than the wait is worth.
+  static constexpr int TOGETHER = T::GATE == 0 && T::ACTIVATION == 0 && !T::SCATTER && sizeof(D) >= 4 ? 4 : 1;
   using Columns = TileColumns<T::GATE, T::BN>;
   using ScaleA = SumScale<T::SCALE_A>;
   using ScaleB = SumScale<T::SCALE_B>;
@@ -131,20 +130,16 @@ class StoreEpilogue {
         if (group_rows.weights) return static_cast<Value>(group_rows.weights[first_row + i]) * value;
       return value;
     }
-    // Of row i of the tile, which may lie elsewhere in D.
-    GG_DEVICE D element(int i, int j) const {
-      if constexpr (Columns::PAIRED) {
-        return gated(sums.sum(i, Columns::gate(j)), sums.sum(i, Columns::up(j)), i, j);
-      } else {
-        Value add = addend(i, j);
-        if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-        return value(sums.sum(i, j), i, j, add);
-      }
-    }
     GG_DEVICE void store_one(int i, int j) const {
       const auto to = row_of(i);
       if (T::SCATTER && to < 0) return;
-      *d_at(to, j) = element(i, j);
+      if constexpr (Columns::PAIRED) {
+        *d_at(to, j) = gated(sums.sum(i, Columns::gate(j)), sums.sum(i, Columns::up(j)), i, j);
+      } else {
+        Value add = addend(i, j);
+        if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
+        *d_at(to, j) = value(sums.sum(i, j), i, j, add);
+      }
     }
 
     // Rows lie at multiples of 16 bytes.
@@ -153,17 +148,17 @@ class StoreEpilogue {
     // A thread's vectors lie below each other, so that what follows from the column is worked out once (but not before the mainloop, which has no registers for it); and some are read before the first is stored.
     template <bool ADD_C>
     GG_DEVICE void store_vectors() const {
-      constexpr int ACROSS = Columns::OUTPUTS / VECTOR, STEP = T::THREADS / ACROSS, COUNT = sizeof(D) < 4 ? 1 : TOGETHER;
+      constexpr int ACROSS = Columns::OUTPUTS / VECTOR, STEP = T::THREADS / ACROSS;
       static_assert(Columns::OUTPUTS % VECTOR == 0 && T::THREADS % ACROSS == 0, "16 bytes of D divide a row of the tile, and these the threads");
       const int thread = ptx::renewed(static_cast<int>(threadIdx.x)), first = thread / ACROSS, j = thread % ACROSS * VECTOR;
       if (j + VECTOR <= columns) {
 #pragma unroll 1
-        for (int i = first; i < rows; i += COUNT * STEP) {
-          decltype(row_of(0)) to[COUNT];
-          VectorSums sums_of[COUNT];
-          ptx::Vector16 in[COUNT];
+        for (int i = first; i < rows; i += TOGETHER * STEP) {
+          decltype(row_of(0)) to[TOGETHER];
+          VectorSums sums_of[TOGETHER];
+          ptx::Vector16 in[TOGETHER];
 #pragma unroll
-          for (int t = 0; t < COUNT; ++t) {
+          for (int t = 0; t < TOGETHER; ++t) {
             const int row = i + t * STEP;
             to[t] = row < rows ? row_of(row) : -1;
             if (to[t] >= 0) sums_of[t] = vector_sums(row, j);
@@ -171,7 +166,7 @@ class StoreEpilogue {
               if (to[t] >= 0) in[t] = ptx::load_vector(c_at(row, j));
           }
 #pragma unroll
-          for (int t = 0; t < COUNT; ++t)
+          for (int t = 0; t < TOGETHER; ++t)
             if (to[t] >= 0) ptx::store_vector(d_at(to[t], j), vector_of<ADD_C>(sums_of[t], in[t], i + t * STEP, j));
         }
       } else if (j < columns) {
@@ -216,27 +211,16 @@ class StoreEpilogue {
       return out.vector;
     }
 
-    // One element at a time: a warp takes a row of the tile (a column, if D is contiguous along columns), its lanes neighbouring elements, of which a lane reads some before it stores the first.
+    // One element at a time: a warp takes a row of the tile (a column, if D is contiguous along columns), its lanes neighbouring elements. (With four of a lane's read before the first is stored it was slower.)
     template <bool BY_COLUMNS>
     GG_DEVICE void store_lines() const {
       constexpr int WARPS = T::THREADS / 32;
-      const int thread = ptx::renewed(static_cast<int>(threadIdx.x)), warp = thread / 32, lane = thread % 32;
+      const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
       const int lines = BY_COLUMNS ? columns : rows, length = BY_COLUMNS ? rows : columns;
 #pragma unroll 1
       for (int line = warp; line < lines; line += WARPS)
-#pragma unroll 1
-        for (int first = lane; first < length; first += 32 * TOGETHER) {
-          D elements[TOGETHER];
-#pragma unroll
-          for (int t = 0; t < TOGETHER; ++t)
-            if (const int at = first + 32 * t; at < length) elements[t] = BY_COLUMNS ? element(at, line) : element(line, at);
-#pragma unroll
-          for (int t = 0; t < TOGETHER; ++t) {
-            const int at = first + 32 * t;
-            const auto to = row_of(BY_COLUMNS ? at : line);
-            if (at < length && (!T::SCATTER || to >= 0)) *d_at(to, BY_COLUMNS ? line : at) = elements[t];
-          }
-        }
+#pragma unroll 2
+        for (int at = lane; at < length; at += 32) store_one(BY_COLUMNS ? at : line, BY_COLUMNS ? line : at);
     }
   };
 };

@@ -140,9 +140,9 @@ class TileCopy {
   static constexpr int LANES = Tile::INNER < THREADS ? Tile::INNER : THREADS, LINE_STEP = THREADS / LANES;
   static constexpr bool HAS_LINES = !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
   GG_DEVICE void issue_lines(char* slot, i32 k_left) const {
-    // After so many of a thread's rows the swizzle repeats; so many are in code one after the other, which beside many sums there are no registers for.
-    constexpr int PASSES = Tile::OUTER / LINE_STEP, PERIOD = LINE_STEP < Tile::PERIOD ? Tile::PERIOD / LINE_STEP : 1, TOGETHER = HELD < 4 && PERIOD <= 4 && PASSES % 4 == 0 ? 4 : PASSES;
-    static_assert(TOGETHER == PASSES || TOGETHER % PERIOD == 0, "whole periods of the swizzle");
+    // After so many of a thread's rows the swizzle repeats; no more are in code one after the other, for it stands in the mainloop, which is slower the more there is.
+    constexpr int PASSES = Tile::OUTER / LINE_STEP, PERIOD = LINE_STEP < Tile::PERIOD ? Tile::PERIOD / LINE_STEP : 1, TOGETHER = PERIOD < 4 && PASSES % 4 == 0 ? 4 : PERIOD;
+    static_assert(PASSES % TOGETHER == 0, "whole periods of the swizzle");
     const int from = ptx::renewed(thread()), row = from / LANES, column = from % LANES;  // so that nothing that follows from it is kept through the mainloop
     const int columns = inner_left(k_left) - column;
     int rows = outer_left(k_left) - row;
@@ -152,11 +152,10 @@ class TileCopy {
     for (int pass = 0; pass < PASSES; pass += TOGETHER) {
 #pragma unroll
       for (int i = 0; i < TOGETHER; ++i) {
-        const int repeated = i / PERIOD * PERIOD;
 #pragma unroll
         for (int across = 0; across < Tile::INNER; across += LANES)
-          ptx::cp_async<SIZE>(to + Tile::offset(row + (i - repeated) * LINE_STEP, (column + across) * SIZE) + repeated * LINE_STEP * Tile::PANEL_BYTES, next + across * SIZE, i * LINE_STEP < rows && across < columns);
-        next = ptx::renewed(next + LINE_STEP * outer_stride_);
+          ptx::cp_async<SIZE>(to + Tile::offset(row + i * LINE_STEP, (column + across) * SIZE), next + across * SIZE, i * LINE_STEP < rows && across < columns);
+        next += LINE_STEP * outer_stride_;
       }
       rows -= TOGETHER * LINE_STEP;
       to += TOGETHER * LINE_STEP * Tile::PANEL_BYTES;

@@ -20,7 +20,7 @@ class ElementCopy {
     const int n = lanes(width);
     return INNER % (n * width) == 0 && THREADS % n == 0 && OUTER % (THREADS / n) == 0;
   }
-  // Along k single elements, else 16 bytes: the way that is taken without branches, or 0. (A tile that k cuts, and lines that begin elsewhere, come by single elements too.)
+  // Along k single elements, else 16 bytes: the way that is taken without branches, or 0.
   static constexpr int FAST = MN_MAJOR ? (divides(CHUNK) ? CHUNK : 0) : divides(1);
   enum class Way : i32 { fast, lines, elements };
 
@@ -35,7 +35,7 @@ class ElementCopy {
       using L = Lines<FAST>;
       const i64 stride = MN_MAJOR ? k_stride : mn_stride;
       step_ = ptx::renewed(stride * L::STEP);
-      next_ = data + L::outer(thread()) * stride + L::inner(thread()) - between();
+      next_ = data + L::outer() * stride + L::inner() - between();
     }
   }
 
@@ -46,8 +46,8 @@ class ElementCopy {
   // Starts the copy of tile number `tile` along k, `depth` deep (0 to BK), to `slot` if it does not go the fast way.
   GG_DEVICE void start(Element* slot, i32 tile, i32 depth) const {
     if (depth <= 0 || (way_ == Way::fast && depth == BK)) return;
-    if constexpr (divides(1))
-      if (way_ != Way::elements) return copy_lines(slot, i64(tile) * BK, depth);
+    if constexpr (MN_MAJOR && divides(1))
+      if (way_ == Way::lines && depth == BK) return copy_lines(slot, tile);
     copy_elements(slot, i64(tile) * BK, depth);
   }
   // Starts part `part` of the tile's copy if it goes the fast way.
@@ -55,7 +55,7 @@ class ElementCopy {
     if constexpr (FAST) {
       using L = Lines<FAST>;
       constexpr int COUNT = L::PASSES % PARTS == 0 ? L::PASSES / PARTS : L::PASSES < PARTS ? 1 : L::PASSES;  // of lines in a part that has any
-      if (part * COUNT < L::PASSES) issue_lines<FAST, COUNT>(slot, thread(), part * COUNT, next_, step_, way_ == Way::fast && depth == BK);
+      if (part * COUNT < L::PASSES) issue_lines<FAST, COUNT>(slot, part * COUNT, next_, step_, way_ == Way::fast && depth == BK);
     }
   }
 
@@ -64,39 +64,37 @@ class ElementCopy {
   template <int WIDTH>
   struct Lines {
     static constexpr int LANES = lanes(WIDTH), ACROSS = INNER / (LANES * WIDTH), STEP = THREADS / LANES, PASSES = OUTER / STEP;
-    GG_DEVICE static int outer(int of) { return of / LANES; }  // where thread number `of` begins
-    GG_DEVICE static int inner(int of) { return of % LANES * WIDTH; }
+    GG_DEVICE static int outer() { return thread() / LANES; }
+    GG_DEVICE static int inner() { return thread() % LANES * WIDTH; }
   };
   GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
 
   // From where a tile's copies end to where the next one's begin.
   GG_DEVICE i64 between() const { return MN_MAJOR ? 0 : BK - Lines<FAST>::PASSES * step_; }
 
-  // COUNT of a thread's lines, from its line `first` of the tile, at `next`, on; with CUT, of a tile that is `depth` deep.
-  template <int WIDTH, int COUNT, bool CUT = false>
-  GG_DEVICE void issue_lines(Element* slot, int of, int first, const Element*& next, i64 step, bool active, i32 depth = BK) const {
+  // COUNT of this thread's lines, from its line `first` of the tile, at `next`, on.
+  template <int WIDTH, int COUNT>
+  GG_DEVICE void issue_lines(Element* slot, int first, const Element*& next, i64 step, bool active) const {
     using L = Lines<WIDTH>;
-    const int outer = L::outer(of) + first * L::STEP, inner = L::inner(of), deeper = CUT ? depth - (MN_MAJOR ? outer : inner) : BK;
-    const int left = ptx::renewed(left_ - (MN_MAJOR ? inner : outer));  // compare anew each time: predicates kept through the mainloop would spill
-    const u32 target = ptx::shared_address(slot + (MN_MAJOR ? outer * PITCH + inner : inner * PITCH + outer));
+    const int outer = L::outer() + first * L::STEP;
+    const int left = ptx::renewed(left_ - (MN_MAJOR ? L::inner() : outer));  // compare anew each time: predicates kept through the mainloop would spill
+    const u32 target = ptx::shared_address(slot + (MN_MAJOR ? outer * PITCH + L::inner() : L::inner() * PITCH + outer));
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
 #pragma unroll
       for (int a = 0; a < L::ACROSS; ++a) {
         const int across = a * L::LANES * WIDTH, down = i * L::STEP;
-        if (active) ptx::cp_async<WIDTH * SIZE>(target + (MN_MAJOR ? down * PITCH + across : across * PITCH + down) * SIZE, next + across, (MN_MAJOR ? across : down) < left && (!CUT || (MN_MAJOR ? down : across) < deeper));
+        if (active) ptx::cp_async<WIDTH * SIZE>(target + (MN_MAJOR ? down * PITCH + across : across * PITCH + down) * SIZE, next + across, (MN_MAJOR ? across : down) < left);
       }
       next = ptx::renewed(next + step);  // one after the other: all of a tile's addresses do not fit in registers
     }
   }
 
-  GG_DEVICE void copy_lines(Element* slot, i64 first, i32 depth) const {
+  GG_DEVICE void copy_lines(Element* slot, i32 tile) const {
     using L = Lines<1>;
     const Source from = source();
-    const int of = ptx::renewed(thread());  // so that nothing that follows from it is kept through the mainloop
-    const i64 stride = MN_MAJOR ? from.k_stride : from.mn_stride;
-    const Element* next = from.data + (MN_MAJOR ? first * from.k_stride : first) + L::outer(of) * stride + L::inner(of);
-    issue_lines<1, L::PASSES, true>(slot, of, 0, next, L::STEP * stride, true, depth);
+    const Element* next = from.data + (i64(tile) * BK + L::outer()) * from.k_stride + L::inner();
+    issue_lines<1, L::PASSES>(slot, 0, next, L::STEP * from.k_stride, true);
   }
 
   GG_DEVICE void copy_elements(Element* slot, i64 first, i32 depth) const {
