@@ -394,7 +394,7 @@ ggemm_add_emulated_mutant("C is read past its last column" ${small} epilogue/by_
 ggemm_add_emulated_mutant("copies are waited for too late, CUDA cores" ${elements} "mainloop/simt.cuh#1" "cp_async_wait<T::STAGES - 2>" "cp_async_wait<T::STAGES - 1>")
 ggemm_add_emulated_mutant("the last tile's depth is not cut off, CUDA cores" ${elements} pipeline/element_copy.cuh "k < depth && line_.has(mn)" "line_.has(mn)")
 set(batch --kind grouped --epilogue bare --sizes 144x272x160,144x272x160,144x272x160 --seed 1)
-ggemm_add_emulated_mutant("products of a batch have the first one's A" ${listed} sm90.cu "product(walk.scheduler) * p.batch.own_a" "0 * p.batch.own_a" ${batch})
+ggemm_add_emulated_mutant("products of a batch have the first one's A" ${listed} sm90.cu "product(to) * p.batch.own_a" "0 * p.batch.own_a" ${batch})
 ggemm_add_emulated_mutant("products of a batch are stored where the first one is" ${listed} sm90.cu "{&p.d, product(at)}" "{&p.d, 0}" ${batch})
 ggemm_add_emulated_mutant("products of a batch have the first one's numbers" ${multistage} scheduler/scheduler.cuh "batch_product(params_, blockIdx.x / (tiles_m() * tiles_n()), SHAPE)" "batch_product(params_, 0, SHAPE)" ${batch})
 set(few gemv_bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1)
@@ -411,6 +411,9 @@ ggemm_add_emulated_mutant("a row that is nowhere is read" ${multistage} pipeline
 ggemm_add_emulated_mutant("rows are used before they are looked up" ${listed} "mainloop/wgmma_producer.cuh#1" "all_threads()" "(void)0" ${gathered})
 ggemm_add_emulated_mutant("a row of D that is nowhere is stored" ${listed} epilogue/by_threads.cuh "if (line < 0) continue" "(void)0" ${scattered})
 ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "next_, i * ROW_STEP < rows" "next_, true")
+ggemm_add_emulated_mutant("lines that begin anywhere go on behind the tile's end" sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "across < columns" --kind plain --sizes 45x61x51)
+ggemm_add_emulated_mutant("lines that begin anywhere go on behind their end" sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "i * LINE_STEP < rows" --kind plain --sizes 45x61x51)
+ggemm_add_emulated_mutant("all tiles of a producer are its first" ${small} sm90.cu "if (!known) tile" "if (false) tile" --kind plain --sizes 300x333x90)
 ggemm_add_emulated_mutant("chunks are copied besides elements" ${multistage} pipeline/copy.cuh "const bool active = rows >= 0" "const bool active = true")
 # Lines of any alignment, of groups.
 set(lines ${listed} pipeline/line_copy.cuh)
