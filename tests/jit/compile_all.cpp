@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the shipped kernels by the real NVRTC for every architecture, and fails on a warning, a spill (but of the largest tiles), local
-// memory that is no spill, clusters that the binary does not have as the configuration says, or bits that differ between two compiles.
+// memory that is no spill, clusters that the binary does not have as the configuration says, boxes that are asked for lane by lane, or bits that differ between two compiles.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
@@ -308,6 +309,36 @@ int clusters_of(const jit::Cubin& cubin) {
   return 0;
 }
 
+// A word of a binary at a byte; 0 behind its end.
+template <class Word>
+Word word_at(const std::string& bytes, std::uint64_t at) {
+  Word word = 0;
+  if (at + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + at, sizeof word);
+  return word;
+}
+
+// Boxes that the copy engine is asked for by a loop over lanes: where ptxas takes their place for other in each lane it is brought to uniform registers behind a predicate, right before the instruction. By sm_90's machine code of
+// 16 bytes an instruction (nvdisasm: UTMALDG, R2UR), whose sections the ELF header tells.
+int boxes_by_lane(const jit::Cubin& cubin) {
+  constexpr std::uint64_t executable = 4;  // a section's flag
+  const std::string& bytes = cubin.bytes;
+  const auto headers = word_at<std::uint64_t>(bytes, 0x28), size = std::uint64_t(word_at<std::uint16_t>(bytes, 0x3a));
+  int by_lane = 0;
+  for (std::uint64_t section = 0; section < word_at<std::uint16_t>(bytes, 0x3c); ++section) {
+    const std::uint64_t header = headers + section * size, first = word_at<std::uint64_t>(bytes, header + 0x18), end = first + word_at<std::uint64_t>(bytes, header + 0x20);
+    if (!(word_at<std::uint64_t>(bytes, header + 8) & executable)) continue;
+    for (std::uint64_t at = first; at < end; at += 16) {
+      const auto is = [&bytes](std::uint64_t place, unsigned mask, unsigned code) { return (word_at<std::uint32_t>(bytes, place) & mask) == code; };
+      if (!is(at, 0x1ff, 0x1b4)) continue;
+      constexpr std::uint64_t near = 10;  // instructions
+      bool moved = false;
+      for (std::uint64_t before = 1; before <= near && at >= first + 16 * before; ++before) moved |= is(at - 16 * before, 0xfff, 0x2ca) && !is(at - 16 * before, 0xf000, 0x7000);
+      by_lane += moved;
+    }
+  }
+  return by_lane;
+}
+
 Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
   Result out;
   try {
@@ -324,6 +355,10 @@ Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
     // One CTA is none, so that a launch says how its CTAs are dealt.
     const int ctas = request.root == "sm90.cu" ? number(request, "GG_CLUSTER_M") * number(request, "GG_CLUSTER_N") * number(request, "GG_CLUSTER_K") : 1;
     if (const int told = clusters_of(cubin); told != (ctas == 1 ? 0 : ctas)) add("the binary tells of clusters of " + std::to_string(told) + " CTAs, where the configuration has " + std::to_string(ctas));
+    // (Those of groups, of CTAs that share k or cut it, and of scales by blocks are so still.)
+    const auto named = [&request](const char* part) { return request.name.find(part) != std::string::npos; };
+    const bool plain = request.root == "sm90.cu" && number(request, "GG_CLUSTER_K") == 1 && number(request, "GG_SLICED") == 0 && !named("grouped") && !named("_a_1x128") && !named("_a_128x128");
+    if (const int boxes = plain ? boxes_by_lane(cubin) : 0) add(std::to_string(boxes) + " boxes are asked for lane by lane");
     if (twice && jit.get(request).bytes != cubin.bytes) add("a second compile gives other bits");
   } catch (const core::Error& error) {
     out.complaint = error.text();
