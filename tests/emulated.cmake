@@ -325,7 +325,7 @@ ggemm_add_emulated_mutant("a piece is another tile's" ${left} scheduler/board.cu
 ggemm_add_emulated_mutant("tiles of the first groups alone are counted" ${left} scheduler/board.cuh "cursor.tiles_in + DeviceWarp" "cursor.tiles_in + 0 * DeviceWarp" --kind grouped --sizes ${many_groups} --seed 1)
 ggemm_add_emulated_mutant("a box is stored behind a group's end" ${listed} epilogue/staged.cuh "step.any() && (!edges || step.inside())) Slot::store_boxes" "step.any()) Slot::store_boxes" ${uniform} --seed 5 --per-kernel 32)
 ggemm_add_emulated_mutant("steps are stored behind a group's end" sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c1x1_r1 epilogue/staged.cuh "const bool tensor = !Shape::inner(store) || step.inside()" "const bool tensor = true" --kind grouped --sizes 40x512x64,130x512x64 --seed 16 --per-kernel 40)
-ggemm_add_emulated_mutant("what two launches count by is not cleared" ${large} sm90.cu "*p.cleared = 0" "(void)0" --kind grouped --sizes 40x128x128,200x128x128,30x128x128 --per-kernel 6 --repeat 3)
+ggemm_add_emulated_mutant("what two launches count by is not cleared" ${large} sm90.cu "*form.p.cleared = 0" "(void)0" --kind grouped --sizes 40x128x128,200x128x128,30x128x128 --per-kernel 6 --repeat 3)
 ggemm_add_emulated_mutant("larger groups leave nothing to the others" ${large} scheduler/board.cuh "if (!__any_sync(0xffffffffu, others) && " "if (" --kind grouped --sizes 40x128x128,200x128x128,30x128x128 --per-kernel 6)
 set(blocks sm90_e4m3_e4m3_f32_tn_64x64x128_w4x1_s8_c1x1_r1)
 set(by_blocks --scales 1x128,128x128 --sizes 100x90x1000,70x130x640)
