@@ -76,6 +76,10 @@ foreach(case IN ITEMS simt_f32_f32_f32_tn_128x256x32_w2x4_s2_kt_r2:300x200x1300 
   ggemm_add_emulated_kernels("${config}" 1 --config ${config} --per-kernel 2 --sizes ${sizes} --repeat 2)
 endforeach()
 # Groups, in clusters that turn and in such that do not.
+# Tiles that no table has, whose rows of vectors the threads do not divide.
+foreach(config IN ITEMS simt_f32_f32_f32_tn_64x48x16_w2x2_s2_r1 sm80_f64_f64_f64_tn_16x128x16_w1x1_s2_r1)
+  ggemm_add_emulated_kernels("${config}" 1 --config ${config} --per-kernel 6)
+endforeach()
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_r2)
   ggemm_add_emulated_kernels("sm90_${config}, groups" 4 --config sm90_${config} --kind grouped --per-kernel 4 --sizes 100x300x190,300x230x170,270x600x80 --repeat 2)
 endforeach()

@@ -20,7 +20,7 @@ class StoreEpilogue {
   static constexpr int PITCH = T::BN + 32 / static_cast<int>(sizeof(Sum));
   static constexpr int VECTOR = 16 / sizeof(D);  // elements of D in 16 bytes
   // Vectors that a thread reads before it stores the first: where more is done with each, there is more code than the wait is worth.
-  static constexpr int TOGETHER = T::GATE == 0 && T::ACTIVATION == 0 && !T::SCATTER && sizeof(D) >= 4 ? 4 : 1;
+  static constexpr int TOGETHER = T::GATE == 0 && T::ACTIVATION == 0 && sizeof(D) >= 4 ? 4 : 1;
   using Columns = TileColumns<T::GATE, T::BN>;
   using ScaleA = SumScale<T::SCALE_A>;
   using ScaleB = SumScale<T::SCALE_B>;
@@ -145,35 +145,59 @@ class StoreEpilogue {
     // Rows lie at multiples of 16 bytes.
     GG_DEVICE static bool vectors(const Matrix& m, int size) { return m.col_stride == 1 && ((reinterpret_cast<u64>(m.data) | static_cast<u64>(m.row_stride * size)) & 15) == 0; }
 
-    // A thread's vectors lie below each other, so that what follows from the column is worked out once (but not before the mainloop, which has no registers for it); and some are read before the first is stored.
+    static constexpr int ACROSS = Columns::OUTPUTS / VECTOR;  // vectors of a row
+    static_assert(Columns::OUTPUTS % VECTOR == 0, "16 bytes of D divide a row of the tile");
+    // Of one product. (Groups' kernels, which keep more in registers from tile to tile, spill by it.)
+    static constexpr bool BELOW = !T::GROUPED && T::THREADS % ACROSS == 0;
     template <bool ADD_C>
     GG_DEVICE void store_vectors() const {
-      constexpr int ACROSS = Columns::OUTPUTS / VECTOR, STEP = T::THREADS / ACROSS;
-      static_assert(Columns::OUTPUTS % VECTOR == 0 && T::THREADS % ACROSS == 0, "16 bytes of D divide a row of the tile, and these the threads");
+      if constexpr (BELOW) store_below<ADD_C>();
+      else store_in_turn<ADD_C>();
+    }
+    // A thread's vectors lie below each other, so that what follows from the column is worked out once (but not before the mainloop, which has no registers for it); and some are read before the first is stored.
+    template <bool ADD_C>
+    GG_DEVICE void store_below() const {
+      constexpr int STEP = T::THREADS / ACROSS;
       const int thread = ptx::renewed(static_cast<int>(threadIdx.x)), first = thread / ACROSS, j = thread % ACROSS * VECTOR;
       if (j + VECTOR <= columns) {
 #pragma unroll 1
         for (int i = first; i < rows; i += TOGETHER * STEP) {
-          decltype(row_of(0)) to[TOGETHER];
           VectorSums sums_of[TOGETHER];
           ptx::Vector16 in[TOGETHER];
 #pragma unroll
-          for (int t = 0; t < TOGETHER; ++t) {
-            const int row = i + t * STEP;
-            to[t] = row < rows ? row_of(row) : -1;
-            if (to[t] >= 0) sums_of[t] = vector_sums(row, j);
-            if constexpr (ADD_C && sizeof(C) == sizeof(D))
-              if (to[t] >= 0) in[t] = ptx::load_vector(c_at(row, j));
-          }
+          for (int t = 0; t < TOGETHER; ++t)
+            if (const int row = i + t * STEP; row < rows) {
+              sums_of[t] = vector_sums(row, j);
+              if constexpr (ADD_C && sizeof(C) == sizeof(D)) in[t] = ptx::load_vector(c_at(row, j));
+            }
 #pragma unroll
           for (int t = 0; t < TOGETHER; ++t)
-            if (to[t] >= 0) ptx::store_vector(d_at(to[t], j), vector_of<ADD_C>(sums_of[t], in[t], i + t * STEP, j));
+            if (const int row = i + t * STEP; row < rows) ptx::store_vector(d_at(row, j), vector_of<ADD_C>(sums_of[t], in[t], row, j));
         }
       } else if (j < columns) {
 #pragma unroll 1
         for (int i = first; i < rows; i += STEP)
 #pragma unroll 1
           for (int v = j; v < columns; ++v) store_one(i, v);
+      }
+    }
+    // Neighbouring threads take neighbouring vectors, one after the other.
+    template <bool ADD_C>
+    GG_DEVICE void store_in_turn() const {
+      const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 2
+      for (int index = thread; index < rows * ACROSS; index += T::THREADS) {
+        const int i = index / ACROSS, j = index % ACROSS * VECTOR;
+        if (j + VECTOR > columns) {
+          for (int v = j; v < columns; ++v) store_one(i, v);
+          continue;
+        }
+        const auto to = row_of(i);
+        if (T::SCATTER && to < 0) continue;
+        const VectorSums sum = vector_sums(i, j);
+        ptx::Vector16 in;
+        if constexpr (ADD_C && sizeof(C) == sizeof(D)) in = ptx::load_vector(c_at(i, j));
+        ptx::store_vector(d_at(to, j), vector_of<ADD_C>(sum, in, i, j));
       }
     }
     // Sums of 16 bytes of D. A pair's lie side by side, or in two runs.

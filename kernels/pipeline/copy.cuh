@@ -4,7 +4,7 @@
 // The operand is seen as `outer` rows of `inner` contiguous elements: for an operand that is contiguous along k, outer is m (or n) and inner is k; else outer is k.
 // Elements outside the operand are never read; zeros take their place. How a tile is brought is decided for each, so that one binary serves every alignment:
 //   chunks    rows at multiples of 16 bytes: 16-byte cp.async
-//   words     rows at multiples of 4 bytes, or of 8-byte elements: cp.async of that much
+//   words     elements of 16 or 8 bits in rows at multiples of 4 bytes, and of 8 bytes in any: cp.async of that much
 //   halves    16-bit elements in rows at odd multiples of 2 bytes: through registers, 16 bytes at a time
 //   elements  anything else, one by one: by cp.async where they have 4 or 8 bytes, else through registers
 #pragma once
@@ -43,7 +43,7 @@ class TileCopy {
     const i64 inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
     if (thread() == 0) inner_stride() = inner;
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : SIZE >= 4 || low % 4 == 0 ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : SIZE == 8 || (SIZE < 4 && low % 4 == 0) ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
     source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner;
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
@@ -131,14 +131,15 @@ class TileCopy {
   GG_DEVICE int chunk_rows(i32 k_left) const { return chunk_byte() < inner_left(k_left) * SIZE ? outer_left(k_left) - chunk_row() : 0; }
 
   GG_DEVICE void issue_slowly(char* slot, i32 k_left) const {
-    if constexpr (SIZE < 4) issue_words(slot, k_left);
-    else if (HAS_LINES && way() != CopyWay::elements) issue_lines(slot, k_left);
-    else issue_elements(slot, k_left);
+    if constexpr (SIZE < 4) return issue_words(slot, k_left);
+    if constexpr (HAS_LINES)
+      if (way() != CopyWay::elements) return issue_lines(slot, k_left);
+    if constexpr (SIZE >= 4) issue_elements(slot, k_left);
   }
 
-  // Elements of contiguous rows: a thread's lie in the same columns of successive rows.
+  // Elements of 8 bytes of contiguous rows: a thread's lie in the same columns of successive rows. (Of 4 bytes, which go so on sm_80 alone, it was not timed, and some kernels of tf32 spill by it.)
   static constexpr int LANES = Tile::INNER < THREADS ? Tile::INNER : THREADS, LINE_STEP = THREADS / LANES;
-  static constexpr bool HAS_LINES = !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
+  static constexpr bool HAS_LINES = SIZE == 8 && !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
   GG_DEVICE void issue_lines(char* slot, i32 k_left) const {
     // After so many of a thread's rows the swizzle repeats; no more are in code one after the other, for it stands in the mainloop, which is slower the more there is.
     constexpr int PASSES = Tile::OUTER / LINE_STEP, PERIOD = LINE_STEP < Tile::PERIOD ? Tile::PERIOD / LINE_STEP : 1, TOGETHER = PERIOD < 4 && PASSES % 4 == 0 ? 4 : PERIOD;
