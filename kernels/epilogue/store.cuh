@@ -145,17 +145,16 @@ class StoreEpilogue {
     // Rows lie at multiples of 16 bytes.
     GG_DEVICE static bool vectors(const Matrix& m, int size) { return m.col_stride == 1 && ((reinterpret_cast<u64>(m.data) | static_cast<u64>(m.row_stride * size)) & 15) == 0; }
 
-    static constexpr int ACROSS = Columns::OUTPUTS / VECTOR;  // vectors of a row
-    static_assert(Columns::OUTPUTS % VECTOR == 0, "16 bytes of D divide a row of the tile");
-    // Of one product. (Groups' kernels, which keep more in registers from tile to tile, spill by it.)
-    static constexpr bool BELOW = !T::GROUPED && T::THREADS % ACROSS == 0;
     template <bool ADD_C>
     GG_DEVICE void store_vectors() const {
-      if constexpr (BELOW) store_below<ADD_C>();
-      else store_in_turn<ADD_C>();
+      constexpr int ACROSS = Columns::OUTPUTS / VECTOR;  // vectors of a row
+      static_assert(Columns::OUTPUTS % VECTOR == 0, "16 bytes of D divide a row of the tile");
+      // Of one product. (Groups' kernels, which keep more in registers from tile to tile, spill by it.)
+      if constexpr (!T::GROUPED && T::THREADS % ACROSS == 0) store_below<ADD_C, ACROSS>();
+      else store_in_turn<ADD_C, ACROSS>();
     }
     // A thread's vectors lie below each other, so that what follows from the column is worked out once (but not before the mainloop, which has no registers for it); and some are read before the first is stored.
-    template <bool ADD_C>
+    template <bool ADD_C, int ACROSS>
     GG_DEVICE void store_below() const {
       constexpr int STEP = T::THREADS / ACROSS;
       const int thread = ptx::renewed(static_cast<int>(threadIdx.x)), first = thread / ACROSS, j = thread % ACROSS * VECTOR;
@@ -182,7 +181,7 @@ class StoreEpilogue {
       }
     }
     // Neighbouring threads take neighbouring vectors, one after the other.
-    template <bool ADD_C>
+    template <bool ADD_C, int ACROSS>
     GG_DEVICE void store_in_turn() const {
       const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll 2
