@@ -52,7 +52,7 @@ struct Cta {
   // The producer's threads, at their end: no CTA leaves while others may still arrive at its barriers or write to its ring. (A barrier of the cluster would do, but one that is sure of that is a fence for all that
   // the device has under way.)
   GG_DEVICE void drain(Shape::Cursor at) const {
-    if (Shape::SHARERS > 1 && threadIdx.x == 0) ring.drain(at);
+    if constexpr (Shape::SHARERS > 1) ring.drain(at);
   }
   GG_DEVICE StoreSlots staging(int group) const {
     const int notes = Shape::RING_BYTES + CONSUMERS * STAGING_BYTES + group * STAGING_NOTES;
@@ -213,22 +213,24 @@ struct Plain {
       if (Scheduler at = form.scheduler(); at.next()) tile = at.place(), depth = Shape::part(at.depth());
     }
   };
-  // The producers' warps.
+  // The producers' warps. Boxes are asked for behind a branch on elect_one() itself, here and in Grouped: of a thread picked otherwise, be it by what that said, ptxas asks lane by lane, each number moved to uniform registers anew.
   GG_DEVICE void produce(const Cta& cta, const First& first) const {
-    // Lanes have the same, which ptxas does not know behind a branch: boxes would be asked for lane by lane, by addresses that go to uniform registers one after the other.
-    ClusterTile tile{{ptx::of_first_lane(static_cast<i32>(first.tile.at.row)), ptx::of_first_lane(static_cast<i32>(first.tile.at.col))}, ptx::of_first_lane(static_cast<int>(first.tile.turned)) != 0};
-    DepthPart depth{ptx::of_first_lane(first.depth.first), ptx::of_first_lane(first.depth.tiles)};
-    const bool scales = T::BLOCK_SCALED && threadIdx.x / 32 == Producer::SCALES_WARP;
-    if (threadIdx.x != 0 && !scales) return;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    Scheduler to = scheduler();
     Shape::Cursor at;
-    const bool twice = unusual();
-    bool known = !scales;
-    for (Scheduler to = scheduler(); to.next(); known = false) {
-      if (!known) tile = to.place(), depth = Shape::part(to.depth());
-      if (scales) {
+    if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) {
+      while (to.next()) {
+        const ClusterTile tile = to.place();
+        const DepthPart depth = Shape::part(to.depth());
         Producer::produce_scales(p.problem, p.scales.mapped, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, depth.first, depth.tiles);
-        continue;
       }
+    }
+    if (warp != 0 || !ptx::elect_one()) return;
+    const bool twice = unusual();
+    ClusterTile tile = first.tile;
+    DepthPart depth = first.depth;
+    for (bool known = true; to.next(); known = false) {
+      if (!known) tile = to.place(), depth = Shape::part(to.depth());
       for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
         Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
@@ -325,17 +327,32 @@ struct Grouped {
       if (warp == finder) board.place(p, next);
       if (warp == 1) board.complete(p, next);
       const TileNote& note = warp == 0 && at_once ? board.read_place(next) : board.read(next);
-      if (note.group < 0) return cta.drain(at);
+      if (note.group < 0) {
+        if (warp == 0 && ptx::elect_one()) cta.drain(at);
+        return;
+      }
       const i32 reach = (at_once || T::BY_ENGINE ? 3 : note.facts.reach) & ~INDEXED;
-      if (note.other && threadIdx.x == 0) {
+      const auto acquire = [&] {
+        if (!note.other) return;
         if (reach & 1) ptx::tensor_map_acquire(*note.a.map);
         if (reach & 2) ptx::tensor_map_acquire(*note.b.map);
-      }
+      };
       if (reach == 3) {
-        if (threadIdx.x == 0) Producer::produce(note.a, note.b, p.uniform.scales, note.group * p.uniform.scales.of_group, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
-        else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) Producer::produce_scales(note.facts.problem, p.uniform.scales.mapped, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
-        else at.skip(note.depth);
+        if (warp == 0) {
+          if (ptx::elect_one()) {
+            acquire();
+            const MappedLines a = note.a, b = note.b;
+            Shape::Cursor to = at;
+            Producer::produce(a, b, p.uniform.scales, note.group * p.uniform.scales.of_group, cta.ring, to, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
+          }
+          at.skip(note.depth);
+        } else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) {
+          Producer::produce_scales(note.facts.problem, p.uniform.scales.mapped, cta.ring, at, cta.address(), note.row * T::BM, note.column * T::BN, T::SLICED ? note.first : 0, note.depth);
+        } else {
+          at.skip(note.depth);
+        }
       } else if constexpr (!T::BY_ENGINE) {
+        if (warp == 0 && ptx::elect_one()) acquire();
         Producer::gather(note.facts.problem, note.a, note.b, reach, p.rows.a_index, note.facts.start, cta.ring, at, cta.slots, note.row, note.column, note.turned, note.depth);
       }
       board.release(next);

@@ -71,7 +71,7 @@ class WgmmaProducer {
     BlockScaleLoads<T, 128> scales(p, index, start, row(), column(), 0);
     // What threads need not copy.
     const auto bring = [&](char* slot, i32 tile) {
-      if (threadIdx.x == 0 && reach) {
+      if (reach && threadIdx.x < 32 && ptx::elect_one()) {
         const Share share(turned);
         const u32 to = ptx::shared_address(slot), barrier = ring.full(at.slot);
         ptx::barrier_expect(barrier, (reach & 1 ? TileA::BYTES : 0) + (reach & 2 ? TileB::BYTES : 0));

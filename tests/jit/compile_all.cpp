@@ -355,10 +355,7 @@ Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
     // One CTA is none, so that a launch says how its CTAs are dealt.
     const int ctas = request.root == "sm90.cu" ? number(request, "GG_CLUSTER_M") * number(request, "GG_CLUSTER_N") * number(request, "GG_CLUSTER_K") : 1;
     if (const int told = clusters_of(cubin); told != (ctas == 1 ? 0 : ctas)) add("the binary tells of clusters of " + std::to_string(told) + " CTAs, where the configuration has " + std::to_string(ctas));
-    // (Among groups, CTAs that share k or cut it, and scales by blocks there are such still.)
-    const auto named = [&request](const char* part) { return request.name.find(part) != std::string::npos; };
-    const bool plain = request.root == "sm90.cu" && number(request, "GG_CLUSTER_K") == 1 && number(request, "GG_SLICED") == 0 && !named("grouped") && !named("_a_1x128") && !named("_a_128x128");
-    if (const int boxes = plain ? boxes_by_lane(cubin) : 0) add(std::to_string(boxes) + " boxes are asked for lane by lane");
+    if (const int boxes = request.root == "sm90.cu" ? boxes_by_lane(cubin) : 0) add(std::to_string(boxes) + " boxes are asked for lane by lane");
     if (twice && jit.get(request).bytes != cubin.bytes) add("a second compile gives other bits");
   } catch (const core::Error& error) {
     out.complaint = error.text();
