@@ -25,7 +25,8 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn
                         tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 tf32_tf32_f32_nn_128x64x32_w8x1_s2_c1x1_r2 tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_k3_r2 tf32_tf32_f32_tt_64x64x64_w1x4_s2_c1x1x2_swap_r1 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_k11_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2
                         bf16_bf16_f32_tn_64x64x64_w4x1_s4_c2x1x2_r1 bf16_bf16_f32_nt_64x64x64_w4x1_s4_c1x2x4_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2x2_r1 i8_i8_i32_tn_64x64x128_w4x1_s4_c2x2_k2_r1
                         i8_i8_i32_tn_16x64x128_w1x4_s4_c1x1_k5_swap_r1 e4m3_e4m3_f32_tn_64x96x128_w4x1_s3_c1x1_k2_r1 bf16_bf16_f32_nt_128x64x64_w8x1_s2_c4x1_r2 bf16_bf16_f32_tt_64x64x64_w1x4_s2_c1x2_swap_r2 bf16_bf16_f32_tn_64x64x64_w4x1x2_s3_c1x1_r2
-                        i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2)
+                        i8_i8_i32_tn_128x64x128_w4x1x2_s2_c2x1_r1 f16_f16_f32_nt_64x128x64_w1x4x2_s3_c1x2_swap_r2
+                        bf16_bf16_f32_tn_64x16x64_w4x1_s8_c1x1_r1 f16_f16_f32_nn_64x32x64_w4x1_s8_c1x1x2_r1 i8_i8_i32_tn_64x16x128_w4x1_s8_c1x1x4_r1)
   ggemm_add_emulated_kernels("sm90_${config}" 1 --config sm90_${config} --per-kernel 4 --sizes 300x333x700 --repeat 2)
 endforeach()
 # D of a byte an element whose steps are no whole vectors.
@@ -69,15 +70,15 @@ foreach(case IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c1x1_kt_r2:60x830x12300 
 endforeach()
 # The same by CTAs that have one thing each: as many pieces of each tile, with a wave before or without; and a long one and a short one.
 foreach(case IN ITEMS simt_f32_f32_f32_tn_128x256x32_w2x4_s2_kt_r2:300x200x1300 simt_bf16_f32_f32_nt_64x64x16_w2x2_s2_kt_r1:150x190x2100 sm80_f64_f64_f64_tt_128x128x32_w2x4_s3_kt_r1:100x1200x700 sm80_bf16_bf16_f32_nn_128x128x64_w2x4_s3_kt_r2:200x260x6200
-                      sm80_f64_f64_f64_nt_128x128x16_w2x4_s3_kt_r2:250x380x1500)
+                      sm80_f64_f64_f64_nt_128x128x16_w2x4_s3_kt_r2:250x380x1500 simt_f32_f32_f32_nt_16x32x64_w2x1_s4_kt_r1:13x30x40000 simt_f32_f32_f32_tt_128x16x32_w4x1_s3_kt_r4:390x10x1500)
   string(REPLACE ":" ";" case ${case})
   list(GET case 0 config)
   list(GET case 1 sizes)
   ggemm_add_emulated_kernels("${config}" 1 --config ${config} --per-kernel 2 --sizes ${sizes} --repeat 2)
 endforeach()
 # Groups, in clusters that turn and in such that do not.
-# Tiles that no table has, whose rows of vectors the threads do not divide.
-foreach(config IN ITEMS simt_f32_f32_f32_tn_64x48x16_w2x2_s2_r1 sm80_f64_f64_f64_tn_16x128x16_w1x1_s2_r1)
+# Tiles of few columns or rows; and such that no table has, whose rows of vectors the threads do not divide.
+foreach(config IN ITEMS simt_f32_f32_f32_tt_256x16x16_w4x1_s3_r8 simt_f32_f32_f32_tn_16x256x16_w1x4_s3_r1 simt_f32_f32_f32_tn_64x48x16_w2x2_s2_r1 sm80_f64_f64_f64_tn_16x128x16_w1x1_s2_r1)
   ggemm_add_emulated_kernels("${config}" 1 --config ${config} --per-kernel 6)
 endforeach()
 foreach(config IN ITEMS bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_r1 e4m3_e4m3_f32_tn_128x192x128_w8x1_s4_c2x1_r2)

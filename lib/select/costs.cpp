@@ -106,13 +106,18 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double bring = (bm + bn) * bk * size / (scattered ? (f64_mma ? scattered_f64 : scattered_bytes_a_clock) : l2_bytes_a_clock);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
   const double slowest = std::max({multiply, feed, bring});
-  // f32 in tiles of these sizes, beside those of 128x128 and 64x128.
-  const double beside = !unconverted ? 1 : bm * bn <= 2048 ? 0.78 : bm * bn <= 4096 ? 0.84 : bm * bn > 16384 ? 0.83 : 1;
+  // f32 in tiles of these sizes, beside those of 128x128 and 64x128; long ones have more to load for each product.
+  const double beside = !unconverted ? 1 : (bm * bn <= 2048 ? 0.78 : bm * bn <= 4096 ? 0.84 : bm * bn > 16384 ? 0.83 : 1) * (std::max(bm, bn) >= 4 * std::min(bm, bn) ? 1.1 : 1);
   // Bytes along m or n are turned by threads.
   const double turned = c.family == Family::sm80 && size == 1 ? (type.major_a == core::Major::mn ? 2 : 1) * (type.major_b == core::Major::mn ? 1.8 : 1) : 1;
   const double step = turned * beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
-  return {at_once * step, (as_stored(type, c.family) ? fill_as_stored : fill_clocks) + store, bm * bn * sum_size(type)};
+  // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
+  constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;
+  const double waits = type.a == GGEMM_F64 ? f64_waits : c.family != Family::simt ? mma_waits : unconverted ? f32_waits : 0;
+  // And fewer than four warps leave a part of the multiprocessor idle.
+  const double least = std::max(c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1), unconverted ? step * 128 / std::min(128, threads(c)) : 0);
+  return {at_once * step, (as_stored(type, c.family) ? fill_as_stored : fill_clocks) + store, bm * bn * sum_size(type), at_once, least};
 }
 
 double sum_of_slices(double values, double slices, double multiprocessors) {

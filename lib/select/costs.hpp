@@ -13,9 +13,10 @@ bool unconverted_f32(const core::ProblemType& type, core::Family family);
 // Whether elements are multiplied as they are stored, f64 by tensor cores among them: the copies of some tiles are under way at once.
 bool as_stored(const core::ProblemType& type, core::Family family);
 
-// What a cluster takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet.
+// What a cluster takes: clocks of a step of k, and of storing a tile; bytes of its sums that a CTA brings where pieces of a tile meet. Of CTAs of which a multiprocessor has several: how many, which a step's clocks are
+// for, and those that it takes however few there are.
 struct TileCosts {
-  double step, store, sums;
+  double step, store, sums, at_once = 1, least = 0;
 };
 
 // What L2 brings to one multiprocessor, bytes a clock of A and of B; and what one takes by itself, however few ask (no limit: it is not counted).

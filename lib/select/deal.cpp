@@ -45,18 +45,24 @@ Tail best_tail(const TileCosts& costs, std::int64_t tiles, std::int64_t steps, s
 }
 
 Cut best_cut(const TileCosts& costs, std::int64_t rest, std::int64_t steps, std::int64_t places) {
-  Cut best{1, steps, rest ? static_cast<double>(steps) * costs.step + costs.store : 0};
+  // A step's clocks where there are so many CTAs: fewer share a multiprocessor, and do not busy it as all would.
+  constexpr double idle = 0.3;
+  const auto step_of = [&](std::int64_t ctas) {
+    const double beside = std::min(1.0, ceil_div(static_cast<double>(ctas) * costs.at_once, static_cast<double>(places)) / costs.at_once);
+    return std::max(costs.step * beside * (1 + idle * (1 - beside)), costs.least);
+  };
+  Cut best{1, steps, rest ? static_cast<double>(steps) * step_of(rest) + costs.store : 0};
   const auto consider = [&](std::int64_t pieces, std::int64_t first) {
     if (first < 1 || first >= steps || steps - first < pieces - 1 || rest * (pieces - 1) > places) return;  // (so many have workspace)
-    const double others = static_cast<double>(rest * (pieces - 1)), free = static_cast<double>(places - rest), longest = static_cast<double>(first) * costs.step + costs.store,
-                 each = ceil_div(static_cast<double>(steps - first), static_cast<double>(pieces - 1)) * costs.step + costs.store;
+    const double step = step_of(rest * pieces), others = static_cast<double>(rest * (pieces - 1)), free = static_cast<double>(places - rest), longest = static_cast<double>(first) * step + costs.store,
+                 each = ceil_div(static_cast<double>(steps - first), static_cast<double>(pieces - 1)) * step + costs.store;
     // Other pieces go to the free places, and then to all.
     const double beside = std::min(others, free * std::floor(longest / each)), after = ceil_div(others - beside, static_cast<double>(places));
     const double clocks = std::max(longest + after * each, after > 0 ? 0 : ceil_div(others, free) * each) + meet(costs, static_cast<double>(pieces));
     if (clocks < best.clocks) best = {pieces, first, clocks};
   };
   if (rest == 0 || rest >= places) return best;
-  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44, 66}) consider(pieces, (steps + pieces - 1) / pieces);
+  for (const int pieces : {2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44, 66, 88, 132, 176, 264}) consider(pieces, (steps + pieces - 1) / pieces);
   // A long one each, and short ones, of which a free place has several.
   const double several = std::floor(static_cast<double>(places - 1) / static_cast<double>(places - rest));
   consider(2, steps - static_cast<std::int64_t>((static_cast<double>(steps) * costs.step - (several - 1) * costs.store) / ((several + 1) * costs.step)));

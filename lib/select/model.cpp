@@ -221,12 +221,7 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   const bool unconverted = unconverted_f32(type, c.family);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
-  // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
-  constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;
-  const bool f64 = type.a == GGEMM_F64;
-  const double waits = f64 ? f64_waits : c.family != Family::simt ? mma_waits : unconverted ? f32_waits : 0;
-  const double least = c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1);
-  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, least) + costs.store; };
+  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, costs.least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;
   const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)

@@ -196,6 +196,28 @@ constexpr Row plain_rows[] = {
     {Family::sm90, 128, 96, 128, 8, 1, 6, 1, 2},
     // Slices of few columns that are no power of two.
     {Family::sm90, 128, 160, 128, 8, 1, 5, 2, 1, 0, 1, 2},
+    // Few columns, as the rows above: of B contiguous along n there are whole panels only.
+    {Family::sm90, 64, 32, 128, 4, 1, 8, 1, 1},
+    {Family::sm90, 64, 16, 128, 4, 1, 8, 1, 1},
+    {Family::sm90, 64, 32, 128, 4, 1, 8, 1, 1, 0, 2},
+    {Family::sm90, 64, 16, 128, 4, 1, 8, 1, 1, 0, 2},
+    {Family::sm90, 64, 32, 128, 4, 1, 8, 1, 1, 0, 4},
+    {Family::sm90, 64, 16, 128, 4, 1, 8, 1, 1, 0, 4},
+};
+// Those of plain products of f32 by CUDA cores.
+constexpr Row f32_rows[] = {
+    // Few columns, few rows, and little of k.
+    {Family::simt, 256, 16, 16, 4, 1, 3},
+    {Family::simt, 16, 256, 16, 1, 4, 3},
+    // And more of it, or of both few and a long k.
+    {Family::simt, 128, 32, 16, 4, 1, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 32, 128, 16, 1, 4, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 128, 16, 32, 4, 1, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 16, 128, 32, 1, 4, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 64, 16, 32, 4, 1, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 16, 64, 32, 1, 4, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 32, 32, 64, 2, 2, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::simt, 16, 32, 64, 2, 1, 4, 0, 0, 0, 1, core::tail_slices},
 };
 
 constexpr std::int64_t shared_of_sm90 = 227 * 1024;  // what a CTA may have there
@@ -250,8 +272,12 @@ std::vector<Config> table(const ProblemType& type) {
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
   }
-  if (!type.grouped && !type.gate)
+  if (!type.grouped && !type.gate) {
     for (const Row& row : plain_rows) add(row, 0);
+    if (type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32)
+      for (const Row& row : f32_rows)
+        if (row.slices == 0 || !type.limited) add(row, 0);
+  }
   return out;
 }
 

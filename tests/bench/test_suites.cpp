@@ -135,7 +135,7 @@ TEST_CASE("however tokens fall on experts, none is lost") {
 }
 
 TEST_CASE("every case of every suite has a key of its own and a known dtype and category") {
-  const std::set<std::string> known{"large",           "mid",         "decode",        "odd",  "longk", "gemv", "survey", "fp8",
+  const std::set<std::string> known{"large",           "mid",         "decode",        "odd",  "longk", "gemv", "survey", "programs", "fp8",
                                     "layouts8",        "tf32",        "int8",          "fp64", "fp32",  "f32-accurate", "grouped-ragged",
                                     "grouped-general", "grouped-fp8", "grouped-decode", "fp8-block",   "grouped-forms", "grouped-survey"};
   for (const char* suite : {"plain", "grouped", "quick"}) {

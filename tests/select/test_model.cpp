@@ -6,6 +6,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <tuple>
 
 #include "core/problem_support.hpp"
 #include "devices.hpp"
@@ -239,7 +240,8 @@ TEST_CASE("model: few columns, and rows of what other families serve badly, are 
     INFO(layout);
     for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16, GGEMM_F32, GGEMM_F64, GGEMM_E4M3, GGEMM_I8}) {
       INFO(core::dtype_name(dtype));
-      CHECK(chosen(dtype, layout, {1, 4096, 1, 4096}) == Family::gemv);
+      // (A of 16 bits along m goes by tiles of few columns.)
+      CHECK(chosen(dtype, layout, {1, 4096, 1, 4096}) == (std::string(layout) == "nn" && core::dtype_size(dtype) == 2 ? Family::sm90 : Family::gemv));
       CHECK(chosen(dtype, layout, {1, 4096, 4096, 4096}) != Family::gemv);
       CHECK(chosen(dtype, layout, {1, 64, 4096, 4096}) != Family::gemv);
     }
@@ -269,6 +271,38 @@ TEST_CASE("model: a large product takes a large tile, a small one a small tile, 
       }
     }
   }
+}
+
+TEST_CASE("model: few columns take tiles of few, as few rows do; f32 long ones by CUDA cores") {
+  const auto chosen = [](const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(90))); };
+  const auto tile = [](const Config& c) { return std::pair<int, int>(c.tile_m, c.tile_n); };
+  const core::ProblemType bf16 = type_of(GGEMM_BF16, "tn"), f32 = type_of(GGEMM_F32);
+  CHECK(tile(chosen(bf16, 8192, 16, 4096)) == std::pair(64, 16));
+  CHECK(tile(chosen(bf16, 8192, 32, 4096)) == std::pair(64, 32));
+  const Config shared = chosen(bf16, 4096, 16, 14336);
+  CHECK(tile(shared) == std::pair(64, 16));
+  CHECK(shared.cluster_k == 2);
+  CHECK(chosen(type_of(GGEMM_BF16, "tt"), 8192, 16, 4096).tile_n == 64);  // of B along n there are whole panels alone
+  CHECK(tile(chosen(f32, 1048576, 16, 16)) == std::pair(256, 16));
+  CHECK(tile(chosen(f32, 16, 1048576, 16)) == std::pair(16, 256));
+  CHECK(tile(chosen(f32, 10000, 10, 10000)) == std::pair(128, 16));
+  CHECK(tile(chosen(f32, 16, 4096, 4096)) == std::pair(16, 128));
+  // In products that are wide both ways they are not better.
+  CHECK(tile(chosen(f32, 128, 512, 784)) == std::pair(32, 64));
+}
+
+TEST_CASE("model: a tile that is all there is goes to all multiprocessors, if k is long") {
+  int seen = 0;
+  for (const auto& [dtype, m, n] : {std::tuple(GGEMM_F32, 32, 32), std::tuple(GGEMM_F32, 8, 8), std::tuple(GGEMM_F64, 32, 32)}) {
+    const core::ProblemType type = type_of(dtype, "nt");
+    const core::DeviceFacts facts = device(90);
+    const Config c = best(select::rank(type, {1, m, n, 1 << 20}, facts));
+    REQUIRE(c.slices == core::tail_slices);
+    const auto dealt = select::deal_pieces(type, c, 1, (1 << 20) / c.tile_k, facts.multiprocessors, 4);
+    CHECK(dealt.deal.pieces >= static_cast<kernels::u32>(facts.multiprocessors));
+    ++seen;
+  }
+  CHECK(seen == 3);
 }
 
 TEST_CASE("model: tensor cores are preferred where they serve the problem") {
@@ -517,7 +551,7 @@ TEST_CASE("model: of CTAs that have one thing each those left over are cut where
           }
     }
   CHECK(wrong == 0);
-  CHECK(seen == 9);
+  CHECK(seen == 17);
   CHECK((cuts > 0 && equal > 0 && uneven > 0));
 }
 

@@ -124,6 +124,53 @@ void add_survey(std::vector<Case>& cases) {
   }
 }
 
+// What programs multiply that no list above has: many shapes are thin, or have little of k or much of it for the others. There is no mark for these.
+void add_programs(std::vector<Case>& cases) {
+  struct Program {
+    const char *name, *dtype, *layout;
+    std::vector<Size> sizes;
+  };
+  const std::vector<Program> programs{
+      // Low-rank adapters: down to the rank, up from it, and the gradient of either.
+      {"lora-down", "bf16", "nt", {{8192, 16, 4096}, {8192, 32, 4096}, {8192, 64, 4096}, {4096, 16, 14336}, {2048, 16, 2048}, {65536, 16, 1024}}},
+      {"lora-down", "bf16", "nn", {{8192, 16, 4096}, {4096, 64, 4096}}},
+      {"lora-up", "bf16", "nt", {{8192, 4096, 16}, {8192, 4096, 64}, {2048, 14336, 16}}},
+      {"lora-grad", "bf16", "tn", {{16, 4096, 8192}, {4096, 16, 8192}}},
+      // One head's scores, and values weighted by them; experts' scores of tokens; words' scores.
+      {"scores", "bf16", "nt", {{1024, 1024, 128}, {2048, 2048, 64}, {4096, 4096, 128}}},
+      {"values", "bf16", "nn", {{2048, 128, 2048}, {4096, 128, 4096}}},
+      {"router", "bf16", "nt", {{16, 64, 4096}, {64, 256, 7168}, {4096, 64, 4096}, {8192, 256, 7168}, {32768, 128, 2048}}},
+      {"words", "bf16", "nt", {{1, 128256, 4096}, {8, 128256, 4096}, {64, 151936, 2048}, {1024, 128256, 2048}, {2048, 32000, 4096}}},
+      // Images of 197 patches each, and convolutions as products.
+      {"patches", "bf16", "nt", {{12608, 768, 768}, {12608, 768, 3072}, {12544, 3072, 768}, {25216, 2304, 768}}},
+      {"patches-wgrad", "bf16", "tn", {{768, 3072, 12608}}},
+      {"convolution", "bf16", "nt", {{6272, 512, 4608}, {25088, 128, 1152}, {100352, 64, 576}, {200704, 64, 147}}},
+      // Small networks.
+      {"dense", "f32", "nn", {{128, 10, 784}, {128, 512, 784}, {5000, 100, 784}, {1000, 1000, 1000}, {64, 64, 64}, {200, 200, 200}}},
+      {"dense-wgrad", "f32", "tn", {{784, 512, 128}}},
+      {"dense", "f32", "nt", {{16, 4096, 4096}, {300, 16, 300}, {20000, 32, 512}}},
+      // Long rows by a small matrix; what many long vectors have in common; a matrix by a few.
+      {"rotate", "bf16", "nn", {{1000000, 32, 32}}},
+      {"rotate", "bf16", "nt", {{262144, 128, 128}, {1048576, 64, 64}}},
+      {"rotate", "f32", "nn", {{1000000, 3, 3}, {1048576, 16, 16}, {1048576, 64, 64}, {16, 1048576, 16}}},
+      {"rotate", "f64", "nn", {{1000000, 3, 3}, {1048576, 16, 16}}},
+      {"gram", "bf16", "tn", {{32, 32, 1048576}, {64, 64, 1048576}, {128, 128, 262144}, {256, 256, 262144}}},
+      {"gram", "f32", "tn", {{8, 8, 1000000}, {32, 32, 1048576}, {64, 64, 262144}, {128, 128, 65536}, {256, 256, 65536}}},
+      {"gram", "f64", "tn", {{8, 8, 1000000}, {32, 32, 1048576}, {64, 64, 262144}, {128, 128, 65536}}},
+      {"block", "f32", "nn", {{3000, 64, 3000}, {10000, 10, 10000}, {4096, 256, 4096}}},
+      {"block", "f64", "nn", {{1000, 64, 1000}, {10000, 10, 10000}}},
+      // What a factorisation takes from the rest, a panel after the other; and plain ones of sizes that are no powers of two.
+      {"panel", "f32", "nn", {{2000, 2000, 200}}},
+      {"panel", "f64", "nn", {{2000, 2000, 200}, {4096, 4096, 64}, {4096, 4096, 128}}},
+      {"panel", "f64", "nt", {{4096, 4096, 32}, {4096, 4096, 64}}},
+      {"product", "f64", "nn", {{100, 100, 100}, {500, 500, 500}, {3000, 3000, 3000}}},
+  };
+  const size_t begin = cases.size();
+  for (const Program& program : programs)
+    for (const Size& size : program.sizes) add(cases, program.name, program.dtype, program.layout, size);
+  for (size_t i = begin; i < cases.size(); i++) cases[i].category = "programs";
+}
+
 std::vector<Case> plain_suite() {
   std::vector<Case> cases;
   add_squares(cases);
@@ -137,6 +184,7 @@ std::vector<Case> plain_suite() {
   add_gemv(cases);
   append_scaled(cases);
   add_survey(cases);
+  add_programs(cases);
   return cases;
 }
 
