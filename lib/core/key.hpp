@@ -18,6 +18,13 @@ constexpr std::int64_t bucket(std::int64_t size) {
   return (((size - 1) >> step) + 1) << step;
 }
 
+// Of one product's rows above 2048 no step is longer than a tile's rows, until there are 128 of them an octave: with 12608 counted as 13312 the last of the rounds of tiles would be another.
+constexpr std::int64_t rows_bucket(std::int64_t rows) {
+  if (rows <= 2048) return bucket(rows);
+  const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1))), step = width > 15 ? width - 8 : 7;
+  return (((rows - 1) >> step) + 1) << step;
+}
+
 // What the largest group has above the mean, of all that the others could leave it: in quarters, from 1 (groups are alike) to 5 (it has all rows). 0: not known.
 constexpr std::int64_t skew_of(std::int64_t groups, double mean, std::int64_t largest) {
   if (mean <= 0 || largest <= 0) return 0;
@@ -53,7 +60,7 @@ inline std::uint64_t text_hash(const char* text) {
   return hash | 1;
 }
 
-inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, bucket(m), n, k, 0, 0, p.max_ctas}; }
+inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, rows_bucket(m), n, k, 0, 0, p.max_ctas}; }
 // A mean is given as a whole number, and a few rows for many groups as one for each: of a ragged m there are no more in all than its matrix has.
 inline double mean_rows(const GroupedProblem& p) {
   const double given = static_cast<double>(p.expected_m), groups = static_cast<double>(p.groups);

@@ -59,6 +59,21 @@ TEST_CASE("key: buckets never go down as sizes go up, and there are 8 an octave"
   CHECK(bucket((std::int64_t(15) << 59)) == std::int64_t(15) << 59);
 }
 
+TEST_CASE("key: many rows of one product are counted by tiles of 128, and by 128 steps an octave where that is more") {
+  int wrong = 0;
+  for (const std::int64_t size : sizes()) {
+    const std::int64_t up = core::rows_bucket(size);
+    wrong += up < size || core::rows_bucket(up) != up || up > bucket(size) || (size <= 2048 && up != bucket(size));
+    if (size > 2048 && size <= 32768) wrong += up != (size + 127) / 128 * 128;
+    if (size > 32768) wrong += up - size > size / 128;
+  }
+  CHECK(wrong == 0);
+  CHECK(core::rows_bucket(2049) == 2176);
+  CHECK(core::rows_bucket(12608) == 12672);
+  CHECK(core::rows_bucket(32769) == 33024);
+  CHECK(core::rows_bucket(std::int64_t(255) << 55) == std::int64_t(255) << 55);
+}
+
 TEST_CASE("key: what changes the best configuration changes the key") {
   const ggemm_gemm_desc base = plain_desc(GGEMM_F16, GGEMM_F16, GGEMM_F16, 300, 200, 100);
   struct Change {
