@@ -49,7 +49,7 @@ struct Cta {
       for (int group = 0; group < CONSUMERS; ++group) Steps::init(staging(group));
   }
   GG_DEVICE u32 address() const { return ptx::shared_address(slots); }
-  // The producer's threads, at their end: no CTA leaves while others may still arrive at its barriers or write to its ring. (A barrier of the cluster would do, but one that is sure of that is a fence for all that
+  // The thread that asks for boxes, and no other, at its end: no CTA leaves while others may still arrive at its barriers or write to its ring. (A barrier of the cluster would do, but one that is sure of that is a fence for all that
   // the device has under way.)
   GG_DEVICE void drain(Shape::Cursor at) const {
     if constexpr (Shape::SHARERS > 1) ring.drain(at);

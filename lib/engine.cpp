@@ -235,7 +235,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
 }
 
 ChoicePointer Engine::choose(const Request& request, bool may_load) {
-  constexpr std::size_t most_choices = 8192;  // two or three a problem: a caller whose sizes never repeat must not fill memory
+  constexpr std::size_t most_choices = 32768;  // two or three a problem, of up to 312 numbers of rows below 32768: a caller whose sizes never repeat must not fill memory
   if (!may_load) {
     if (auto found = choices_.find(request.key)) return found;
     return make_choice(request, false);  // not kept: a later call may load a better one

@@ -418,6 +418,7 @@ ggemm_add_emulated_mutant("a row of D that is nowhere is stored" ${listed} epilo
 ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/copy.cuh "next_, i * ROW_STEP < rows" "next_, true")
 ggemm_add_emulated_mutant("lines that begin anywhere go on behind the tile's end" sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "across < columns" --kind plain --sizes 45x61x51)
 ggemm_add_emulated_mutant("lines that begin anywhere go on behind their end" sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "i * LINE_STEP < rows" --kind plain --sizes 45x61x51)
+ggemm_add_emulated_mutant("lanes leave before one is elected" ${small} sm90.cu "if (warp != 0 || !ptx::elect_one()) return" "if (warp != 0 || threadIdx.x % 2 || !ptx::elect_one()) return" --kind plain --sizes 300x333x90)
 ggemm_add_emulated_mutant("all tiles of a producer are its first" ${small} sm90.cu "if (!known) tile" "if (false) tile" --kind plain --sizes 300x333x90)
 ggemm_add_emulated_mutant("chunks are copied besides elements" ${multistage} pipeline/copy.cuh "const bool active = rows >= 0" "const bool active = true")
 # Lines of any alignment, of groups.

@@ -11,7 +11,7 @@
 
 namespace ggemm::core {
 
-// Sizes up to 16 stand for themselves, larger ones for the next of 8 steps an octave: the number of waves changes little within one.
+// Sizes up to 16 stand for themselves, larger ones for the next of 8 steps an octave.
 constexpr std::int64_t bucket(std::int64_t size) {
   if (size <= 16) return size;
   const int step = std::bit_width(static_cast<std::uint64_t>(size - 1)) - 4;

@@ -48,8 +48,8 @@ Cut best_cut(const TileCosts& costs, std::int64_t rest, std::int64_t steps, std:
   // A step's clocks where there are so many CTAs: fewer share a multiprocessor, and do not busy it as all would.
   constexpr double idle = 0.3;
   const auto step_of = [&](std::int64_t ctas) {
-    const double beside = std::min(1.0, ceil_div(static_cast<double>(ctas) * costs.at_once, static_cast<double>(places)) / costs.at_once);
-    return std::max(costs.step * beside * (1 + idle * (1 - beside)), costs.least);
+    const double part = std::min(1.0, ceil_div(static_cast<double>(ctas) * costs.at_once, static_cast<double>(places)) / costs.at_once);
+    return std::max(costs.step * part * (1 + idle * (1 - part)), costs.least);
   };
   Cut best{1, steps, rest ? static_cast<double>(steps) * step_of(rest) + costs.store : 0};
   const auto consider = [&](std::int64_t pieces, std::int64_t first) {

@@ -174,9 +174,9 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double beside = plain ? 0.23 : 0.29;  // of the lesser of the two, which does not hide quite
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
-  // Tiles of few columns, where there are more of these, are not as fast as their size lets expect (256^3 and 512^3 tt, e4m3 1096x80x6544).
-  const bool thin = plain && !named.swap && named.tile_n < 64 && across > named.tile_n;
-  return (thin ? 0.7 : 0.4) + (thin ? 1.06 : 1) * (summed + std::max(multiplied, moved) + beside * std::min(multiplied, moved)) + copies;
+  // Tiles of few columns, where there are several beside each other, are not as fast as their size lets expect (256^3 and 512^3 with A along m, e4m3 1096x80x6544).
+  const bool several_narrow = plain && !named.swap && named.tile_n < 64 && across > named.tile_n;
+  return (several_narrow ? 0.7 : 0.4) + (several_narrow ? 1.06 : 1) * (summed + std::max(multiplied, moved) + beside * std::min(multiplied, moved)) + copies;
 }
 
 Sizes known(const Sizes& s) {

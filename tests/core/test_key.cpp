@@ -68,6 +68,10 @@ TEST_CASE("key: many rows of one product are counted by tiles of 128, and by 128
     if (size > 32768) wrong += up - size > size / 128;
   }
   CHECK(wrong == 0);
+  // It is what a key has.
+  const auto key = [](std::int64_t rows) { return key_of(plain_desc(GGEMM_BF16, GGEMM_BF16, GGEMM_BF16, rows)); };
+  CHECK(key(4097) == key(4224));
+  CHECK_FALSE(key(4224) == key(4225));
   CHECK(core::rows_bucket(2049) == 2176);
   CHECK(core::rows_bucket(12608) == 12672);
   CHECK(core::rows_bucket(32769) == 33024);

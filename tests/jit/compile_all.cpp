@@ -317,13 +317,16 @@ Word word_at(const std::string& bytes, std::uint64_t at) {
   return word;
 }
 
-// Boxes that the copy engine is asked for by a loop over lanes: where ptxas takes their place for other in each lane it is brought to uniform registers behind a predicate, right before the instruction. By sm_90's machine code of
+// Boxes that the copy engine is asked for; and those by a loop over lanes: where ptxas takes their place for other in each lane it is brought to uniform registers behind a predicate, right before the instruction. By sm_90's machine code of
 // 16 bytes an instruction (nvdisasm: UTMALDG, R2UR), whose sections the ELF header tells.
-int boxes_by_lane(const jit::Cubin& cubin) {
+struct Boxes {
+  int all = 0, by_lane = 0;
+};
+Boxes boxes_of(const jit::Cubin& cubin) {
   constexpr std::uint64_t executable = 4;  // a section's flag
   const std::string& bytes = cubin.bytes;
   const auto headers = word_at<std::uint64_t>(bytes, 0x28), size = std::uint64_t(word_at<std::uint16_t>(bytes, 0x3a));
-  int by_lane = 0;
+  Boxes out;
   for (std::uint64_t section = 0; section < word_at<std::uint16_t>(bytes, 0x3c); ++section) {
     const std::uint64_t header = headers + section * size, first = word_at<std::uint64_t>(bytes, header + 0x18), end = first + word_at<std::uint64_t>(bytes, header + 0x20);
     if (!(word_at<std::uint64_t>(bytes, header + 8) & executable)) continue;
@@ -333,10 +336,10 @@ int boxes_by_lane(const jit::Cubin& cubin) {
       constexpr std::uint64_t near = 10;  // instructions
       bool moved = false;
       for (std::uint64_t before = 1; before <= near && at >= first + 16 * before; ++before) moved |= is(at - 16 * before, 0xfff, 0x2ca) && !is(at - 16 * before, 0xf000, 0x7000);
-      by_lane += moved;
+      ++out.all, out.by_lane += moved;
     }
   }
-  return by_lane;
+  return out;
 }
 
 Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
@@ -355,7 +358,11 @@ Result compile(const jit::Jit& jit, const Listed& request, bool twice) {
     // One CTA is none, so that a launch says how its CTAs are dealt.
     const int ctas = request.root == "sm90.cu" ? number(request, "GG_CLUSTER_M") * number(request, "GG_CLUSTER_N") * number(request, "GG_CLUSTER_K") : 1;
     if (const int told = clusters_of(cubin); told != (ctas == 1 ? 0 : ctas)) add("the binary tells of clusters of " + std::to_string(told) + " CTAs, where the configuration has " + std::to_string(ctas));
-    if (const int boxes = request.root == "sm90.cu" ? boxes_by_lane(cubin) : 0) add(std::to_string(boxes) + " boxes are asked for lane by lane");
+    if (request.root == "sm90.cu") {
+      const Boxes boxes = boxes_of(cubin);
+      if (boxes.all == 0) add("no box is found in the binary");
+      if (boxes.by_lane) add(std::to_string(boxes.by_lane) + " boxes are asked for lane by lane");
+    }
     if (twice && jit.get(request).bytes != cubin.bytes) add("a second compile gives other bits");
   } catch (const core::Error& error) {
     out.complaint = error.text();

@@ -288,21 +288,20 @@ TEST_CASE("model: few columns take tiles of few, as few rows do; f32 long ones b
   CHECK(tile(chosen(f32, 10000, 10, 10000)) == std::pair(128, 16));
   CHECK(tile(chosen(f32, 16, 4096, 4096)) == std::pair(16, 128));
   // In products that are wide both ways they are not better.
+  for (const std::int64_t size : {256, 512}) CHECK(tile(chosen(type_of(GGEMM_BF16, "nn"), size, size, size)) == std::pair(64, 64));
+  CHECK(chosen(type_of(GGEMM_E4M3, "tt"), 1096, 80, 6544).tile_n >= 64);
   CHECK(tile(chosen(f32, 128, 512, 784)) == std::pair(32, 64));
 }
 
 TEST_CASE("model: a tile that is all there is goes to all multiprocessors, if k is long") {
-  int seen = 0;
   for (const auto& [dtype, m, n] : {std::tuple(GGEMM_F32, 32, 32), std::tuple(GGEMM_F32, 8, 8), std::tuple(GGEMM_F64, 32, 32)}) {
     const core::ProblemType type = type_of(dtype, "nt");
     const core::DeviceFacts facts = device(90);
     const Config c = best(select::rank(type, {1, m, n, 1 << 20}, facts));
     REQUIRE(c.slices == core::tail_slices);
-    const auto dealt = select::deal_pieces(type, c, 1, (1 << 20) / c.tile_k, facts.multiprocessors, 4);
+    const auto dealt = select::deal_pieces(type, c, 1, (1 << 20) / c.tile_k, facts.multiprocessors, 3);  // by shared memory 3 or 4
     CHECK(dealt.deal.pieces >= static_cast<kernels::u32>(facts.multiprocessors));
-    ++seen;
   }
-  CHECK(seen == 3);
 }
 
 TEST_CASE("model: tensor cores are preferred where they serve the problem") {

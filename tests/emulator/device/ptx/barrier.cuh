@@ -22,7 +22,11 @@ GG_DEVICE void cluster_barrier() { emulator::machine().cluster_arrive(true), emu
 GG_DEVICE u32 cluster_rank() { return emulator::machine().cluster_rank(); }
 GG_DEVICE void cluster_sync() { emulator::machine().cluster_arrive(false), emulator::machine().cluster_wait(); }
 
-GG_DEVICE bool elect_one() { return threadIdx.x % 32 == 0; }
+// All lanes meet, and another is picked than the first, which a GPU takes: kernels are not to know.
+GG_DEVICE bool elect_one() {
+  __syncwarp();
+  return threadIdx.x % 32 == 31;
+}
 
 template <int REGISTERS>
 GG_DEVICE void registers_release() { emulator::machine().set_registers(REGISTERS, false); }
