@@ -2,7 +2,10 @@
 // From a tile's sums to D: through shared memory, so that whatever a mainloop's threads hold, neighbouring threads write neighbouring elements of D.
 #pragma once
 #include "epilogue/sum_scale.cuh"
+#include "ptx/async.cuh"
+#include "ptx/barrier.cuh"
 #include "ptx/memory.cuh"
+#include "ptx/tensor.cuh"
 #include "tile/columns.cuh"
 #include "traits.cuh"
 
@@ -20,10 +23,14 @@ class StoreEpilogue {
   static constexpr int PITCH = T::BN + 32 / static_cast<int>(sizeof(Sum));
   static constexpr int VECTOR = 16 / sizeof(D);  // elements of D in 16 bytes
   // Vectors that a thread reads before it stores the first: where more is done with each, there is more code than the wait is worth.
-  static constexpr int TOGETHER = T::GATE == 0 && T::ACTIVATION == 0 && sizeof(D) >= 4 ? 4 : 1;
+  static constexpr int TOGETHER = T::GATE != 0 || T::ACTIVATION != 0 || sizeof(D) < 4 ? 1 : sizeof(D) == 8 ? 8 : 4;
   using Columns = TileColumns<T::GATE, T::BN>;
   using ScaleA = SumScale<T::SCALE_A>;
   using ScaleB = SumScale<T::SCALE_B>;
+  // Where nothing but alpha comes upon the sums a staged row is one of D's, and leaves by the copy engine: until memory has taken what threads store they can do nothing else, and no other CTA gets their place.
+  // Of f64: kernels of f32 by CUDA cores got other registers for their sums by it, and more was lost in the mainloop than won.
+  static constexpr bool ROWS_LEAVE = ptx::copy_engine && T::BARE && IsSame<D, double>::value && !T::SCATTER;
+  static_assert(!ROWS_LEAVE || SWAP == 0, "what is staged is in order");
 
  public:
   static constexpr int SHARED_BYTES = T::BM * PITCH * static_cast<int>(sizeof(Sum));
@@ -34,8 +41,30 @@ class StoreEpilogue {
   GG_DEVICE static void run(const Mainloop& mainloop, const GemmParams& p, const GroupRows& group_rows, i64 row, i64 column, char* shared) {
     Sum* const sums = reinterpret_cast<Sum*>(shared);
     mainloop.each_sum([&](int i, int j, Sum sum) { sums[i * PITCH + j] = sum; });
+    if constexpr (ROWS_LEAVE) {
+      if (__builtin_expect(is_zero(scalar_value<Value>(p.epilogue.beta)) && vectors(p.d, sizeof(D)) && min_of(p.n - column, T::BN) % VECTOR == 0, true)) {
+        if (const Value alpha = scalar_value<Value>(p.epilogue.alpha); __builtin_expect(!is_one(alpha), false)) scale(sums, alpha);
+        ptx::fence_async();
+        __syncthreads();
+        return send_rows(p, row, column, shared);
+      }
+    }
     __syncthreads();
     prepare(Staged{sums}, p, group_rows, row, column).store();
+  }
+
+  // Has C of a tile come to L2 while its products are made. All threads of the CTA.
+  GG_DEVICE static void prefetch_c(const GemmParams& p, i64 row, i64 column) {
+    if constexpr (!IsSame<D, double>::value) return;  // (of others it was not worth what it costs products without C)
+    if (__builtin_expect(is_zero(scalar_value<Value>(p.epilogue.beta)) || p.c.col_stride != 1, true)) return;
+    constexpr int LINE = 128, ACROSS = (T::BN * static_cast<int>(sizeof(C)) + LINE - 1) / LINE;
+    const int rows = static_cast<int>(min_of(p.m - row, T::BM)), bytes = static_cast<int>(min_of(p.n - column, T::BN)) * static_cast<int>(sizeof(C));
+    const C* const c = static_cast<const C*>(p.c.data) + row * p.c.row_stride + column;
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x); at < T::BM * ACROSS; at += T::THREADS) {
+      const int i = at / ACROSS, byte = at % ACROSS * LINE;
+      if (i < rows && byte < bytes) ptx::prefetch(reinterpret_cast<const char*>(c + i * p.c.row_stride) + byte);
+    }
   }
 
  private:
@@ -44,6 +73,30 @@ class StoreEpilogue {
     const Sum* sums;
     GG_DEVICE Sum sum(int i, int j) const { return sums[i * PITCH + (j ^ SWAP)]; }
   };
+
+  // Rows lie at multiples of 16 bytes.
+  GG_DEVICE static bool vectors(const Matrix& m, int size) { return m.col_stride == 1 && ((reinterpret_cast<u64>(m.data) | static_cast<u64>(m.row_stride * size)) & 15) == 0; }
+  // Multiplies what is staged. (On its way there it took all products longer, by what the code for it is long.)
+  GG_DEVICE static void scale(Sum* sums, Value alpha) {
+    __syncthreads();
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x); at < T::BM * T::BN; at += T::THREADS) {
+      Sum& sum = sums[at / T::BN * PITCH + at % T::BN];
+      sum = static_cast<Sum>(multiply_add(alpha, static_cast<Value>(sum), Value(0)));
+    }
+  }
+  // What is staged is D, for the copy engine to bring there. Returns once it has read all.
+  GG_DEVICE static void send_rows(const GemmParams& p, i64 row, i64 column, const char* shared) {
+    const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32), rows = static_cast<int>(min_of(p.m - row, T::BM));
+    const u32 bytes = static_cast<u32>(min_of(p.n - column, T::BN) * static_cast<int>(sizeof(D)));
+    D* const d = static_cast<D*>(const_cast<void*>(p.d.data)) + row * p.d.row_stride + column;
+    if (!ptx::elect_one()) return;
+#pragma unroll 4
+    for (int i = warp; i < rows; i += T::THREADS / 32) ptx::bulk_store(d + i * p.d.row_stride, ptx::shared_address(shared) + i * (PITCH * static_cast<int>(sizeof(D))), bytes);
+    ptx::store_commit();
+    ptx::store_wait_read<0>();
+  }
+
   template <class Sums> struct Output;
 
  public:
@@ -78,7 +131,7 @@ class StoreEpilogue {
 
     GG_DEVICE void store() const {
       const bool add_c = !Columns::PAIRED && s.beta != Value(0);
-      if (vectors(d, sizeof(D)) && !add_c) store_vectors<false>();
+      if (!ROWS_LEAVE && vectors(d, sizeof(D)) && !add_c) store_vectors<false>();  // (rows that end within one go by lines where others leave)
       else if (vectors(d, sizeof(D)) && sizeof(C) == sizeof(D) && vectors(c, sizeof(C))) store_vectors<true>();
       else if (d.col_stride == 1 || d.row_stride != 1) store_lines<false>();
       else store_lines<true>();
@@ -141,9 +194,6 @@ class StoreEpilogue {
         *d_at(to, j) = value(sums.sum(i, j), i, j, add);
       }
     }
-
-    // Rows lie at multiples of 16 bytes.
-    GG_DEVICE static bool vectors(const Matrix& m, int size) { return m.col_stride == 1 && ((reinterpret_cast<u64>(m.data) | static_cast<u64>(m.row_stride * size)) & 15) == 0; }
 
     template <bool ADD_C>
     GG_DEVICE void store_vectors() const {

@@ -23,6 +23,18 @@ GG_HD V scalar_value(const Scalar& scalar) {
   return bit_cast<V>(static_cast<If<sizeof(V) == 8, u64, u32>>(scalar.bits));
 }
 
+// Whether a scalar is 0, or 1. Of f64 by its bits: a comparison would wait for the unit that multiplies, which another CTA's mainloop keeps busy.
+template <class V>
+GG_HD bool is_zero(V value) {
+  if constexpr (IsSame<V, double>::value) return bit_cast<u64>(value) << 1 == 0;
+  else return value == V(0);
+}
+template <class V>
+GG_HD bool is_one(V value) {
+  if constexpr (IsSame<V, double>::value) return bit_cast<u64>(value) == bit_cast<u64>(1.0);
+  else return value == V(1);
+}
+
 // The scalars of an epilogue, read once a tile.
 template <class V>
 struct EpilogueScalars {

@@ -136,13 +136,14 @@ class MultistageMainloop {
   // Hands each of this thread's sums to put(row in the tile, column in the tile ^ SWAP, sum).
   template <class Put>
   GG_DEVICE void each_sum(Put put) const {
-    const int warp = static_cast<int>(threadIdx.x) / 32, row0 = warp / T::WARPS_N * WM, column0 = warp % T::WARPS_N * WN;
+    // (place() of a sum of numbers that have no bit in common is the sum of theirs: what the compiler knows is added to what it does not.)
+    const int warp = static_cast<int>(threadIdx.x) / 32, row = warp / T::WARPS_N * WM + OperandA::place(Atom::row()), column = warp % T::WARPS_N * WN + OperandB::place(Atom::column());
 #pragma unroll
     for (int i = 0; i < MT; ++i)
 #pragma unroll
       for (int j = 0; j < NT; ++j)
 #pragma unroll
-        for (int s = 0; s < Atom::SUMS; ++s) put(row0 + OperandA::place(i * Atom::M + Atom::row(s)), column0 + OperandB::place(j * Atom::N + Atom::column(s)), sums_[i][j][s]);
+        for (int s = 0; s < Atom::SUMS; ++s) put(row + OperandA::place(i * Atom::M + s / 2 * 8), column + OperandB::place(j * Atom::N + s % 2), sums_[i][j][s]);
   }
 
  private:

@@ -5,6 +5,13 @@
 
 namespace ggemm::kernels::ptx {
 
+// Whether what is compiled for has a copy engine, where kernels are for others too.
+#if __CUDA_ARCH__ >= 900
+constexpr bool copy_engine = true;
+#else
+constexpr bool copy_engine = false;
+#endif
+
 // Brings the matrix's description near, before its first use. PTX ISA, "prefetch.tensormap".
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
@@ -55,6 +62,10 @@ GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 out
 }
 GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 middle, i32 outer) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map), "r"(shared), "r"(inner), "r"(middle), "r"(outer) : "memory");
+}
+// Copies so many bytes, a multiple of 16, from shared memory to global memory, both at multiples of 16. As tensor_store. PTX ISA, "cp.async.bulk".
+GG_DEVICE void bulk_store(void* global, u32 shared, u32 bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global), "r"(shared), "r"(bytes) : "memory");
 }
 // Closes this thread's group of stores. PTX ISA, "cp.async.bulk.commit_group".
 GG_DEVICE void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

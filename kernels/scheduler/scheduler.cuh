@@ -22,7 +22,7 @@ class OnceScheduler {
   bool taken_ = false;
 };
 
-// One tile a CTA. Where it lies is worked out again when it is asked for: keeping it would cost the mainloop registers. NARROW: one row or column of tiles is what is expected, and needs no divisions.
+// One tile a CTA. NARROW: one row or column of tiles is what is expected, and needs no divisions.
 template <int BM, int BN, bool NARROW = false>
 class PlainScheduler : public OnceScheduler {
  public:

@@ -13,7 +13,7 @@ GG_DEVICE int lane_id() { return static_cast<int>(threadIdx.x) % 32; }
 // An atom is one mma instruction: its shape, how a warp's part of an operand becomes registers, and the product of two of them.
 //   M, N, K            its shape
 //   SUMS               sums a lane holds
-//   row(i), column(i)  which of the atom's rows and columns sum i of this lane is of
+//   row(), column()    which of the atom's rows and columns this lane's first sum is of; the i-th is of the row i / 2 * 8 below, and the column i % 2 beside
 //   Operand<Tile, MN_MAJOR, SPAN, IS_A>  loads the warp's SPAN rows (A) or columns (B) at a k step into Registers; place(i) is which of them the i-th is
 //   mma(sums, a, i, b, j)  adds the product of A's i-th block of M rows and B's j-th block of N columns; the whole warp together
 
@@ -22,8 +22,8 @@ template <class Mma, class Element, class Sum, bool TF32>
 struct WideAtom {
   static constexpr int M = 16, N = 8, SIZE = sizeof(Element), K = 32 / SIZE, SUMS = 4;
 
-  GG_DEVICE static int row(int i) { return lane_id() / 4 + i / 2 * 8; }
-  GG_DEVICE static int column(int i) { return lane_id() % 4 * 2 + i % 2; }
+  GG_DEVICE static int row() { return lane_id() / 4; }
+  GG_DEVICE static int column() { return lane_id() % 4 * 2; }
 
   // 16 rows of A, or twice 8 columns of B, a block of four registers.
   template <int SPAN>
@@ -101,8 +101,8 @@ struct F64Atom {
   static constexpr int M = M_, N = 8, K = K_, SUMS = M / 4;
   static constexpr int DEEP = K / 4, HIGH = M / 8;  // registers along k, and down
 
-  GG_DEVICE static int row(int i) { return lane_id() / 4 + i / 2 * 8; }
-  GG_DEVICE static int column(int i) { return lane_id() % 4 * 2 + i % 2; }
+  GG_DEVICE static int row() { return lane_id() / 4; }
+  GG_DEVICE static int column() { return lane_id() % 4 * 2; }
 
   // Blocks of 8 rows of A, or columns of B.
   template <int SPAN>

@@ -170,6 +170,32 @@ extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {
   CHECK_THAT(failure, ContainsSubstring("without having waited"));
 }
 
+TEST_CASE("a line that is stored is all that is written, and whole vectors") {
+  const char* const text = R"(struct Arguments { TensorMap map; char* out; i32 to, bytes; };
+extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {
+  extern __shared__ __align__(1024) char shared[];
+  for (int i = static_cast<int>(threadIdx.x); i < 256; i += 32) shared[i] = static_cast<char>(i);
+  ptx::fence_async();
+  __syncwarp();
+  if (threadIdx.x == 0) {
+    ptx::bulk_store(p.out + p.to, ptx::shared_address(shared + 32), static_cast<u32>(p.bytes));
+    ptx::store_commit();
+    ptx::store_wait_read<0>();
+    memset(shared, 0, 256);
+  }
+})";
+  EmulatedGpu gpu(text, {});
+  alignas(16) char out[128];
+  const auto said = [&](int to, int bytes) {
+    std::memset(out, -1, sizeof out);
+    return gpu.run(1, 1, 32, 1024, TensorArguments{Matrix().map(), out, to, bytes});
+  };
+  CHECK(said(16, 48) == "");
+  for (int i = 0; i < 128; ++i) CHECK(static_cast<int>(out[i]) == (i >= 16 && i < 64 ? i + 16 : -1));
+  CHECK_THAT(said(8, 48), ContainsSubstring("no multiple of 16"));
+  CHECK_THAT(said(16, 40), ContainsSubstring("40 bytes"));
+}
+
 TEST_CASE("shared memory that a store still reads must not change") {
   const char* const text = R"(struct Arguments { TensorMap map; void* out; i32 inner, outer; };
 extern "C" __global__ void kernel(const __grid_constant__ Arguments p) {

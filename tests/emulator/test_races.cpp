@@ -33,10 +33,10 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const __grid_constan
 )" + body + "\n  p.out[0] = static_cast<int>(sums[0]);\n  ptx::cluster_barrier();\n}");
   unsetenv("GGEMM_EMULATOR_RACES");
   alignas(16) static char matrix[1024];
-  int out = 0;
+  alignas(16) static int out[128];
   std::string first;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    std::string now = gpu.run(seed, 2, 128, 16384 + 64, Arguments{tensor_map(matrix, 1, 128, 8, 128, 8), &out});
+    std::string now = gpu.run(seed, 2, 128, 16384 + 64, Arguments{tensor_map(matrix, 1, 128, 8, 128, 8), out});
     if (seed == 1) first = now;
     if (now.empty() != first.empty()) return "differs";
   }
@@ -86,11 +86,14 @@ TEST_CASE("copies: until they are waited for, nobody else may touch their shared
 
 TEST_CASE("stores: what they read is written before, with a fence, and not again until they have read it") {
   const std::string fill = "words[thread] = 1; ptx::fence_async(); __syncthreads(); ", store = "if (thread == 0) ptx::tensor_store(p.map, at, 0, 0), ptx::store_commit(); ";
-  const std::string wait = "if (thread == 0) ptx::store_wait_read<0>(); ", over = "words[thread] = 2; ";
+  const std::string wait = "if (thread == 0) ptx::store_wait_read<0>(); ", over = "words[thread] = 2; ", line = "if (thread == 0) ptx::bulk_store(p.out, at, 512), ptx::store_commit(); ";
   CHECK(said(fill + store + wait + "__syncthreads(); " + over) == "");
   CHECK_THAT(said(fill + store + "__syncthreads(); " + over + wait), race && ContainsSubstring("a bulk store of"));
   CHECK_THAT(said(fill + store + wait + over), race);  // thread 0 waits, the others do not know
   CHECK_THAT(said("words[thread] = 1; __syncthreads(); " + store + wait), ContainsSubstring("without a fence"));
+  CHECK(said(fill + line + wait + "__syncthreads(); " + over) == "");
+  CHECK_THAT(said(fill + line + "__syncthreads(); " + over + wait), race && ContainsSubstring("a bulk store of"));
+  CHECK_THAT(said("words[thread] = 1; __syncthreads(); " + line + wait), ContainsSubstring("without a fence"));
 }
 
 TEST_CASE("products read their operands from the first to the wait") {

@@ -75,6 +75,7 @@ class Machine {
   virtual void tensor_map_acquire(const void* map) = 0;
   virtual void tensor_load(uint32_t shared, const void* map, uint32_t barrier, const BoxPlace& at, bool multicast, uint16_t ctas) = 0;
   virtual void tensor_store(const void* map, uint32_t shared, const BoxPlace& at) = 0;
+  virtual void bulk_store(void* global, uint32_t shared, uint32_t bytes) = 0;
   virtual void store_commit() = 0;
   virtual void store_wait(int pending, bool read_only) = 0;
 

@@ -217,21 +217,37 @@ void Emulation::tensor_store(const void* address, uint32_t shared, const BoxPlac
   const char* const what = "cp.async.bulk.tensor (store)";
   const TensorMap map = map_at(address, what);
   check_box(map, shared, at.rank, at.inner, what);
-  Fiber& fiber = *running_;
-  const std::shared_ptr<StoreGroup> group = fiber.open_stores;
-  note(*fiber.cta, fiber, shared, map.box_bytes(), false, store_access(fiber), what);
-  ++group->unread, ++group->unwritten;
-  submit(Unit::store, [this, &fiber, group, map, shared, at] {
+  store_later(shared, map.box_bytes(), what, [this, map, shared, &cta = *running_->cta] {
     std::vector<char> box(map.box_bytes());
     for (std::size_t byte = 0; byte < box.size(); byte += piece) {
       const auto from = static_cast<uint32_t>(shared + byte);
-      std::memcpy(box.data() + byte, fiber.cta->window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min<std::size_t>(piece, box.size() - byte));
+      std::memcpy(box.data() + byte, cta.window + (map.swizzle_bytes == 128 ? swizzled(from) : from), std::min<std::size_t>(piece, box.size() - byte));
     }
+    return box;
+  }, [map, at](const std::vector<char>& box) { store_box(map, box, at); });
+}
+
+void Emulation::bulk_store(void* global, uint32_t shared, uint32_t bytes) {
+  const char* const what = "cp.async.bulk (store)";
+  if (bytes == 0 || bytes % 16 != 0) fail(illegal_instruction, "%s of %u bytes", what, bytes);
+  check_global(global, 16, what);
+  const char* const from = window_at(*running_->cta, shared, bytes, 16, what);
+  store_later(shared, bytes, what, [from, bytes] { return std::vector<char>(from, from + bytes); }, [global](const std::vector<char>& line) { std::memcpy(global, line.data(), line.size()); });
+}
+
+// A store of the copy engine, in the running thread's open group: reads shared memory some time, and writes what it read some time after.
+void Emulation::store_later(uint32_t shared, uint32_t bytes, const char* what, std::function<std::vector<char>()> read, std::function<void(const std::vector<char>&)> write) {
+  Fiber& fiber = *running_;
+  const std::shared_ptr<StoreGroup> group = fiber.open_stores;
+  note(*fiber.cta, fiber, shared, bytes, false, store_access(fiber), what);
+  ++group->unread, ++group->unwritten;
+  submit(Unit::store, [this, group, read = std::move(read), write = std::move(write)] {
+    std::vector<char> data = read();
     --group->unread;
     if (group->waiter) wake(*group->waiter);
     // The thread and its CTA may have ended when this comes.
-    submit(Unit::store, [this, group, map, box = std::move(box), at] {
-      store_box(map, box, at);
+    submit(Unit::store, [this, group, write, data = std::move(data)] {
+      write(data);
       --group->unwritten;
       if (group->waiter) wake(*group->waiter);
     });

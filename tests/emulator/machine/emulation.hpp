@@ -66,6 +66,7 @@ class Emulation final : public Machine {
   void tensor_map_acquire(const void* map) override;
   void tensor_load(uint32_t shared, const void* map, uint32_t barrier, const BoxPlace& at, bool multicast, uint16_t ctas) override;
   void tensor_store(const void* map, uint32_t shared, const BoxPlace& at) override;
+  void bulk_store(void* global, uint32_t shared, uint32_t bytes) override;
   void store_commit() override;
   void store_wait(int pending, bool read_only) override;
 
@@ -115,6 +116,7 @@ class Emulation final : public Machine {
     Unit unit;
     std::function<void()> run;
   };
+  void store_later(uint32_t shared, uint32_t bytes, const char* what, std::function<std::vector<char>()> read, std::function<void(const std::vector<char>&)> write);
   void submit(Unit unit, std::function<void()> run);
   void do_some_work();
   void finish_work();

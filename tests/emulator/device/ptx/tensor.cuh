@@ -5,6 +5,8 @@
 
 namespace ggemm::kernels::ptx {
 
+constexpr bool copy_engine = true;
+
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { emulator::machine().tensor_prefetch(&map); }
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, {2, inner, 0, outer}, false, 0); }
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 middle, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, {3, inner, middle, outer}, false, 0); }
@@ -16,6 +18,7 @@ GG_DEVICE void tensor_load_multicast(u32 shared, const TensorMap& map, u32 barri
 }
 GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 outer) { emulator::machine().tensor_store(&map, shared, {2, inner, 0, outer}); }
 GG_DEVICE void tensor_store(const TensorMap& map, u32 shared, i32 inner, i32 middle, i32 outer) { emulator::machine().tensor_store(&map, shared, {3, inner, middle, outer}); }
+GG_DEVICE void bulk_store(void* global, u32 shared, u32 bytes) { emulator::machine().bulk_store(global, shared, bytes); }
 GG_DEVICE void store_commit() { emulator::machine().store_commit(); }
 template <int PENDING>
 GG_DEVICE void store_wait_read() { emulator::machine().store_wait(PENDING, true); }
