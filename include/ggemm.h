@@ -768,7 +768,8 @@ typedef struct ggemm_config {
   int32_t large_above;            /**< of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the
                                        same as all */
   int32_t cluster_m, cluster_n;   /**< CTAs of a cluster down and across D; 0 in the families that form none */
-  int32_t swapped;                /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
+  int32_t swapped;                /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same. By simt and
+                                       sm80 it is where D of one product is contiguous along m alone, which their names do not say */
   int32_t cluster_k;              /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
   int32_t slices;                 /**< slices that k is cut into, each for a cluster of its own; 1: only the last tiles are cut ("kt"); 0 where k is
                                        not cut */

@@ -98,11 +98,11 @@ core::DeviceFacts Engine::facts_for(const Request& request) const {
 
 core::Config Engine::forced_config(const Request& request, const char* name) const {
   const core::ProblemType& type = request.key.type;
-  const core::ParsedConfig parsed = core::parse_config(name);
-  const std::string expected = core::config_name(type, parsed.config);
+  const core::Config config = core::for_problem(type, core::parse_config(name).config);
+  const std::string expected = core::config_name(type, config);
   if (expected != name) fail(GGEMM_ERROR_ARGUMENT, "config=\"%s\" is for another problem: for this one the tile's name is %s", name, expected.c_str());
-  if (const auto reason = select::illegal(type, parsed.config, facts_for(request))) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
-  return parsed.config;
+  if (const auto reason = select::illegal(type, config, facts_for(request))) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s", name, facts().name.c_str(), reason->c_str());
+  return config;
 }
 
 std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, int threads, int shared_bytes, int cluster, bool may_load) {
@@ -322,6 +322,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   params.raster = c.raster;
   if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
   if (c.slices) return run_cut(choice, type, params, stream);
+  if (c.swap) params = kernels::transposed(params);
   const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
   if (!type.limited) {
     void* arguments[] = {&params};

@@ -114,7 +114,7 @@ void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const 
   if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
   cuda::Workspace::Lease lease;  // until the product is launched
   if (const std::int64_t bytes = upright.piece_bytes(kernels::piece_slots(dealt.deal))) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
-  kernels::CutParams cut{params, {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
+  kernels::CutParams cut{choice.config.swap ? kernels::transposed(params) : params, {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
   void* arguments[] = {&cut};
   device_->launch(*choice.kernel, dealt.deal.whole + dealt.deal.cut * dealt.deal.pieces, stream, arguments);
 }

@@ -222,11 +222,12 @@ function(ggemm_add_emulated_mutant name config file from to)
     set(later 0)
   endif()
   set(arguments --config ${config} --per-kernel 16 --values exact --sizes 300x333x700 --seed 2 ${ARGN})
-  if(NOT later OR NOT GGEMM_EMULATED_SCALE EQUAL 1)
-    ggemm_add_emulated_kernels("noticed: ${name}" 1 --until-wrong ${arguments})
-    set_tests_properties("emulated: noticed: ${name}" PROPERTIES PASS_REGULAR_EXPRESSION "emulated GPU: (kernel|deadlock)|must be exactly|is -?nan, the reference|lies outside D's elements"
-                         ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=${file}=>${from}=>${to}")
+  if(later AND GGEMM_EMULATED_SCALE EQUAL 1)
+    return()
   endif()
+  ggemm_add_emulated_kernels("noticed: ${name}" 1 --until-wrong ${arguments})
+  set_tests_properties("emulated: noticed: ${name}" PROPERTIES PASS_REGULAR_EXPRESSION "emulated GPU: (kernel|deadlock)|must be exactly|is -?nan, the reference|lies outside D's elements"
+                       ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_EMULATOR_EDIT=${file}=>${from}=>${to}")
   # The same without the change is right.
   string(MD5 key "${arguments}")
   if(NOT TEST "emulated: unchanged: ${key}")

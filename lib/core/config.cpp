@@ -221,6 +221,13 @@ bool lines_may_wait(const ProblemType& type, const Config& c) {
          c.slices <= tail_slices && !(type.grouped && c.slices && kernels::large_tile(c.tile_m, c.tile_n)) && !(type.grouped & batch_or_indexed);
 }
 
+bool turns(const ProblemType& type, Family family) { return (family == Family::simt || family == Family::sm80) && type.major_d == Major::mn && !type.grouped && !type.gate; }
+
+Config for_problem(const ProblemType& type, Config named) {
+  if (turns(type, named.family)) named.swap = 1;
+  return named;
+}
+
 ProblemType transposed(const ProblemType& type) {
   ProblemType out = type;
   std::swap(out.a, out.b);
@@ -242,5 +249,11 @@ Config transposed(const Config& config) {
 }
 
 Config upright(const Config& config) { return config.swap ? transposed(config) : config; }
+
+Config unswapped(const Config& config) {
+  Config out = upright(config);
+  out.swap = 0;
+  return out;
+}
 
 }  // namespace ggemm::core

@@ -247,6 +247,7 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
 }  // namespace
 
 std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
+  if (core::turned(config)) return illegal(core::transposed(type), core::unswapped(config), facts);
   const ProblemType kernel = core::before_sums(type);
   const Query query{kernel, config, facts};
   const char* reason = nullptr;
