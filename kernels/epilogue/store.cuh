@@ -132,7 +132,7 @@ class StoreEpilogue {
     GG_DEVICE void store() const {
       const bool add_c = !Columns::PAIRED && s.beta != Value(0);
       if (!ROWS_LEAVE && vectors(d, sizeof(D)) && !add_c) store_vectors<false>();  // (rows that end within one go by lines where others leave)
-      else if (vectors(d, sizeof(D)) && sizeof(C) == sizeof(D) && vectors(c, sizeof(C))) store_vectors<true>();
+      else if ((!ROWS_LEAVE || add_c) && vectors(d, sizeof(D)) && sizeof(C) == sizeof(D) && vectors(c, sizeof(C))) store_vectors<true>();
       else if (d.col_stride == 1 || d.row_stride != 1) store_lines<false>();
       else store_lines<true>();
     }
