@@ -794,7 +794,7 @@ GGEMM_API ggemm_status ggemm_config_count(ggemm_context* context, const ggemm_pr
  *  @param context as in ggemm_config_count. @param problem likewise. @param index from 0. @param out_config with struct_size set.
  *  @retval GGEMM_ERROR_ARGUMENT the description is wrong, or index is past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_get(ggemm_context* context, const ggemm_problem* problem, size_t index, ggemm_config* out_config);
-/** Reads a name. Says nothing about whether it is legal for a problem.
+/** Reads a name. Says nothing about whether it is legal for a problem, nor whether a problem has simt or sm80 swap (ggemm_config_get does).
  *  @param name a configuration's name. @param out_config with struct_size set.
  *  @retval GGEMM_ERROR_ARGUMENT it is no name; the text has the part that is wrong. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_parse(const char* name, ggemm_config* out_config);

@@ -161,12 +161,19 @@ endif()
 foreach(family simt sm80 sm90 gemv)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16 ${corner_cases})
 endforeach()
+# Those of f64, whose rows of D may leave by the copy engine.
+foreach(family simt sm80)
+  ggemm_add_emulated_test("corner cases of f64, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --seed 9 --workers 1 --family ${family} --dtype f64 ${corner_cases})
+endforeach()
 # Tuning verifies what real kernels compute, groups with an empty one included.
 if(GGEMM_BUILD_TOOLS)
   ggemm_add_emulated_test("tuning" $<TARGET_FILE:ggemm_cli> tune --device cuda --gemm 100x96x200 --config sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_r1 sm80_bf16_bf16_f32_tn_64x64x64_w2x2_s3_r1)
   ggemm_add_emulated_test("tuning, grouped" $<TARGET_FILE:ggemm_cli> tune --device cuda --grouped 40x64x128,0x64x128,70x128x64 --dtype e4m3
                           --config sm90_e4m3_e4m3_f32_tn_64x64x128_w4x1_s4_c1x1_r1 simt_e4m3_e4m3_f32_tn_32x32x16_w2x1_s2_r1)
-  foreach(form IN ITEMS "" ", grouped")
+  # D wider than the sums, which --epilogue bare never has.
+  ggemm_add_emulated_test("tuning, f32 to f64" $<TARGET_FILE:ggemm_cli> tune --device cuda --gemm 100x96x200 --dtype f32 --out-dtype f64 --config simt_f32_f32_f32_tn_32x32x16_w2x1_s2_r1 simt_f32_f32_f32_tn_128x128x16_w2x2_s4_r1)
+  ggemm_add_emulated_test("tuning, f16 to f64" $<TARGET_FILE:ggemm_cli> tune --device cuda --gemm 100x96x200 --dtype f16 --out-dtype f64 --config sm80_f16_f16_f32_tn_64x64x64_w2x2_s4_r1 sm80_f16_f16_f32_tn_128x64x64_w2x2_s4_r1)
+  foreach(form IN ITEMS "" ", grouped" ", f32 to f64" ", f16 to f64")
     set_tests_properties("emulated: tuning${form}" PROPERTIES PASS_REGULAR_EXPRESSION "\\(2 timed, 0 rejected")
   endforeach()
 endif()

@@ -29,7 +29,7 @@ class StoreEpilogue {
   using ScaleB = SumScale<T::SCALE_B>;
   // Where nothing but alpha comes upon the sums a staged row is one of D's, and leaves by the copy engine: until memory has taken what threads store they can do nothing else, and no other CTA gets their place.
   // Of f64: kernels of f32 by CUDA cores got other registers for their sums by it, and more was lost in the mainloop than won.
-  static constexpr bool ROWS_LEAVE = ptx::copy_engine && T::BARE && IsSame<D, double>::value && !T::SCATTER;
+  static constexpr bool ROWS_LEAVE = ptx::copy_engine && T::BARE && IsSame<D, double>::value && IsSame<Sum, double>::value && !T::SCATTER;
   static_assert(!ROWS_LEAVE || SWAP == 0, "what is staged is in order");
 
  public:
@@ -55,8 +55,8 @@ class StoreEpilogue {
 
   // Has C of a tile come to L2 while its products are made. All threads of the CTA.
   GG_DEVICE static void prefetch_c(const GemmParams& p, i64 row, i64 column) {
-    if constexpr (!IsSame<D, double>::value) return;  // (of others it was not worth what it costs products without C)
-    if (__builtin_expect(is_zero(scalar_value<Value>(p.epilogue.beta)) || p.c.col_stride != 1, true)) return;
+    if constexpr (!IsSame<D, double>::value || T::SLICED) return;  // (of others it was not worth what it costs products without C; and pieces of a tile would all ask)
+    if (__builtin_expect(p.epilogue.beta.pointer || is_zero(scalar_value<Value>(p.epilogue.beta)) || p.c.col_stride != 1, true)) return;  // beta in memory is not waited for
     constexpr int LINE = 128, ACROSS = (T::BN * static_cast<int>(sizeof(C)) + LINE - 1) / LINE;
     const int rows = static_cast<int>(min_of(p.m - row, T::BM)), bytes = static_cast<int>(min_of(p.n - column, T::BN)) * static_cast<int>(sizeof(C));
     const C* const c = static_cast<const C*>(p.c.data) + row * p.c.row_stride + column;

@@ -422,10 +422,11 @@ TEST_CASE("space: simt and sm80 compute the transposed product where D of one pr
           ++turned;
           const Config there = core::unswapped(config);
           const core::ProblemType product = core::transposed(type);
-          if (select::illegal(type, config, h) != select::illegal(product, there, h)) FAIL_CHECK(core::config_name(type, config) << " is judged as another product's");
+          const std::string here = reason(type, config, h), own = reason(product, there, h);
+          if (here != (own.empty() ? "" : "as D lies along m, the transposed product is computed, whose A is B: " + own)) FAIL_CHECK(core::config_name(type, config) << " is judged as another product's");
           if (select::shared_bytes(type, config) != select::shared_bytes(product, there)) FAIL_CHECK(core::config_name(type, config) << " takes other shared memory");
           if (select::estimate(type, config, {1, 700, 900, 500}, h) != select::estimate(product, there, {1, 900, 700, 500}, h)) FAIL_CHECK(core::config_name(type, config) << " is estimated as another product's");
-          refused += select::illegal(type, config, h) != select::illegal(type, there, h);
+          refused += own.empty() != reason(type, there, h).empty();
           if (there.swap || there.tile_m != config.tile_n || core::for_problem(type, core::parse_config(core::config_name(type, config)).config) != config) FAIL_CHECK(core::config_name(type, config) << " is not read back");
         }
       }
