@@ -427,7 +427,7 @@ ggemm_add_emulated_mutant("a tile's end is not cut off" ${multistage} pipeline/c
 set(rows_leave sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1)
 ggemm_add_emulated_mutant("rows of D leave before the copy engine sees them" ${rows_leave} epilogue/store.cuh "ptx::fence_async()" "(void)0" --kind plain --epilogue bare --seed 3 --sizes 45x62x51)
 ggemm_add_emulated_mutant("rows of D that leave are not waited for" ${rows_leave} epilogue/store.cuh "ptx::store_wait_read<0>()" "(void)0" --kind plain --epilogue bare --seed 3 --sizes 45x62x51)
-ggemm_add_emulated_mutant("rows of D leave that are no whole vectors" ${rows_leave} epilogue/store.cuh "&& min_of(p.n - column, T::BN) % VECTOR == 0" "" --kind plain --epilogue bare --seed 3 --sizes 45x61x51)
+ggemm_add_emulated_mutant("rows of D leave that are no whole vectors" ${rows_leave} epilogue/store.cuh "&& min_of(p.n - column, T::BN) % VECTOR == 0" "" --kind plain --epilogue bare --seed 5 --sizes 45x61x51)
 ggemm_add_emulated_mutant("rows of D leave behind the last" ${rows_leave} epilogue/store.cuh "/ 32), rows = static_cast<int>(min_of(p.m - row, T::BM))" "/ 32), rows = T::BM" --kind plain --epilogue bare --seed 3 --sizes 45x62x51)
 ggemm_add_emulated_mutant("alpha is left out where rows of D leave" ${rows_leave} epilogue/store.cuh "!is_one(alpha)" "false" --kind plain --epilogue bare --seed 3 --sizes 45x62x51)
 ggemm_add_emulated_mutant("C is left out where rows of D may leave" ${rows_leave} epilogue/store.cuh "__builtin_expect(is_zero(scalar_value<Value>(p.epilogue.beta)) && vectors" "__builtin_expect(vectors" --kind plain --epilogue bare --seed 3 --sizes 45x62x51)
