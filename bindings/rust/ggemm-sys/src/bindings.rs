@@ -1293,7 +1293,8 @@ pub struct ggemm_config {
     pub cluster_m: i32,
     /// CTAs of a cluster down and across D; 0 in the families that form none
     pub cluster_n: i32,
-    /// 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same
+    /** 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same. By simt and
+ sm80 it is where D of one product is contiguous along m alone, which their names do not say*/
     pub swapped: i32,
     /// CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters
     pub cluster_k: i32,
@@ -2235,7 +2236,7 @@ extern "C" {
         index: usize,
         out_config: *mut ggemm_config,
     ) -> ggemm_status;
-    /** Reads a name. Says nothing about whether it is legal for a problem.
+    /** Reads a name. Says nothing about whether it is legal for a problem, nor whether a problem has simt or sm80 swap (ggemm\_config\_get does).
 
  Parameter name a configuration's name.
 
