@@ -65,6 +65,7 @@ struct Request {
   const char* config = nullptr;
   const char* tune_key = nullptr;
   std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
+  bool transposed = false;    // of what was described, for sentences
   bool may_be_by_engine = false, may_have_lines = false;  // of a description: core::may_be_by_engine, core::may_have_lines
   Request by_engine() const;
 };

@@ -126,11 +126,11 @@ void ScratchProblem::make_plain(const core::Problem& p) {
   g.b = operand(type_.b, p.k, p.n, p.b.row_stride, p.b.col_stride, &block_b_);
   g.d = operand(type_.d, p.m, columns(g), p.d.row_stride, p.d.col_stride, nullptr);
   g.bias = bias(type_.bias == GGEMM_BIAS_PER_COLUMN ? p.n : p.m);
-  make_scales(g, p.scale_a.packed_rows ? GGEMM_PACKED : p.scale_a.row_stride, p.scale_a.col_stride, p.scale_b.packed_rows ? GGEMM_PACKED : p.scale_b.row_stride, p.scale_b.col_stride);
+  make_scales(g, p.scale_a.row_stride, p.scale_a.col_stride, p.scale_b.row_stride, p.scale_b.col_stride);
   ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
   args.a = g.a.base, args.b = g.b.base, args.d = g.d.base, args.bias = g.bias, args.scale_a = g.scale_a.base, args.scale_b = g.scale_b.base;
   core::Problem problem = p;
-  problem.scalars.on_device = false;
+  problem.scalars.on_device = problem.transposed = false;  // the operands here are the computed product's
   plain_ = core::bind(problem, args);
 }
 
@@ -152,7 +152,7 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem, const std
   p.type.grouped &= static_cast<std::uint8_t>(~core::checked_groups);
   if (!(p.type.grouped & core::gathered_rows)) p.a_index = {};
   if (!(p.type.grouped & core::scattered_rows)) p.d_index = {};
-  p.scalars.on_device = false;
+  p.scalars.on_device = p.transposed = false;
   const ggemm_grouped_args args = joined(problem, sample) ? lay_joined(p, sample) : lay_apart(p, sample);
   grouped_ = core::bind(p, args);
 }

@@ -109,12 +109,12 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
 // Of the other families, a CTA for each tile, or piece of one.
 void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const {
   const Upright upright(choice, params.m, params.n);
-  select::PieceDeal dealt = select::deal_pieces(core::turned(choice.config) ? core::transposed(type) : type, core::unswapped(choice.config), upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), facts().multiprocessors, choice.kernel->ctas_per_multiprocessor);
+  select::PieceDeal dealt = select::deal_pieces(type, choice.config, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), facts().multiprocessors, choice.kernel->ctas_per_multiprocessor);
   const std::int64_t ctas = std::int64_t(dealt.deal.whole) + dealt.deal.cut * dealt.deal.pieces;
   if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
   cuda::Workspace::Lease lease;  // until the product is launched
   if (const std::int64_t bytes = upright.piece_bytes(kernels::piece_slots(dealt.deal))) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
-  kernels::CutParams cut{choice.config.swap ? kernels::transposed(params) : params, {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
+  kernels::CutParams cut{params, {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
   void* arguments[] = {&cut};
   device_->launch(*choice.kernel, dealt.deal.whole + dealt.deal.cut * dealt.deal.pieces, stream, arguments);
 }

@@ -43,8 +43,14 @@ std::vector<select::Sizes> expected_sample(const core::GroupedProblem& p) {
   return select::sample_of({p.groups, m, p.type.gate ? std::max<std::int64_t>(2, n - n % 2) : n, k}, described(p.m) ? m : p.expected_largest_m);
 }
 
+// Of the product as it is computed, of options that speak of the one described.
 std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
   std::vector<select::Sizes> out;
+  if (p.transposed) {
+    out = sample_sizes(options, core::transposed(p));
+    for (select::Sizes& size : out) std::swap(size.m, size.n);
+    return out;
+  }
   if (p.groups == 0) core::fail(GGEMM_ERROR_ARGUMENT, "groups=0: there is nothing to tune");
   if (options.sample_groups && !options.sample_sizes) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_sizes is NULL with sample_groups=%zu", options.sample_groups);
   if (options.sample_sizes && !options.sample_groups) core::fail(GGEMM_ERROR_ARGUMENT, "options.sample_groups=0 with sample_sizes: there is nothing to tune");

@@ -221,25 +221,6 @@ bool lines_may_wait(const ProblemType& type, const Config& c) {
          c.slices <= tail_slices && !(type.grouped && c.slices && kernels::large_tile(c.tile_m, c.tile_n)) && !(type.grouped & batch_or_indexed);
 }
 
-bool turns(const ProblemType& type, Family family) { return (family == Family::simt || family == Family::sm80) && type.major_d == Major::mn && !type.grouped && !type.gate; }
-
-Config for_problem(const ProblemType& type, Config named) {
-  if (turns(type, named.family)) named.swap = 1;
-  return named;
-}
-
-ProblemType transposed(const ProblemType& type) {
-  ProblemType out = type;
-  std::swap(out.a, out.b);
-  std::swap(out.major_a, out.major_b);
-  out.major_d = type.major_d == Major::mn ? Major::k : Major::mn;
-  out.scale_a = type.scale_b, out.scale_b = type.scale_a;
-  if (type.bias) out.bias = type.bias == GGEMM_BIAS_PER_COLUMN ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_PER_COLUMN;
-  constexpr int of_a = operand_a | strided_a, of_b = operand_b | strided_b;
-  out.unreachable = static_cast<std::uint8_t>((type.unreachable & of_a) << 1 | (type.unreachable & of_b) >> 1 | (type.unreachable & too_long));
-  return out;
-}
-
 Config transposed(const Config& config) {
   Config out = config;
   std::swap(out.tile_m, out.tile_n);
@@ -249,11 +230,5 @@ Config transposed(const Config& config) {
 }
 
 Config upright(const Config& config) { return config.swap ? transposed(config) : config; }
-
-Config unswapped(const Config& config) {
-  Config out = upright(config);
-  out.swap = 0;
-  return out;
-}
 
 }  // namespace ggemm::core

@@ -61,17 +61,9 @@ ProblemType compiled(const ProblemType& type, Family family);
 // Whether that kernel of groups is another one if ProblemType::lines_wait is set; plain ones that are not by_engine are so in any case. Not where the kernel computes the transposed product (`swap`), which was not tried, nor where it cuts large tiles of groups, which hold nothing.
 bool lines_may_wait(const ProblemType& type, const Config& config);
 
-// simt and sm80 store lines along n: of one product whose D is contiguous along m alone they compute the transposed one (Config::swap, which their names do not say: the tile is as the caller sees D).
-bool turns(const ProblemType& type, Family family);
-Config for_problem(const ProblemType& type, Config named);  // of that name, for a problem of the type
-inline bool turned(const Config& config) { return config.swap && config.family != Family::sm90; }
-// What a swapped configuration's kernel computes: the same product with A and B, rows and columns changed over.
-ProblemType transposed(const ProblemType& type);
 Config transposed(const Config& config);
 // As the kernel has it: transposed if it swaps A and B.
 Config upright(const Config& config);
-// That for the product that it computes, swapped no more.
-Config unswapped(const Config& config);
 
 // What a name says. `type` has only dtypes, compute, sum and majors set.
 struct ParsedConfig {

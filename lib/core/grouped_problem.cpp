@@ -293,6 +293,20 @@ bool lie_apart(const GroupedProblem& p) {
   return !matrices || !sizes || across;
 }
 
+// Whether the transposed product can be said: a packed stride is one of rows. Puts numbers in place of such strides.
+bool transposable(GroupedProblem& p) {
+  if (p.type.gate || p.type.grouped & (gathered_rows | scattered_rows | checked_groups)) return false;  // (what checked mode finds it says of A or B, as they are described)
+  if (p.form == GGEMM_GROUPS_RAGGED_M || p.form == GGEMM_GROUPS_MASKED || (p.expected_largest_m && !is_constant(p.m))) return false;
+  const auto unpacked = [](GroupedLayout& layout, int scale, const kernels::Source& columns, auto count) {
+    if (!is_constant(layout.row_stride, GGEMM_PACKED)) return true;
+    if (is_constant(columns)) layout.row_stride.value = count(scale, columns.value);
+    return is_constant(columns);
+  };
+  const auto elements = [](int, int64_t columns) { return columns; };
+  return unpacked(p.a, 0, p.k, elements) && unpacked(p.b, 0, p.n, elements) && unpacked(p.c, 0, p.n, elements) &&
+         unpacked(p.scale_a, p.type.scale_a, p.k, kernels::scales_deep) && unpacked(p.scale_b, p.type.scale_b, p.n, kernels::scales_along);
+}
+
 kernels::SourceMatrix matrix(const GroupedLayout& layout, const void* data, int dtype) {
   // Strides of what has one line may be any.
   const auto bytes = [dtype](int64_t stride) { return static_cast<int64_t>(static_cast<std::uint64_t>(stride) * dtype_size(dtype)); };
@@ -355,7 +369,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   // Of what all groups have together one may have all.
   const auto known = [](const kernels::Source& size) { return is_constant(size) ? size.value : 0; };
   p.type.unreachable = long_side(p.type, known(m), known(n), known(k));
-  return p;
+  return p.type.major_d == Major::mn && transposable(p) ? transposed(p) : p;
 }
 
 kernels::GroupedParams checks::described(const GroupedProblem& problem) {
@@ -371,6 +385,7 @@ kernels::GroupedParams checks::described(const GroupedProblem& problem) {
 }
 
 kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
+  if (problem.transposed) return transposed(bind(transposed(problem), args));
   const ProblemType& type = problem.type;
   kernels::GroupedParams p = checks::described(problem);
   p.a.data = args.a, p.b.data = args.b, p.d.data = args.d;

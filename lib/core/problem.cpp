@@ -69,7 +69,7 @@ void check_strides(const Place& place, int dtype, int64_t row_stride, int64_t co
 MatrixLayout check_matrix(const Place& place, const ggemm_matrix& matrix, int dtype, int64_t rows, int64_t cols) {
   check_reserved(matrix.reserved0, place.name, ".reserved0");
   check_reserved(matrix.reserved1, place.name, ".reserved1");
-  MatrixLayout layout{matrix.row_stride, matrix.col_stride == GGEMM_PACKED ? 1 : matrix.col_stride, matrix.row_stride == GGEMM_PACKED};
+  MatrixLayout layout{matrix.row_stride, matrix.col_stride == GGEMM_PACKED ? 1 : matrix.col_stride, matrix.row_stride == GGEMM_PACKED, false};
   if (layout.packed_rows && layout.col_stride != 1)
     fail(GGEMM_ERROR_ARGUMENT, "%s.row_stride=GGEMM_PACKED with %s.col_stride=%lld: a packed row stride needs col_stride 1 or GGEMM_PACKED", place.name, place.name, ll(layout.col_stride));
   if (layout.packed_rows) layout.row_stride = cols;
@@ -236,7 +236,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.type.major_b = (p.b.row_stride != 1 || p.b.packed_rows) && p.b.col_stride == 1 ? Major::mn : Major::k;
   p.type.major_d = p.d.col_stride != 1 && p.d.row_stride == 1 ? Major::mn : Major::k;
   p.type.unreachable = unreachable_operands(p.type, checks::described(p));
-  return p;
+  return p.type.major_d == Major::mn && !p.type.gate ? transposed(p) : p;
 }
 
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& p) {
@@ -251,6 +251,7 @@ std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmPa
 }
 
 kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
+  if (problem.transposed) return kernels::transposed(bind(transposed(problem), args));
   const auto size = [](int64_t given, int64_t described, const char* field) {
     if (given == GGEMM_AS_DESCRIBED) return described;
     check_size(given, field);
@@ -262,9 +263,9 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   p.k = size(args.k, problem.k, "args.k");
   const bool other = p.m != problem.m || p.n != problem.n || p.k != problem.k;
   const auto matrix = [&](const Place& place, const MatrixLayout& layout, int dtype, const void* data, int64_t rows, int64_t cols) {
-    const int64_t row_stride = layout.packed_rows ? cols : layout.row_stride;
-    if (other) check_strides(place, dtype, row_stride, layout.col_stride, rows, cols);
-    return kernels::Matrix{data, row_stride, layout.col_stride};
+    const int64_t row_stride = layout.packed_rows ? cols : layout.row_stride, col_stride = layout.packed_cols ? rows : layout.col_stride;
+    if (other) check_strides(place, dtype, row_stride, col_stride, rows, cols);
+    return kernels::Matrix{data, row_stride, col_stride};
   };
   p.a = matrix(place_a, problem.a, problem.type.a, args.a, p.m, p.k);
   p.b = matrix(place_b, problem.b, problem.type.b, args.b, p.k, p.n);

@@ -56,10 +56,10 @@ inline kernels::u32 group_shape(const ProblemType& type) { return kernels::group
 
 constexpr std::uint8_t operand_a = 1, operand_b = 2, strided_a = 4, strided_b = 8, too_long = 16;
 
-// A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings.
+// A matrix of a plain problem. packed_rows: the row stride is the number of columns, whatever size a call brings; packed_cols: the column stride that of rows.
 struct MatrixLayout {
   std::int64_t row_stride, col_stride;
-  bool packed_rows;
+  bool packed_rows = false, packed_cols = false;
 };
 
 struct EpilogueScalars {
@@ -67,7 +67,8 @@ struct EpilogueScalars {
   double activation_p0, activation_p1;
 };
 
-// One plain product.
+// One plain product. What is described with a D that is contiguous along m alone is the transposed product from here on, so that there is one way to compute it, whose D lies in rows, and its tuning records are
+// those of all. (Not pairs, which are columns.)
 struct Problem {
   ProblemType type;
   std::int64_t m, n, k;
@@ -75,6 +76,7 @@ struct Problem {
   EpilogueScalars scalars;
   MatrixLayout scale_a, scale_b;
   std::int32_t max_ctas;  // 0: no limit
+  bool transposed;        // of what was described
 };
 
 // A matrix of each group: an array of pointers, or one operand for all groups. Strides in elements.
@@ -89,6 +91,7 @@ struct GroupedBias {
   std::int64_t group_stride = 0, start_stride = 0;
 };
 
+// Transposed as a plain one is where its form says of m nothing that none says of n, and D's rows are in order.
 struct GroupedProblem {
   ProblemType type;
   ggemm_grouped_form form;
@@ -103,13 +106,20 @@ struct GroupedProblem {
   std::int64_t expected_largest_m;                  // likewise; of groups that are alike as expected_m
   GroupedLayout scale_a, scale_b;
   std::int32_t max_ctas;  // 0: no limit
+  bool transposed;        // of what was described
 };
+
+// The same product with A and B, rows and columns changed over: D' = B' A'. (transposed.cpp)
+ProblemType transposed(const ProblemType& type);
+Problem transposed(const Problem& problem);
+GroupedProblem transposed(const GroupedProblem& problem);
+kernels::GroupedParams transposed(const kernels::GroupedParams& params);
 
 // Throw Error with GGEMM_ERROR_ARGUMENT or _UNSUPPORTED and a sentence that names the field and the values.
 Problem check_problem(const ggemm_gemm_desc& desc);
 GroupedProblem check_problem(const ggemm_grouped_desc& desc);
 
-// Joins a problem with the arguments of one call: sizes and packed strides resolved, pointers checked. `raster` is left 1.
+// Joins a problem with the arguments of one call, which are of the product as it was described: sizes and packed strides resolved, pointers checked. `raster` is left 1.
 // In the result m and n may be 0 (nothing to do), k may be 0.
 kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args);
 kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args);

@@ -94,7 +94,7 @@ void check_no_c(const ProblemType& type, bool reads_c, const kernels::Scalar& be
 
 MatrixLayout check_scale(const Place& place, const ggemm_scale& scale, int64_t rows, int64_t cols) {
   if (scale.reserved0) fail(GGEMM_ERROR_ARGUMENT, "%s.reserved0=%u: reserved words must be 0", place.name, scale.reserved0);
-  if (scale.kind <= GGEMM_SCALE_TENSOR) return {1, 1, false};  // a single number's are not looked at
+  if (scale.kind <= GGEMM_SCALE_TENSOR) return {1, 1};  // a single number's are not looked at
   return check_matrix(place, {GGEMM_F32, 0, scale.row_stride, scale.col_stride, 0}, GGEMM_F32, rows, cols);
 }
 

@@ -22,7 +22,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   if (problem_type.scale_b) request.name += std::string("_b_") + core::scale_name(problem_type.scale_b);
   if (type.gate) request.name += std::string("_") + core::gate_name(type.gate);
   if (type.grouped) request.name += type.grouped & core::batch_groups ? "_batch" : "_grouped";
-  if ((sm90 || named.swap) && problem_type.major_d == core::Major::mn) request.name += "_columns";
+  if (sm90 && problem_type.major_d == core::Major::mn) request.name += "_columns";
   const bool by_engine = sm90 && type.by_engine && config.slices <= core::tail_slices;  // of slices another kernel stores D
   if (by_engine) request.name += "_by_engine";
   // Of a plain product lines of D are known to be none for the engine, or it is stored by the kernel of that name. Of groups few have such, and others would have code that they do not need between what they do.
@@ -46,7 +46,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_BATCH", (type.grouped & core::batch_groups) != 0);
   define("GG_GATHER", gather);
   define("GG_SCATTER", scatter);
-  define("GG_INDEX_COLUMNS", sm90 && named.swap);
+  define("GG_INDEX_COLUMNS", named.swap);
   define("GG_SCALE_A", type.scale_a);
   define("GG_SCALE_B", type.scale_b);
   define("GG_GATE", type.gate);

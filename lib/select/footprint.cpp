@@ -32,7 +32,6 @@ int store_bytes(int slots) { return slots * kernels::store_slot_bytes + kernels:
 }  // namespace
 
 std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
-  if (core::turned(c)) return shared_bytes(core::transposed(given), core::unswapped(c));
   const ProblemType type = core::compiled(given, c.family);  // whose D has the slots
   if (c.family == Family::sm90) {
     const int consumers = c.warps_m * c.warps_n / 4 * std::max<int>(1, c.teams);

@@ -295,7 +295,6 @@ bool mostly_large(const Config& config, const Sizes& sizes) { return config.larg
 double estimate(const ProblemType& type, const Config& c, const Sizes& given, const core::DeviceFacts& facts) {
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
-  if (core::turned(c)) return estimate(core::transposed(type), core::unswapped(c), {s.groups, s.n, s.m, s.k, s.skew}, facts);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
   // A batch of sm90's that the copy engine may serve: others go as groups do.
   const bool turned = core::dtype_size(type.a) != 2 && (type.major_a == core::Major::mn || type.major_b == core::Major::mn);

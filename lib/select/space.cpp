@@ -247,10 +247,6 @@ const char* broken(const Rule (&rules)[N], const Query& query) {
 }  // namespace
 
 std::optional<std::string> illegal(const ProblemType& type, const Config& config, const core::DeviceFacts& facts) {
-  if (core::turned(config)) {
-    const auto reason = illegal(core::transposed(type), core::unswapped(config), facts);
-    return reason ? std::optional<std::string>("as D lies along m, the transposed product is computed, whose A is B: " + *reason) : std::nullopt;
-  }
   const ProblemType kernel = core::before_sums(type);
   const Query query{kernel, config, facts};
   const char* reason = nullptr;

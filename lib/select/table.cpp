@@ -246,7 +246,6 @@ std::vector<Config> table(const ProblemType& type) {
     c.raster = row.family == Family::host ? 0 : 1;
     c.large_above = static_cast<std::uint16_t>(large_above);
     if (turns) c = core::transposed(c), c.swap = 1;
-    if (core::turns(type, c.family)) c = core::transposed(c), c.swap = 1;  // the kernels of D in rows
     // Scales of blocks take room from the ring.
     while (row.family == Family::sm90 && core::scaled_by_blocks(type) && c.stages > (type.grouped ? 3 : 2) && shared_bytes(type, c) + static_shared_bytes(type, c) > shared_of_sm90) --c.stages;
     if (!swaps || std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);  // the twin of one may be another

@@ -130,6 +130,26 @@ TEST_CASE("The layout of the operands is part of a configuration's name") {
   }
 }
 
+TEST_CASE("Where D lies in columns, configurations are those of the transposed product, and what is said of them says so") {
+  const ContextPointer context = host_context();
+  F32 p(GGEMM_F32);
+  p.desc.a.row_stride = 1, p.desc.a.col_stride = 5;  // B', along n
+  p.desc.d.row_stride = 1, p.desc.d.col_stride = 5;  // B is packed: A' is along m
+  const PlanPointer plan = make_plan(context.get(), p.desc);
+  ggemm_config config = GGEMM_CONFIG_INIT;
+  REQUIRE(ggemm_plan_config(plan.get(), &config) == GGEMM_OK);
+  CHECK(std::string(config.name) == "host_f32_f32_f32_nt");
+  char text[2048];
+  REQUIRE(ggemm_plan_explain(plan.get(), text, sizeof text, nullptr) == GGEMM_OK);
+  CHECK(std::string(text).find("transposed: D is contiguous along m") != std::string::npos);
+  p.desc.config = "host_f32_f32_f32_nt";
+  make_plan(context.get(), p.desc);
+  p.desc.config = "host_f32_f32_f32_tt";
+  ggemm_plan* none = nullptr;
+  CHECK(ggemm_plan_create(context.get(), &p.desc, &none) == GGEMM_ERROR_ARGUMENT);
+  check_sentence({"host_f32_f32_f32_nt", "D lies along m", "transposed product"});
+}
+
 TEST_CASE("A configuration's name is read part by part") {
   ggemm_config config = GGEMM_CONFIG_INIT;
   REQUIRE(ggemm_config_parse("sm80_bf16_bf16_f32_tn_128x256x64_w2x4_s3_r8", &config) == GGEMM_OK);

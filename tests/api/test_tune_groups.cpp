@@ -124,9 +124,13 @@ TEST_CASE("A sample that no call of the description could have is refused by the
       {"sizes as they are", GGEMM_GROUPS_BATCH, {32, 64, 48}, {}},
   };
   for (const Row& row : rows) {
-    INFO(row.title);
-    CHECK(tune_sample(constant_groups(row.form, 32, 64, 48), row.sample) == (row.sentence.empty() ? GGEMM_OK : GGEMM_ERROR_ARGUMENT));
-    if (!row.sentence.empty()) check_sentence(row.sentence);
+    for (const bool columns : {false, true}) {
+      INFO(row.title << (columns ? ", D in columns" : ""));
+      ggemm_grouped_desc desc = constant_groups(row.form, 32, 64, 48);
+      if (columns) desc.d.row_stride = ggemm_const(1), desc.d.col_stride = ggemm_const(40);
+      CHECK(tune_sample(desc, row.sample) == (row.sentence.empty() ? GGEMM_OK : GGEMM_ERROR_ARGUMENT));
+      if (!row.sentence.empty()) check_sentence(row.sentence);
+    }
   }
   // Columns in pairs, where each group has its own.
   static const std::int64_t sizes[] = {10, 8, 3, 10, 8, 3};

@@ -210,6 +210,15 @@ void make_bare(CaseType& t) {
   t.scale_a = t.scale_b = GGEMM_SCALE_NONE;
 }
 
+// With a D in columns the library computes the transposed product, whose kernel is to be the one that was drawn.
+void transpose(KernelClass& kernel) {
+  const auto turned = [](int layout) { return layout == 2 ? 2 : 1 - layout; };
+  CaseType& t = kernel.type;
+  const CaseType drawn = t;
+  t.a = drawn.b, t.b = drawn.a, t.layout_a = turned(drawn.layout_b), t.layout_b = turned(drawn.layout_a), t.scale_a = drawn.scale_b, t.scale_b = drawn.scale_a;
+  std::swap(kernel.tile.m, kernel.tile.n);
+}
+
 }  // namespace
 
 std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
@@ -224,7 +233,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
   KernelClass kernel{number, cell.row, choice.type, drawn.name, choice.tile};
   // Not every output goes with every configuration.
   for (int attempt = 0; attempt < 60; ++attempt) {
-    kernel.type = choice.type;
+    kernel.type = choice.type, kernel.tile = choice.tile;
     draw_epilogue(kernel.type, !options_.real, rng);
     if (options_.bare) make_bare(kernel.type);
     if (!options_.scales.empty()) kernel.type.scale_a = options_.scales[0], kernel.type.scale_b = options_.scales[1];
@@ -234,6 +243,7 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
     if (options_.bare) kernel.type.gather = kernel.type.scatter = false;
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if ((options_.gathered && !kernel.type.gather) || (options_.scattered && !kernel.type.scatter) || (options_.gated && !kernel.type.gate) || (options_.halves && kernel.type.gate != GGEMM_GATE_HALVES)) continue;
+    if (kernel.type.layout_d == 1 && !kernel.type.grouped && !kernel.type.gate) transpose(kernel);
     if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
   }
   return std::nullopt;

@@ -120,7 +120,7 @@ TEST_CASE("problem: a packed operand's class does not depend on its sizes, thoug
 TEST_CASE("problem: packed rows follow the sizes that a call brings, strides that were given stay") {
   ggemm_gemm_desc desc = plain_desc(GGEMM_F32, GGEMM_F32, GGEMM_F32, 20, 30, 40);
   set(desc.c, 64, unit);
-  set(desc.d, unit, 128);
+  set(desc.d, 128, unit);
   const core::Problem problem = core::check_problem(desc);
   Buffers buffers;
   kernels::GemmParams p = core::bind(problem, buffers.args);
@@ -135,7 +135,7 @@ TEST_CASE("problem: packed rows follow the sizes that a call brings, strides tha
   CHECK((p.a.row_stride == 13 && p.a.col_stride == 1));
   CHECK((p.b.row_stride == 11 && p.b.col_stride == 1));
   CHECK((p.c.row_stride == 64 && p.c.col_stride == 1));
-  CHECK((p.d.row_stride == 1 && p.d.col_stride == 128));
+  CHECK((p.d.row_stride == 128 && p.d.col_stride == 1));
   CHECK((p.a.data == buffers.a && p.b.data == buffers.b && p.c.data == buffers.c && p.d.data == buffers.d && p.bias == buffers.bias));
   CHECK(p.raster == 1);
   // only some of them

@@ -32,7 +32,7 @@ std::string fault_of(const std::string& key, const std::string& name) try {
   const core::DeviceFacts facts = facts_of(*read);
   if (select::record_key(read->problem, nullptr, facts) != key) return "the key is not as it is written today";
   if (const std::int64_t m = read->problem.m; m != (read->problem.type.grouped ? core::bucket(m) : core::rows_bucket(m))) return "no problem has so many rows in its key";
-  const core::Config config = core::for_problem(read->problem.type, core::parse_config(name).config);
+  const core::Config config = core::parse_config(name).config;
   if (core::config_name(read->problem.type, config) != name) return "the configuration is of another problem";
   return select::illegal(read->problem.type, config, facts).value_or("");
 } catch (const core::Error& error) {

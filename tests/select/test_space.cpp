@@ -408,36 +408,6 @@ TEST_CASE("space: tensor cores serve the dtypes that they have, in every layout 
   }
 }
 
-TEST_CASE("space: simt and sm80 compute the transposed product where D of one product is contiguous along m, by what that product allows and takes") {
-  const core::DeviceFacts h = device(90);
-  std::size_t turned = 0, refused = 0;
-  for (core::ProblemType type : every_type()) {
-    for (const std::uint8_t grouped : {std::uint8_t(0), std::uint8_t(core::grouped_call), core::batch_groups})
-      for (const core::Major major_d : {core::Major::k, core::Major::mn}) {
-        type.grouped = grouped, type.major_d = major_d;
-        for (const Config& config : select::table(type)) {
-          const bool by_threads = config.family == Family::simt || config.family == Family::sm80;
-          if (by_threads && (config.swap != 0) != (major_d == core::Major::mn && !grouped)) FAIL_CHECK(core::config_name(type, config) << " swapped: " << int(config.swap));
-          if (!by_threads || !config.swap) continue;
-          ++turned;
-          const Config there = core::unswapped(config);
-          const core::ProblemType product = core::transposed(type);
-          const std::string here = reason(type, config, h), own = reason(product, there, h);
-          if (here != (own.empty() ? "" : "as D lies along m, the transposed product is computed, whose A is B: " + own)) FAIL_CHECK(core::config_name(type, config) << " is judged as another product's");
-          if (select::shared_bytes(type, config) != select::shared_bytes(product, there)) FAIL_CHECK(core::config_name(type, config) << " takes other shared memory");
-          if (select::estimate(type, config, {1, 700, 900, 500}, h) != select::estimate(product, there, {1, 900, 700, 500}, h)) FAIL_CHECK(core::config_name(type, config) << " is estimated as another product's");
-          refused += own.empty() != reason(type, there, h).empty();
-          if (there.swap || there.tile_m != config.tile_n || core::for_problem(type, core::parse_config(core::config_name(type, config)).config) != config) FAIL_CHECK(core::config_name(type, config) << " is not read back");
-        }
-      }
-  }
-  CHECK(turned > 1000);
-  CHECK(refused > 0);  // it is not all one
-  core::ProblemType pairs = type_of(GGEMM_F32);
-  pairs.gate = GGEMM_GATE_HALVES, pairs.major_d = core::Major::mn;
-  for (const Config& config : select::table(pairs)) CHECK((config.family == Family::sm90 || !config.swap));
-}
-
 TEST_CASE("space: shared memory is the larger of the ring and the staging of the sums") {
   // 3 stages of (128 + 256) rows of 128 bytes; staged are 128 rows of 256 + 8 floats
   CHECK(select::shared_bytes(type_of(GGEMM_BF16), tile(Family::sm80, 128, 256, 64, 2, 4, 3)) == 147456);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transposed product, of everything that says one. Twice transposed is as before.
+#include <utility>
+
+#include "core/problem.hpp"
+
+namespace ggemm::core {
+namespace {
+
+MatrixLayout transposed(const MatrixLayout& m) { return {m.col_stride, m.row_stride, m.packed_cols, m.packed_rows}; }
+GroupedLayout transposed(const GroupedLayout& m) { return {m.col_stride, m.row_stride, m.pointers, m.group_stride, m.start_stride}; }
+kernels::SourceMatrix transposed(const kernels::SourceMatrix& m) {
+  kernels::SourceMatrix out = m;
+  std::swap(out.row_stride, out.col_stride);
+  return out;
+}
+
+// The matrices of a product.
+template <class Product>
+void transpose_matrices(const Product& from, Product& to) {
+  to.a = transposed(from.b), to.b = transposed(from.a), to.c = transposed(from.c), to.d = transposed(from.d);
+  to.scale_a = transposed(from.scale_b), to.scale_b = transposed(from.scale_a);
+}
+
+}  // namespace
+
+ProblemType transposed(const ProblemType& type) {
+  ProblemType out = type;
+  std::swap(out.a, out.b);
+  std::swap(out.major_a, out.major_b);
+  out.major_d = type.major_d == Major::mn ? Major::k : Major::mn;
+  out.scale_a = type.scale_b, out.scale_b = type.scale_a;
+  if (type.bias) out.bias = type.bias == GGEMM_BIAS_PER_COLUMN ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_PER_COLUMN;
+  constexpr int of_a = operand_a | strided_a, of_b = operand_b | strided_b;
+  out.unreachable = static_cast<std::uint8_t>((type.unreachable & of_a) << 1 | (type.unreachable & of_b) >> 1 | (type.unreachable & too_long));
+  return out;
+}
+
+Problem transposed(const Problem& problem) {
+  Problem out = problem;
+  out.type = transposed(problem.type), out.transposed = !problem.transposed;
+  std::swap(out.m, out.n);
+  transpose_matrices(problem, out);
+  return out;
+}
+
+GroupedProblem transposed(const GroupedProblem& problem) {
+  GroupedProblem out = problem;
+  out.type = transposed(problem.type), out.transposed = !problem.transposed;
+  std::swap(out.m, out.n);
+  out.stored_m = out.m;
+  std::swap(out.expected_m, out.expected_n);
+  out.expected_largest_m = out.m.kind == GGEMM_SOURCE_CONST ? out.expected_m : 0;
+  transpose_matrices(problem, out);
+  return out;
+}
+
+kernels::GroupedParams transposed(const kernels::GroupedParams& params) {
+  kernels::GroupedParams out = params;
+  std::swap(out.m, out.n);
+  transpose_matrices(params, out);
+  return out;
+}
+
+}  // namespace ggemm::core
