@@ -157,6 +157,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   if (config.family == core::Family::host) return choice;
   choice.upright_type = core::kernel_type(core::compiled(type, config.family), config), choice.upright = core::upright(config);
   choice.kernel = load_product(type, config, may_load);
+  if (!type.grouped && config.slices == core::tail_slices) choice.tail = tail_for(choice, request);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
   if (config.family != core::Family::sm90 || choice.batch()) return choice;

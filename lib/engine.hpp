@@ -18,11 +18,18 @@
 #include "cuda/workspace.hpp"
 #include "host/host_device.hpp"
 #include "jit/jit.hpp"
+#include "select/deal.hpp"
 #include "select/model.hpp"
 #include "select/store.hpp"
 #include "select/tuner.hpp"
 
 namespace ggemm {
+
+// How the tiles left over are dealt out, where so many tiles, of so many steps of k each, go to that many places (clusters, or multiprocessors) at once.
+struct TailDeal {
+  std::int64_t tiles = 0, steps = 0, places = 0;
+  select::PieceDeal dealt{};
+};
 
 // What was chosen for a key: immutable, shared by all calls of it.
 struct Choice {
@@ -40,6 +47,7 @@ struct Choice {
   std::shared_ptr<const cuda::Kernel> large;    // where config.large_above says that there is one
   std::shared_ptr<const cuda::Kernel> check;    // of groups that are checked first
   std::shared_ptr<const cuda::Kernel> sum;      // of rows of D that may meet
+  TailDeal tail;                                // of a plain product that cuts these tiles: for the sizes of its key, so that calls that have as many need not find it anew
   // The kernel is one for batches (core::compiled).
   bool batch() const { return upright_type.grouped & core::batch_groups; }
   // The kernel waits for the launch ahead of it by itself, so that it may begin before that has ended (kernels/ptx/launch.cuh).
@@ -140,6 +148,7 @@ class Engine {
   kernels::GroupNote* note_for(const Request& request);
   static bool meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params);
   ChoicePointer choose_lines(const Choice& any, Request request, std::optional<void*> stream);
+  TailDeal tail_for(const Choice& choice, const Request& request) const;
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;

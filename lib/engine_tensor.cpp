@@ -36,14 +36,21 @@ struct Upright {
 
 // Into how many slices k is cut: no more than there are steps of it, but one at least.
 std::int64_t slices_of(const Upright& upright, std::int64_t k) { return std::clamp<std::int64_t>(kernels::ceil_div(k, upright.config.tile_k), 1, upright.config.slices); }
+select::PieceDeal dealt_tail(const Choice& choice, const core::ProblemType& type, std::int64_t tiles, std::int64_t steps, std::int64_t places) {
+  const TailDeal& known = choice.tail;
+  if (known.tiles == tiles && known.steps == steps && known.places == places) return known.dealt;
+  if (choice.config.family != core::Family::sm90) return select::deal_pieces(type, choice.config, tiles, steps, places, choice.kernel->ctas_per_multiprocessor);
+  return {select::deal_tail(type, choice.config, tiles, steps, places), 0};
+}
 // clusters: that the device holds at once.
-kernels::DepthDeal deal_of(const core::Config& named, const core::ProblemType& type, const Upright& upright, std::int64_t k, std::int64_t clusters) {
+kernels::DepthDeal deal_of(const Choice& choice, const core::ProblemType& type, const Upright& upright, std::int64_t k, std::int64_t clusters) {
+  const core::Config& named = choice.config;
   const kernels::u32 tiles = static_cast<kernels::u32>(upright.tiles);
   const kernels::DepthDeal none = kernels::depth_deal(tiles, 0, 1);
   if (named.slices == 0) return none;
   if (named.slices != core::tail_slices) return kernels::depth_deal(0, tiles, static_cast<kernels::u32>(upright.tiles * slices_of(upright, k)));
   const std::int64_t steps = kernels::ceil_div(k, named.tile_k);
-  const kernels::DepthDeal deal = select::deal_tail(type, named, upright.tiles, steps, clusters);
+  const kernels::DepthDeal deal = dealt_tail(choice, type, upright.tiles, steps, clusters).deal;
   return deal.cut * select::parties(upright.config) > std::int64_t(cuda::Workspace::most_arrivals) || deal.sharers > kernels::most_sharers ? none : deal;
 }
 
@@ -106,10 +113,17 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   return static_cast<std::size_t>(bytes);
 }
 
+TailDeal Engine::tail_for(const Choice& choice, const Request& request) const {
+  const auto& [groups, m, n, k, skew] = request.sizes;
+  const std::int64_t tiles = Upright(choice, m, n).tiles, steps = kernels::ceil_div(k, choice.config.tile_k);
+  const std::int64_t places = choice.config.family == core::Family::sm90 ? choice.clusters(request.key.max_ctas) : facts().multiprocessors;
+  return {tiles, steps, places, dealt_tail(choice, request.key.type, tiles, steps, places)};
+}
+
 // Of the other families, a CTA for each tile, or piece of one.
 void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const {
   const Upright upright(choice, params.m, params.n);
-  select::PieceDeal dealt = select::deal_pieces(type, choice.config, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), facts().multiprocessors, choice.kernel->ctas_per_multiprocessor);
+  select::PieceDeal dealt = dealt_tail(choice, type, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), facts().multiprocessors);
   const std::int64_t ctas = std::int64_t(dealt.deal.whole) + dealt.deal.cut * dealt.deal.pieces;
   if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
   cuda::Workspace::Lease lease;  // until the product is launched
@@ -128,7 +142,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   if (upright.tiles > most_ctas / choice.kernel->cluster / slices)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 tiles of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
   const std::int64_t resident = choice.clusters(given.max_ctas);
-  const kernels::DepthDeal deal = deal_of(choice.config, type, upright, given.k, resident);
+  const kernels::DepthDeal deal = deal_of(choice, type, upright, given.k, resident);
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));
   const std::array<Copy, 2> copies = copies_of(choice, type, given.m, given.n, given.k);
   cuda::Workspace::Lease lease;  // until the product that uses it is launched
