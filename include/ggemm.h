@@ -752,10 +752,10 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  "sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s8_c1x1x4_r1", "sm90_bf16_bf16_f32_tn_128x128x64_w8x1_s6_c2x1_k33_r1",
  *  "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8" and "sm90_bf16_bf16_f32_tn_64x128x64_w1x8_s8_c1x1_m64_swap_r8".
  *
- *  What is described with a D that is contiguous along m alone (a column-major one) is computed as D' = B' A', with D' in rows: its configurations,
- *  their names and numbers, and its tuning records are those of that product, whose A is B transposed; ggemm_plan_explain says where it is so. Gated
- *  pairs are not, nor groups of a ragged or masked m, by an index or in checked mode, nor those behind pointers that have expected_largest_m, or
- *  packed strides of rows whose length only the device knows.
+ *  What is described with a D that is contiguous along m alone (a column-major one) is computed as D' = B' A', with D' in rows: names are of that
+ *  product, whose A is B transposed, and tuning records too; the numbers of a ggemm_config of such a problem are D's all the same (`swapped`).
+ *  ggemm_plan_explain says where it is so. Gated pairs are not; of groups those are whose m and n are constants, but for the forms of ragged and masked
+ *  rows, rows by an index, checked mode, and packed rows of A, or of its scales by blocks, whose length (k) only the device knows.
  *
  *  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  *  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max_ctas` allows. xK and kN are not taken with max_ctas.
@@ -773,7 +773,8 @@ typedef struct ggemm_config {
   int32_t large_above;            /**< of a grouped problem: groups of more rows than this are computed beside, by a kernel of larger tiles; 0: by the
                                        same as all */
   int32_t cluster_m, cluster_n;   /**< CTAs of a cluster down and across D; 0 in the families that form none */
-  int32_t swapped;                /**< 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same */
+  int32_t swapped;                /**< 1: the product is computed transposed, by "swap" in its name or, without it, as D is contiguous along m alone;
+                                       the tile, warps and cluster above are those of D all the same */
   int32_t cluster_k;              /**< CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters */
   int32_t slices;                 /**< slices that k is cut into, each for a cluster of its own; 1: only the last tiles are cut ("kt"); 0 where k is
                                        not cut */
@@ -798,7 +799,7 @@ GGEMM_API ggemm_status ggemm_config_count(ggemm_context* context, const ggemm_pr
  *  @param context as in ggemm_config_count. @param problem likewise. @param index from 0. @param out_config with struct_size set.
  *  @retval GGEMM_ERROR_ARGUMENT the description is wrong, or index is past the end. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_get(ggemm_context* context, const ggemm_problem* problem, size_t index, ggemm_config* out_config);
-/** Reads a name. Says nothing about whether it is legal for a problem.
+/** Reads a name. Says nothing about whether it is legal for a problem; its numbers are of the product that it is a name for.
  *  @param name a configuration's name. @param out_config with struct_size set.
  *  @retval GGEMM_ERROR_ARGUMENT it is no name; the text has the part that is wrong. @since 0.1 */
 GGEMM_API ggemm_status ggemm_config_parse(const char* name, ggemm_config* out_config);

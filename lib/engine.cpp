@@ -41,9 +41,6 @@ constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bit
 // A compiler or driver refuses a kernel, where another may serve.
 bool of_kernel(const core::Error& error) { return error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH; }
 
-// To whom A and B are named otherwise.
-const char* which(const Request& request) { return request.transposed ? " (D lies along m, so that it is of the transposed product, whose A is B)" : ""; }
-
 }  // namespace
 
 Request request_for(const core::Problem& p, const char* config, const char* tune_key) {
@@ -51,7 +48,6 @@ Request request_for(const core::Problem& p, const char* config, const char* tune
   r.key.config = core::text_hash(config);
   r.key.tune_key = core::text_hash(tune_key);
   r.sizes = {1, r.key.m, r.key.n, r.key.k};
-  r.transposed = p.transposed;
   return r;
 }
 
@@ -61,7 +57,6 @@ Request request_for(const core::GroupedProblem& p, const char* config, const cha
   r.key.tune_key = core::text_hash(tune_key);
   r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k, static_cast<int>(r.key.skew)};
   r.sum_bytes = core::sum_bytes(p.type, p.stored_m.value, p.n.value);
-  r.transposed = p.transposed;
   return r;
 }
 
@@ -105,8 +100,8 @@ core::Config Engine::forced_config(const Request& request, const char* name) con
   const core::ProblemType& type = request.key.type;
   const core::Config config = core::parse_config(name).config;
   const std::string expected = core::config_name(type, config);
-  if (expected != name) fail(GGEMM_ERROR_ARGUMENT, "config=\"%s\" is for another problem: for this one the tile's name is %s%s", name, expected.c_str(), which(request));
-  if (const auto reason = select::illegal(type, config, facts_for(request))) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s%s", name, facts().name.c_str(), reason->c_str(), which(request));
+  if (expected != name) fail(GGEMM_ERROR_ARGUMENT, "config=\"%s\" is for another problem: for this one the tile's name is %s%s", name, expected.c_str(), core::which_product(type));
+  if (const auto reason = select::illegal(type, config, facts_for(request))) fail(GGEMM_ERROR_UNSUPPORTED, "config=\"%s\" on %s: %s%s", name, facts().name.c_str(), reason->c_str(), core::which_product(type));
   return config;
 }
 
@@ -219,7 +214,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   if (ranking.legal.empty()) {
     std::string reasons;
     for (const auto& r : ranking.rejected) reasons += "\n  " + core::config_name(type, r.config) + ": " + r.reason;
-    fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s%s:%s", facts().name.c_str(), which(request), reasons.c_str());
+    fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s%s:%s", facts().name.c_str(), core::which_product(type), reasons.c_str());
   }
   // A kernel that a compiler or driver refuses must not stop a problem that another one serves.
   // After so many the best of another family is next.
@@ -324,7 +319,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   const bool sides = params.m <= most_tiles * c.tile_m && params.n <= most_tiles * c.tile_n && params.k <= most_tiles * c.tile_k;
   const std::int64_t tiles_m = sides ? kernels::ceil_div(params.m, c.tile_m) : 0, tiles_n = sides ? kernels::ceil_div(params.n, c.tile_n) : 0;
   if (!sides || tiles_m > most / tiles_n)
-    fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k);
+    fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d%s", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k, core::which_product(type));
   params.raster = c.raster;
   if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
   if (c.slices) return run_cut(choice, type, params, stream);

@@ -73,7 +73,6 @@ struct Request {
   const char* config = nullptr;
   const char* tune_key = nullptr;
   std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
-  bool transposed = false;    // of what was described, for sentences
   bool may_be_by_engine = false, may_have_lines = false;  // of a description: core::may_be_by_engine, core::may_have_lines
   Request by_engine() const;
 };
@@ -148,8 +147,8 @@ class Engine {
   kernels::GroupNote* note_for(const Request& request);
   static bool meets_lines(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params);
   ChoicePointer choose_lines(const Choice& any, Request request, std::optional<void*> stream);
-  TailDeal tail_for(const Choice& choice, const Request& request) const;
   void run_tensor(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
+  TailDeal tail_for(const Choice& choice, const Request& request) const;
   void run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const;
   void run_groups(const Choice& choice, core::ProblemType type, const kernels::GroupedParams& params, const GroupMemory& memory, void* stream) const;
   void run_batch(const Choice& choice, const core::ProblemType& type, const kernels::GroupedParams& params, void* stream) const;

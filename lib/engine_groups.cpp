@@ -205,7 +205,7 @@ void Engine::run_batch(const Choice& choice, const core::ProblemType& type, cons
   const bool sides = given.m.value <= most_blocks * c.tile_m && given.n.value <= most_blocks * c.tile_n && given.k.value <= most_blocks * c.tile_k;
   const std::int64_t tiles_m = sides ? kernels::ceil_div(given.m.value, c.tile_m) : 0, tiles_n = sides ? kernels::ceil_div(given.n.value, c.tile_n) : 0;
   if (!sides || tiles_m > most_blocks / tiles_n || tiles_m * tiles_n > most_blocks / given.groups)
-    core::fail(GGEMM_ERROR_UNSUPPORTED, "groups=%lld, m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d", static_cast<long long>(given.groups), given.m.value, given.n.value, given.k.value, c.tile_m, c.tile_n, c.tile_k);
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "groups=%lld, m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d%s", static_cast<long long>(given.groups), given.m.value, given.n.value, given.k.value, c.tile_m, c.tile_n, c.tile_k, core::which_product(type));
   if (c.family != core::Family::sm90) {
     kernels::GroupedParams params = given;
     void* arguments[] = {&params};

@@ -81,6 +81,7 @@ ScratchProblem::ScratchProblem(const Engine& engine, std::shared_ptr<const cuda:
     : type_(plain ? plain->type : grouped->type), engine_(engine), device_(engine, std::move(flush)), block_a_(type_.a, 1), block_b_(type_.b, 2) {
   if (engine.host()) type_.grouped = type_.grouped != 0;  // rows by index are a ragged form's there, and not what takes the time
   else type_ = core::before_sums(type_);                  // adding up rows of D takes as long whatever the configuration
+  type_.transposed = 0;  // the operands here are the computed product's
   if (type_.bias) block_bias_ = ScratchBlock(type_.bias_dtype, 3);
   if (type_.scale_a || type_.scale_b) block_scale_ = ScratchBlock(GGEMM_F32, 5);
   if (plain) make_plain(*plain);
@@ -130,7 +131,8 @@ void ScratchProblem::make_plain(const core::Problem& p) {
   ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
   args.a = g.a.base, args.b = g.b.base, args.d = g.d.base, args.bias = g.bias, args.scale_a = g.scale_a.base, args.scale_b = g.scale_b.base;
   core::Problem problem = p;
-  problem.scalars.on_device = problem.transposed = false;  // the operands here are the computed product's
+  problem.type = type_;
+  problem.scalars.on_device = false;
   plain_ = core::bind(problem, args);
 }
 
@@ -152,7 +154,7 @@ void ScratchProblem::make_grouped(const core::GroupedProblem& problem, const std
   p.type.grouped &= static_cast<std::uint8_t>(~core::checked_groups);
   if (!(p.type.grouped & core::gathered_rows)) p.a_index = {};
   if (!(p.type.grouped & core::scattered_rows)) p.d_index = {};
-  p.scalars.on_device = p.transposed = false;
+  p.scalars.on_device = false;
   const ggemm_grouped_args args = joined(problem, sample) ? lay_joined(p, sample) : lay_apart(p, sample);
   grouped_ = core::bind(p, args);
 }

@@ -140,7 +140,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const core::Config& c = upright.config;
   const std::int64_t slices = c.slices > core::tail_slices ? slices_of(upright, given.k) : 1;
   if (upright.tiles > most_ctas / choice.kernel->cluster / slices)
-    core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 tiles of %dx%d in clusters of %d", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster);
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld has more than 2^31 tiles of %dx%d in clusters of %d%s", given.m, given.n, c.tile_m, c.tile_n, choice.kernel->cluster, core::which_product(type));
   const std::int64_t resident = choice.clusters(given.max_ctas);
   const kernels::DepthDeal deal = deal_of(choice, type, upright, given.k, resident);
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(deal));

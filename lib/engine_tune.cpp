@@ -78,7 +78,7 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
     if (report.outcome.stopped) core::fail(GGEMM_ERROR_CANCELLED, "the tuning's function asked to stop before any candidate was right");
     std::string reasons;
     for (const auto& row : report.outcome.rows) reasons += "\n  " + core::config_name(type, row.config) + ": " + row.rejected;
-    core::fail(GGEMM_ERROR_UNSUPPORTED, "no candidate is legal and right on %s:%s", facts().name.c_str(), reasons.c_str());
+    core::fail(GGEMM_ERROR_UNSUPPORTED, "no candidate is legal and right on %s%s:%s", facts().name.c_str(), core::which_product(type), reasons.c_str());
   }
   select::Record record;
   record.best = core::config_name(type, report.outcome.rows[static_cast<std::size_t>(report.outcome.best)].config);

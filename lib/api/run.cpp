@@ -44,7 +44,7 @@ std::string sizes_text(const core::GroupedProblem& p) {
 std::string explain(const ggemm_plan& plan) {
   const core::ProblemType& t = type_of(plan);
   std::string out = "problem: " + std::visit([](const auto& p) { return sizes_text(p); }, plan.problem) + "\n";
-  if (std::visit([](const auto& p) { return p.transposed; }, plan.problem)) out += "transposed: D is contiguous along m, so that D' = B' A' is computed, of which all here is said\n";
+  if (t.transposed) out += "transposed: D is contiguous along m, so that D' = B' A' is computed, of which all here is said\n";
   out += core::text("types: A %s, B %s, sums %s, C %s, D %s", core::dtype_name(t.a), core::dtype_name(t.b), core::sum_name(t.sum), core::dtype_name(t.c), core::dtype_name(t.d));
   out += core::text("; activation %s; bias %s\n", core::activation_name(t.activation), t.bias == GGEMM_BIAS_NONE ? "none" : t.bias == GGEMM_BIAS_PER_COLUMN ? "per column" : "per row");
   if (t.scale_a || t.scale_b) out += core::text("scales: A %s, B %s\n", core::scale_name(t.scale_a), core::scale_name(t.scale_b));

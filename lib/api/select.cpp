@@ -46,7 +46,7 @@ std::vector<select::Sizes> expected_sample(const core::GroupedProblem& p) {
 // Of the product as it is computed, of options that speak of the one described.
 std::vector<select::Sizes> sample_sizes(const ggemm_tune_options& options, const core::GroupedProblem& p) {
   std::vector<select::Sizes> out;
-  if (p.transposed) {
+  if (p.type.transposed) {
     out = sample_sizes(options, core::transposed(p));
     for (select::Sizes& size : out) std::swap(size.m, size.n);
     return out;
@@ -85,9 +85,11 @@ void put_name(char (&out)[Size], const std::string& name) {
 
 }  // namespace
 
-ggemm_config to_public(const core::ProblemType& type, const core::Config& config) {
+ggemm_config to_public(const core::ProblemType& type, const core::Config& named) {
   ggemm_config out = GGEMM_CONFIG_INIT;
-  put_name(out.name, core::config_name(type, config));
+  put_name(out.name, core::config_name(type, named));
+  core::Config config = named;
+  if (type.transposed && named.family != core::Family::host) config = core::transposed(named), config.swap = !named.swap;  // of D as it was described
   put_name(out.family, core::family_name(config.family));
   out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.tile_k = config.tile_k;
   out.warps_m = config.warps_m, out.warps_n = config.warps_n;
@@ -165,7 +167,8 @@ ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, co
       if (!o.configs[i]) core::fail(GGEMM_ERROR_ARGUMENT, "options.configs[%zu] is NULL", i);
       tuning.candidates.push_back(engine.forced_config(p.request, o.configs[i]));
     }
-    if (plain && (plain->m == 0 || plain->n == 0)) core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld, n=%lld: there is nothing to tune", static_cast<long long>(plain->m), static_cast<long long>(plain->n));
+    if (plain && (plain->m == 0 || plain->n == 0))
+      core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld, n=%lld: there is nothing to tune", static_cast<long long>(type.transposed ? plain->n : plain->m), static_cast<long long>(type.transposed ? plain->m : plain->n));
     if (grouped) tuning.sample = api::sample_sizes(o, *grouped);
     if (grouped && std::none_of(tuning.sample.begin(), tuning.sample.end(), [](const select::Sizes& s) { return s.m > 0 && s.n > 0; })) core::fail(GGEMM_ERROR_ARGUMENT, "each group of options.sample_sizes is empty: there is nothing to tune");
     double flops = 0;

@@ -293,18 +293,25 @@ bool lie_apart(const GroupedProblem& p) {
   return !matrices || !sizes || across;
 }
 
-// Whether the transposed product can be said: a packed stride is one of rows. Puts numbers in place of such strides.
-bool transposable(GroupedProblem& p) {
-  if (p.type.gate || p.type.grouped & (gathered_rows | scattered_rows | checked_groups)) return false;  // (what checked mode finds it says of A or B, as they are described)
-  if (p.form == GGEMM_GROUPS_RAGGED_M || p.form == GGEMM_GROUPS_MASKED || (p.expected_largest_m && !is_constant(p.m))) return false;
-  const auto unpacked = [](GroupedLayout& layout, int scale, const kernels::Source& columns, auto count) {
+// Numbers in place of packed strides, which are of rows alone: a row's elements. Whether the host knows them.
+bool unpack(GroupedProblem& p) {
+  const auto unpacked = [](GroupedLayout& layout, const kernels::Source& columns, int scale = -1) {
     if (!is_constant(layout.row_stride, GGEMM_PACKED)) return true;
-    if (is_constant(columns)) layout.row_stride.value = count(scale, columns.value);
-    return is_constant(columns);
+    const bool known = is_constant(columns);
+    layout.row_stride.value = scale < 0 ? columns.value : kernels::scaled_by_blocks(scale) ? kernels::scales_deep(scale, columns.value) : 1;
+    return known || (scale >= 0 && !kernels::scaled_by_blocks(scale));
   };
-  const auto elements = [](int, int64_t columns) { return columns; };
-  return unpacked(p.a, 0, p.k, elements) && unpacked(p.b, 0, p.n, elements) && unpacked(p.c, 0, p.n, elements) &&
-         unpacked(p.scale_a, p.type.scale_a, p.k, kernels::scales_deep) && unpacked(p.scale_b, p.type.scale_b, p.n, kernels::scales_along);
+  kernels::Source scales_b = p.n;
+  scales_b.value = kernels::scales_along(p.type.scale_b, p.n.value);
+  return unpacked(p.a, p.k) && unpacked(p.b, p.n) && unpacked(p.c, p.n) && unpacked(p.scale_a, p.k, p.type.scale_a) && unpacked(p.scale_b, scales_b);
+}
+
+// The transposed product where it can be said as well, else the problem as it is. (What checked mode finds it says of A or B, as they are described.)
+GroupedProblem in_rows(const GroupedProblem& problem) {
+  const bool ordered = !(problem.type.grouped & (gathered_rows | scattered_rows | checked_groups)) && problem.form != GGEMM_GROUPS_RAGGED_M && problem.form != GGEMM_GROUPS_MASKED;
+  const bool alike = is_constant(problem.m) && is_constant(problem.n);  // else hints of m would have to be some of n
+  GroupedProblem out = problem;
+  return problem.type.major_d == Major::mn && !problem.type.gate && ordered && alike && unpack(out) ? transposed(out) : problem;
 }
 
 kernels::SourceMatrix matrix(const GroupedLayout& layout, const void* data, int dtype) {
@@ -369,7 +376,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   // Of what all groups have together one may have all.
   const auto known = [](const kernels::Source& size) { return is_constant(size) ? size.value : 0; };
   p.type.unreachable = long_side(p.type, known(m), known(n), known(k));
-  return p.type.major_d == Major::mn && transposable(p) ? transposed(p) : p;
+  return in_rows(p);
 }
 
 kernels::GroupedParams checks::described(const GroupedProblem& problem) {
@@ -385,7 +392,7 @@ kernels::GroupedParams checks::described(const GroupedProblem& problem) {
 }
 
 kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_args& args) {
-  if (problem.transposed) return transposed(bind(transposed(problem), args));
+  if (problem.type.transposed) return transposed(bind(transposed(problem), args));
   const ProblemType& type = problem.type;
   kernels::GroupedParams p = checks::described(problem);
   p.a.data = args.a, p.b.data = args.b, p.d.data = args.d;

@@ -251,7 +251,7 @@ std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmPa
 }
 
 kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
-  if (problem.transposed) return kernels::transposed(bind(transposed(problem), args));
+  if (problem.type.transposed) return kernels::transposed(bind(transposed(problem), args));
   const auto size = [](int64_t given, int64_t described, const char* field) {
     if (given == GGEMM_AS_DESCRIBED) return described;
     check_size(given, field);

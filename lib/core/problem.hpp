@@ -29,7 +29,8 @@ struct ProblemType {
   std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
   std::uint8_t by_engine : 1;  // below; the choice does not depend on it, but the kernel of sm90 is another one (kernels/traits.cuh: BY_ENGINE)
   std::uint8_t lines_wait : 1;  // likewise, of groups of which calls have met lines of D that the engine does not reach (kernels/traits.cuh: LINES_WAIT)
-  std::uint8_t reserved : 5;
+  std::uint8_t transposed : 1;  // of what was described (check_problem): for sentences
+  std::uint8_t reserved : 4;
   bool operator==(const ProblemType&) const = default;
 };
 
@@ -76,7 +77,6 @@ struct Problem {
   EpilogueScalars scalars;
   MatrixLayout scale_a, scale_b;
   std::int32_t max_ctas;  // 0: no limit
-  bool transposed;        // of what was described
 };
 
 // A matrix of each group: an array of pointers, or one operand for all groups. Strides in elements.
@@ -91,7 +91,7 @@ struct GroupedBias {
   std::int64_t group_stride = 0, start_stride = 0;
 };
 
-// Transposed as a plain one is where its form says of m nothing that none says of n, and D's rows are in order.
+// Transposed as a plain one is where m and n are constants, and D's rows are in order.
 struct GroupedProblem {
   ProblemType type;
   ggemm_grouped_form form;
@@ -106,10 +106,9 @@ struct GroupedProblem {
   std::int64_t expected_largest_m;                  // likewise; of groups that are alike as expected_m
   GroupedLayout scale_a, scale_b;
   std::int32_t max_ctas;  // 0: no limit
-  bool transposed;        // of what was described
 };
 
-// The same product with A and B, rows and columns changed over: D' = B' A'. (transposed.cpp)
+// The same product with A and B, rows and columns changed over: D' = B' A'. Of a whole problem ProblemType::transposed says the opposite then. (transposed.cpp)
 ProblemType transposed(const ProblemType& type);
 Problem transposed(const Problem& problem);
 GroupedProblem transposed(const GroupedProblem& problem);
@@ -150,6 +149,8 @@ inline std::size_t dtype_size(int dtype) {
   return dtype > 0 && dtype < static_cast<int>(sizeof sizes) ? sizes[dtype] : 0;
 }
 const char* dtype_name(int dtype);
+// Behind what names A, B, m or n of the product as it is computed: says so where it is not the one described.
+inline const char* which_product(const ProblemType& type) { return type.transposed ? " (of the transposed product, whose A is B, as D is contiguous along m)" : ""; }
 const char* activation_name(int activation);
 const char* scale_name(int scale);
 const char* gate_name(int gate);

@@ -15,6 +15,12 @@ kernels::SourceMatrix transposed(const kernels::SourceMatrix& m) {
   return out;
 }
 
+ProblemType described_otherwise(const ProblemType& type) {
+  ProblemType out = core::transposed(type);
+  out.transposed = !type.transposed;
+  return out;
+}
+
 // The matrices of a product.
 template <class Product>
 void transpose_matrices(const Product& from, Product& to) {
@@ -38,7 +44,7 @@ ProblemType transposed(const ProblemType& type) {
 
 Problem transposed(const Problem& problem) {
   Problem out = problem;
-  out.type = transposed(problem.type), out.transposed = !problem.transposed;
+  out.type = described_otherwise(problem.type);
   std::swap(out.m, out.n);
   transpose_matrices(problem, out);
   return out;
@@ -46,11 +52,10 @@ Problem transposed(const Problem& problem) {
 
 GroupedProblem transposed(const GroupedProblem& problem) {
   GroupedProblem out = problem;
-  out.type = transposed(problem.type), out.transposed = !problem.transposed;
+  out.type = described_otherwise(problem.type);
   std::swap(out.m, out.n);
-  out.stored_m = out.m;
   std::swap(out.expected_m, out.expected_n);
-  out.expected_largest_m = out.m.kind == GGEMM_SOURCE_CONST ? out.expected_m : 0;
+  out.stored_m = out.m, out.expected_largest_m = out.expected_m;  // m and n are constants
   transpose_matrices(problem, out);
   return out;
 }

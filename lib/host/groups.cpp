@@ -111,6 +111,11 @@ FoundFault find_fault(const kernels::GroupedParams& grouped, const kernels::Grou
 }
 
 i64 check_groups(const core::ProblemType& type, const kernels::GroupedParams& grouped) {
+  if (type.transposed) {  // sentences are of what was described
+    core::ProblemType described = core::transposed(type);
+    described.transposed = 0;
+    return check_groups(described, core::transposed(grouped));
+  }
   const bool checked = grouped.status != nullptr;
   const FoundFault found = find_fault(grouped, core::group_checks(type, checked));
   if (checked) found.tell(const_cast<i32*>(grouped.status));

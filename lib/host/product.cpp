@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <utility>
 
 #include "core/error.hpp"
 #include "scheduler/raster.cuh"
@@ -16,8 +15,6 @@ constexpr int tiles_per_thread = 3;  // so that the last tiles leave few threads
 
 i64 round_up(i64 value, i64 multiple) { return kernels::ceil_div(value, multiple) * multiple; }
 
-kernels::Matrix turned(const kernels::Matrix& matrix) { return {matrix.data, matrix.col_stride, matrix.row_stride}; }
-
 }  // namespace
 
 kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::GemmParams& params, int vector_columns) {
@@ -26,23 +23,8 @@ kernels::GemmParams turned_if_better(core::ProblemType& type, const kernels::Gem
   const bool column_major = params.d.row_stride == 1 && params.d.col_stride != 1;
   if (type.gate) return params;  // pairs are of columns
   if (!narrow && (wide || !column_major)) return params;
-  kernels::GemmParams out = params;
-  std::swap(out.m, out.n);
-  out.a = turned(params.b);
-  out.b = turned(params.a);
-  out.c = turned(params.c);
-  out.d = turned(params.d);
-  out.scale_a = turned(params.scale_b);
-  out.scale_b = turned(params.scale_a);
-  std::swap(type.a, type.b);
-  std::swap(type.major_a, type.major_b);
-  const auto scale_a = type.scale_a;
-  type.scale_a = type.scale_b, type.scale_b = scale_a;
-  if (type.bias == GGEMM_BIAS_PER_COLUMN)
-    type.bias = GGEMM_BIAS_PER_ROW;
-  else if (type.bias == GGEMM_BIAS_PER_ROW)
-    type.bias = GGEMM_BIAS_PER_COLUMN;
-  return out;
+  type = core::transposed(type);
+  return kernels::transposed(params);
 }
 
 template <class T, class V>

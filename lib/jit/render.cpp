@@ -7,7 +7,7 @@ namespace ggemm::jit {
 
 Request render(const core::ProblemType& problem_type, const core::Config& named, int min_ctas, int tile_notes, const std::string& arch) {
   const bool sm90 = named.family == core::Family::sm90;
-  const core::ProblemType upright = named.swap ? core::transposed(problem_type) : problem_type, type = sm90 ? core::kernel_type(problem_type, named) : upright;
+  const core::ProblemType type = sm90 ? core::kernel_type(problem_type, named) : problem_type;  // sm90 alone swaps
   const core::Config config = core::upright(named);
   Request request;
   // The symbol says what a profiler's reader wants to know: configuration, output, epilogue, form.

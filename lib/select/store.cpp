@@ -40,7 +40,7 @@ std::string form_of(const core::ProblemType& type) {
 
 std::string record_key(const core::ProblemKey& key, const char* tune_key, const core::DeviceFacts& facts) {
   const core::ProblemType& t = key.type;
-  std::string sizes = tune_key ? std::string("own key ") + tune_key
+  std::string sizes = tune_key ? std::string(t.transposed ? "transposed, own key " : "own key ") + tune_key
                                : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
   if (key.skew && !tune_key) sizes += core::text(" skew %lld", static_cast<long long>(key.skew));
   std::string epilogue;

@@ -13,6 +13,12 @@ struct Wrong {
   std::vector<std::string> sentence;
 };
 
+// So that the transposed product is computed.
+void lay_columns(GroupedProblem& p) {
+  p.desc.m = ggemm_const(4), p.desc.n = ggemm_const(3);
+  p.desc.d.row_stride = ggemm_const(1), p.desc.d.col_stride = ggemm_const(4);
+}
+
 const Wrong rows[] = {
     {"negative groups", [](GroupedProblem& p) { p.desc.groups = -1; }, {"groups", "-1"}},
     {"an unknown form", [](GroupedProblem& p) { p.desc.form = static_cast<ggemm_grouped_form>(5); }, {"form", "5"}},
@@ -92,6 +98,13 @@ const Wrong rows[] = {
     {"a group whose rows of D overlap",
      [](GroupedProblem& p) { p.lds[1] = 2, p.desc.d.row_stride = ggemm_i64_at(p.lds.data(), 8), p.desc.d.col_stride = ggemm_const(1); },
      {"d.row_stride[1] = 2", "d.col_stride[1] = 1", "4 x 3"}},
+    {"D in columns: a group without A", [](GroupedProblem& p) { lay_columns(p), p.a_pointers[1] = nullptr; }, {"a[1] is NULL"}},
+    {"D in columns: a group with B off its alignment",
+     [](GroupedProblem& p) { lay_columns(p), p.b_pointers[2] = reinterpret_cast<const float*>(reinterpret_cast<const char*>(p.b_pointers[2]) + 1); },
+     {"b[2] = 0x", "4"}},
+    {"D in columns: a group whose columns of D coincide",
+     [](GroupedProblem& p) { lay_columns(p), p.lds[1] = 0, p.desc.d.col_stride = ggemm_i64_at(p.lds.data(), 8), p.desc.a.row_stride = ggemm_const(5); },
+     {"d.col_stride[1] = 0", "n[1] = 3"}},
     {"a group whose strides leave 63 bits", [](GroupedProblem& p) { p.lds[2] = INT64_MAX / 3; }, {"a[2]", "3074457345618258602"}},
 };
 

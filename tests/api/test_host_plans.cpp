@@ -7,6 +7,7 @@
 
 #include "fixture.hpp"
 #include "support/rng.hpp"
+#include "support/temp_folder.hpp"
 
 namespace ggemm::tests {
 namespace {
@@ -147,7 +148,44 @@ TEST_CASE("Where D lies in columns, configurations are those of the transposed p
   p.desc.config = "host_f32_f32_f32_tt";
   ggemm_plan* none = nullptr;
   CHECK(ggemm_plan_create(context.get(), &p.desc, &none) == GGEMM_ERROR_ARGUMENT);
-  check_sentence({"host_f32_f32_f32_nt", "D lies along m", "transposed product"});
+  check_sentence({"host_f32_f32_f32_nt", "transposed product", "D is contiguous along m"});
+  p.desc.config = nullptr, p.desc.m = 0;
+  const ggemm_problem problem{&p.desc, nullptr};
+  CHECK(ggemm_tune(context.get(), &problem, nullptr, nullptr) == GGEMM_ERROR_ARGUMENT);
+  check_sentence({"m=0", "n=7"});
+}
+
+TEST_CASE("Where D lies in columns, tuning checks what it times, with packed operands, scales and a bias, and own keys are of one orientation") {
+  const TempFolder folder;
+  ggemm_context_options options = host_options();
+  options.cache_dir = folder.path().c_str();
+  const ContextPointer context = make_context(options);
+  for (const ggemm_scale_kind kind : {GGEMM_SCALE_NONE, GGEMM_SCALE_TENSOR, GGEMM_SCALE_VECTOR, GGEMM_SCALE_BLOCK_1X128})
+    for (const ggemm_bias bias : {GGEMM_BIAS_PER_COLUMN, GGEMM_BIAS_PER_ROW}) {
+      CAPTURE(kind, bias);
+      ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+      desc.m = 70, desc.n = 33, desc.k = 300;
+      desc.a.dtype = desc.b.dtype = GGEMM_E4M3, desc.d.dtype = GGEMM_F32;
+      desc.d.row_stride = 1, desc.d.col_stride = 72;
+      desc.scale_a.kind = kind, desc.scale_b.kind = kind == GGEMM_SCALE_BLOCK_1X128 ? GGEMM_SCALE_BLOCK_128X128 : kind;
+      desc.epilogue.bias = bias;
+      const ggemm_problem problem{&desc, nullptr};
+      ggemm_tune_options tuning = GGEMM_TUNE_OPTIONS_INIT;
+      tuning.budget_seconds = 0.01;
+      const ggemm_status status = ggemm_tune(context.get(), &problem, &tuning, nullptr);
+      INFO(ggemm_last_error());
+      CHECK(status == GGEMM_OK);
+    }
+  F32 p(GGEMM_F32);
+  p.desc.tune_key = "own";
+  const auto key = [&] {
+    char text[2048];
+    REQUIRE(ggemm_plan_explain(make_plan(context.get(), p.desc).get(), text, sizeof text, nullptr) == GGEMM_OK);
+    return std::string(std::strstr(text, "tuning key: "));
+  };
+  CHECK(key().ends_with(" | own key own\n"));
+  p.desc.d.row_stride = 1, p.desc.d.col_stride = 5;
+  CHECK(key().ends_with(" | transposed, own key own\n"));
 }
 
 TEST_CASE("A configuration's name is read part by part") {

@@ -244,7 +244,9 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if ((options_.gathered && !kernel.type.gather) || (options_.scattered && !kernel.type.scatter) || (options_.gated && !kernel.type.gate) || (options_.halves && kernel.type.gate != GGEMM_GATE_HALVES)) continue;
     if (kernel.type.layout_d == 1 && !kernel.type.grouped && !kernel.type.gate) transpose(kernel);
-    if (legal_name(ordinary(kernel.type), kernel.config)) return kernel;
+    CaseType asked = kernel.type;
+    if (asked.grouped && asked.layout_d == 1) asked.layout_d = 0;  // it depends on a case's form whether the transposed product is computed
+    if (legal_name(ordinary(asked), kernel.config)) return kernel;
   }
   return std::nullopt;
 }

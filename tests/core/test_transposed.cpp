@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is described with a D that is contiguous along m alone is the transposed product, D' = B' A': in all that follows, its choice, kernels and launches, it is what its transpose, with D in rows, is.
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/key.hpp"
 #include "problem_support.hpp"
+#include "support/mirrored.hpp"
 
 using namespace ggemm;
 using namespace ggemm::tests;
@@ -18,40 +20,12 @@ const float two = 2;
 ggemm_source constant(std::int64_t value) { return ggemm_const(value); }
 ggemm_source in_memory(int which) { return ggemm_i64_at(memory[which], 8); }
 
-template <class Matrix>
-Matrix turned(Matrix matrix) {
-  std::swap(matrix.row_stride, matrix.col_stride);
-  return matrix;
-}
-// The same product, told as its transpose.
-template <class Desc>
-Desc mirrored(const Desc& desc) {
-  Desc out = desc;
-  std::swap(out.m, out.n);
-  out.a = turned(desc.b), out.b = turned(desc.a), out.c = turned(desc.c), out.d = turned(desc.d);
-  out.scale_a = turned(desc.scale_b), out.scale_b = turned(desc.scale_a);
-  if (desc.epilogue.bias) out.epilogue.bias = desc.epilogue.bias == GGEMM_BIAS_PER_ROW ? GGEMM_BIAS_PER_COLUMN : GGEMM_BIAS_PER_ROW;
-  return out;
-}
-ggemm_grouped_desc mirrored_groups(const ggemm_grouped_desc& desc) {
-  ggemm_grouped_desc out = mirrored(desc);
-  std::swap(out.expected_m, out.expected_n);
-  return out;
-}
 template <class Args>
 Args operands(Args args) {
   args.a = memory[0], args.b = memory[1], args.c = memory[2], args.d = memory[3], args.bias = memory[4];
   args.scale_a = memory[5], args.scale_b = memory[6], args.beta = &two;
   return args;
 }
-template <class Args>
-Args mirrored_args(const Args& args) {
-  Args out = args;
-  std::swap(out.a, out.b);
-  std::swap(out.scale_a, out.scale_b);
-  return out;
-}
-
 template <class T>
 bool same(const T& x, const T& y) {
   static_assert(std::has_unique_object_representations_v<kernels::Source>);
@@ -65,13 +39,24 @@ ggemm_gemm_desc strided(std::int64_t m, std::int64_t n, std::int64_t k) {
   return desc;
 }
 
+// But for what sentences say.
+core::ProblemType computed(core::ProblemType type) {
+  type.transposed = 0;
+  return type;
+}
+
 void check_same(const ggemm_gemm_desc& desc, const ggemm_gemm_args& args) {
   const ggemm_gemm_desc other = mirrored(desc);
   const core::Problem in_rows = core::check_problem(desc), in_columns = core::check_problem(other);
-  REQUIRE_FALSE(in_rows.transposed);
-  REQUIRE(in_columns.transposed);
-  CHECK(in_rows.type == in_columns.type);
-  CHECK(core::problem_key(in_rows, in_rows.m, in_rows.n, in_rows.k) == core::problem_key(in_columns, in_columns.m, in_columns.n, in_columns.k));
+  REQUIRE_FALSE(in_rows.type.transposed);
+  REQUIRE(in_columns.type.transposed);
+  CHECK(in_rows.type == computed(in_columns.type));
+  const auto key = [](const core::Problem& problem) {
+    core::ProblemKey out = core::problem_key(problem, problem.m, problem.n, problem.k);
+    out.type = computed(out.type);
+    return out;
+  };
+  CHECK(key(in_rows) == key(in_columns));
   CHECK(core::may_be_by_engine(in_rows) == core::may_be_by_engine(in_columns));
   const kernels::GemmParams p = core::bind(in_rows, args), q = core::bind(in_columns, mirrored_args(args));
   CHECK(same(p, q));
@@ -112,15 +97,15 @@ TEST_CASE("transposed: a plain product whose D lies in columns is its transpose,
 TEST_CASE("transposed: twice is once more what it was, and what is not D in columns alone is not transposed") {
   ggemm_gemm_desc desc = strided(24, 40, 56);
   const core::Problem problem = core::check_problem(mirrored(desc)), twice = core::transposed(core::transposed(problem));
-  CHECK((twice.type == problem.type && twice.transposed && twice.m == problem.m && twice.a.row_stride == problem.a.row_stride && twice.scale_b.col_stride == problem.scale_b.col_stride));
-  CHECK_FALSE(core::check_problem(desc).transposed);
+  CHECK((twice.type == problem.type && twice.type.transposed && twice.m == problem.m && twice.a.row_stride == problem.a.row_stride && twice.scale_b.col_stride == problem.scale_b.col_stride));
+  CHECK_FALSE(core::check_problem(desc).type.transposed);
   desc.d.row_stride = 90, desc.d.col_stride = 2;
-  CHECK_FALSE(core::check_problem(desc).transposed);
-  CHECK_FALSE(core::check_problem(mirrored(desc)).transposed);
+  CHECK_FALSE(core::check_problem(desc).type.transposed);
+  CHECK_FALSE(core::check_problem(mirrored(desc)).type.transposed);
   desc = mirrored(strided(24, 40, 56));
   desc.epilogue.gate = GGEMM_GATE_INTERLEAVED;  // pairs are columns
   const core::Problem pairs = core::check_problem(desc);
-  CHECK_FALSE(pairs.transposed);
+  CHECK_FALSE(pairs.type.transposed);
   CHECK(pairs.type.major_d == Major::mn);
 }
 
@@ -128,7 +113,7 @@ TEST_CASE("transposed: packed rows of A and B follow the sizes that a call bring
   ggemm_gemm_desc desc = plain_desc(GGEMM_F32, GGEMM_F32, GGEMM_F32, 20, 30, 40);
   desc.d.row_stride = 1, desc.d.col_stride = 32;
   const core::Problem problem = core::check_problem(desc);
-  REQUIRE(problem.transposed);
+  REQUIRE(problem.type.transposed);
   ggemm_gemm_args args = operands(ggemm_gemm_args GGEMM_GEMM_ARGS_INIT);
   args.beta = nullptr, args.m = 7, args.n = 11, args.k = 13;
   kernels::GemmParams p = core::bind(problem, args);
@@ -137,11 +122,11 @@ TEST_CASE("transposed: packed rows of A and B follow the sizes that a call bring
   CHECK((p.b.data == args.a && p.b.row_stride == 1 && p.b.col_stride == 13));
   CHECK((p.d.data == args.d && p.d.row_stride == 32 && p.d.col_stride == 1));
   // As the operands of the computed product, too (a tuning's own).
-  core::Problem computed = problem;
-  computed.transposed = false;
+  core::Problem its_own = problem;
+  its_own.type.transposed = 0;
   args.m = 11, args.n = 7;
   std::swap(args.a, args.b);
-  CHECK(same(p, core::bind(computed, args)));
+  CHECK(same(p, core::bind(its_own, args)));
 }
 
 TEST_CASE("transposed: what is wrong is said of the product as it was described") {
@@ -155,7 +140,7 @@ TEST_CASE("transposed: what is wrong is said of the product as it was described"
   CHECK(error_of([&] { core::bind(problem, args); }, GGEMM_ERROR_ARGUMENT).find("m=60") != std::string::npos);
 }
 
-TEST_CASE("transposed: groups are where their form says nothing of m alone") {
+TEST_CASE("transposed: groups are where m and n are constants and D's rows in order") {
   ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
   desc.form = GGEMM_GROUPS_BATCH, desc.groups = 3;
   desc.a.dtype = desc.b.dtype = GGEMM_BF16, desc.d.dtype = GGEMM_F32;
@@ -171,26 +156,55 @@ TEST_CASE("transposed: groups are where their form says nothing of m alone") {
     desc.scale_a.kind = GGEMM_SCALE_VECTOR, desc.scale_a.row_stride = constant(1), desc.scale_a.col_stride = constant(1), desc.scale_a.group_stride = 24;
     desc.scale_b.kind = GGEMM_SCALE_TENSOR, desc.scale_b.group_stride = 1;
   }
-  SECTION("pointers, and sizes and strides in memory") {
+  SECTION("pointers, and a size and strides in memory") {
     desc.form = GGEMM_GROUPS_POINTERS;
-    desc.m = in_memory(7), desc.n = in_memory(7), desc.d.row_stride = in_memory(7), desc.a.row_stride = in_memory(7);
+    desc.k = in_memory(7), desc.d.row_stride = in_memory(7), desc.a.row_stride = in_memory(7);
     for (ggemm_grouped_matrix* matrix : {&desc.a, &desc.b, &desc.c, &desc.d}) matrix->group_stride = 0;
     desc.expected_m = 100, desc.expected_n = 200, desc.expected_k = 300;
+  }
+  SECTION("few CTAs, scalars of each group, a bias of columns that follow one another") {
+    desc.max_ctas = 5, desc.epilogue.scalars_on_device = 1, desc.epilogue.bias = GGEMM_BIAS_PER_COLUMN, desc.bias_group_stride = GGEMM_PACKED;
+    args.alpha = memory[7], args.alpha_byte_stride = 4, args.beta = memory[7], args.beta_byte_stride = 8;
   }
   SECTION("ragged k") {
     desc.form = GGEMM_GROUPS_RAGGED_K, desc.ends = in_memory(7);
     desc.a.group_stride = desc.b.group_stride = 0;
   }
-  const core::GroupedProblem in_rows = core::check_problem(desc), in_columns = core::check_problem(mirrored_groups(desc));
-  REQUIRE_FALSE(in_rows.transposed);
-  REQUIRE(in_columns.transposed);
-  CHECK(in_rows.type == in_columns.type);
-  CHECK(core::problem_key(in_rows) == core::problem_key(in_columns));
+  SECTION("ragged k with scales by blocks") {
+    desc.form = GGEMM_GROUPS_RAGGED_K, desc.ends = in_memory(7), desc.k = constant(900);
+    lay(desc.a, 0, 900);
+    desc.a.dtype = desc.b.dtype = GGEMM_E4M3;
+    desc.a.group_stride = desc.b.group_stride = 0;
+    desc.scale_a.kind = GGEMM_SCALE_BLOCK_1X128, desc.scale_a.row_stride = constant(11), desc.scale_a.col_stride = constant(1);
+    desc.scale_b.kind = GGEMM_SCALE_BLOCK_128X128, desc.scale_b.row_stride = constant(1), desc.scale_b.col_stride = constant(11);
+  }
+  const core::GroupedProblem in_rows = core::check_problem(desc), in_columns = core::check_problem(mirrored(desc));
+  REQUIRE_FALSE(in_rows.type.transposed);
+  REQUIRE(in_columns.type.transposed);
+  CHECK(in_rows.type == computed(in_columns.type));
+  core::ProblemKey key = core::problem_key(in_columns);
+  key.type = computed(key.type);
+  CHECK(core::problem_key(in_rows) == key);
   CHECK(core::may_be_by_engine(in_rows) == core::may_be_by_engine(in_columns));
   CHECK(core::may_have_lines(in_rows) == core::may_have_lines(in_columns));
   const kernels::GroupedParams p = core::bind(in_rows, args), q = core::bind(in_columns, mirrored_args(args));
   CHECK(same(p, q));
   CHECK(core::by_engine(in_rows.type, p) == core::by_engine(in_columns.type, q));
+}
+
+TEST_CASE("transposed: groups whose vectors of scales are packed are, whatever k is") {
+  ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+  desc.groups = 3;
+  desc.a.dtype = desc.b.dtype = GGEMM_E4M3, desc.d.dtype = GGEMM_F32;
+  desc.m = constant(24), desc.n = constant(40), desc.k = in_memory(7);
+  desc.a.row_stride = constant(1), desc.a.col_stride = constant(24);
+  desc.d.row_stride = constant(1), desc.d.col_stride = constant(24);
+  desc.scale_a.kind = desc.scale_b.kind = GGEMM_SCALE_VECTOR;
+  const core::GroupedProblem problem = core::check_problem(desc);
+  REQUIRE(problem.type.transposed);
+  CHECK((problem.scale_b.row_stride.value == 1 && problem.scale_b.col_stride.value == 1 && problem.scale_a.row_stride.value == 1 && problem.scale_a.col_stride.value == 40));
+  desc.scale_a.kind = GGEMM_SCALE_BLOCK_1X128;
+  CHECK_FALSE(core::check_problem(desc).type.transposed);
 }
 
 TEST_CASE("transposed: groups with packed rows are where their columns are known, and what m alone has keeps them as they are") {
@@ -200,21 +214,21 @@ TEST_CASE("transposed: groups with packed rows are where their columns are known
   desc.m = constant(24), desc.n = constant(40), desc.k = constant(56);
   desc.d.row_stride = constant(1), desc.d.col_stride = constant(24), desc.d.group_stride = 24 * 40;
   const core::GroupedProblem packed = core::check_problem(desc);
-  REQUIRE(packed.transposed);
+  REQUIRE(packed.type.transposed);
   CHECK((packed.type.grouped & core::batch_groups) != 0);
   CHECK((packed.m.value == 40 && packed.n.value == 24));
   CHECK((packed.a.row_stride.value == 1 && packed.a.col_stride.value == 40 && packed.a.group_stride == 56 * 40));
   CHECK((packed.b.row_stride.value == 1 && packed.b.col_stride.value == 56 && packed.b.group_stride == 24 * 56));
   const auto stays = [](ggemm_grouped_desc changed) {
     const core::GroupedProblem problem = core::check_problem(changed);
-    return !problem.transposed && problem.type.major_d == Major::mn;
+    return !problem.type.transposed && problem.type.major_d == Major::mn;
   };
   ggemm_grouped_desc other = desc;
-  SECTION("columns of A that the device alone knows") { other.form = GGEMM_GROUPS_POINTERS, other.k = in_memory(7), other.d.group_stride = 0; }
+  SECTION("packed rows of A whose length the device alone knows") { other.form = GGEMM_GROUPS_POINTERS, other.k = in_memory(7), other.d.group_stride = 0; }
   SECTION("checked groups, of which a fault names an operand") { other.checked = 1; }
   SECTION("a ragged m") { other.form = GGEMM_GROUPS_RAGGED_M, other.ends = in_memory(7), other.d.group_stride = 0; }
   SECTION("rooms for rows") { other.form = GGEMM_GROUPS_MASKED, other.counts = in_memory(7); }
   SECTION("pairs") { other.epilogue.gate = GGEMM_GATE_HALVES; }
-  SECTION("a largest m") { other.form = GGEMM_GROUPS_POINTERS, other.m = in_memory(7), other.expected_largest_m = 99, other.d.group_stride = 0; }
+  SECTION("a size of D that the device alone knows, of which hints tell how it is spread") { other.form = GGEMM_GROUPS_POINTERS, other.m = in_memory(7), other.d.group_stride = 0; }
   CHECK(stays(other));
 }

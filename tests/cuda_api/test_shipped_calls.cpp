@@ -3,6 +3,7 @@
 #include "core/key.hpp"
 #include "machine.hpp"
 #include "select/shipped.hpp"
+#include "support/mirrored.hpp"
 #include "support/record_key.hpp"
 
 namespace ggemm::tests {
@@ -60,6 +61,15 @@ TEST_CASE("A record that came with the library decides, but not over a forced na
   const ContextPointer context = make_context(cuda_options(folder.path()));
   ggemm_gemm_desc desc = known->desc;
   CHECK(explained(context, desc).find("configuration: " + known->config + " (shipped record)\n") != std::string::npos);
+  // Where D lies in columns, too.
+  ggemm_gemm_desc columns = desc;
+  if (columns.a.row_stride == GGEMM_PACKED) columns.a.row_stride = columns.k, columns.a.col_stride = 1;
+  if (columns.b.row_stride == GGEMM_PACKED) columns.b.row_stride = columns.n, columns.b.col_stride = 1;
+  columns.d.row_stride = columns.n, columns.d.col_stride = 1;
+  columns = mirrored(columns);
+  const std::string text = explained(context, columns);
+  CHECK(text.find("configuration: " + known->config + " (shipped record)\n") != std::string::npos);
+  CHECK(text.find("transposed: ") != std::string::npos);
   desc.tune_key = "a key";
   CHECK(explained(context, desc).find(" (model)\n") != std::string::npos);
   desc.tune_key = nullptr;

@@ -1259,10 +1259,10 @@ const _: () = {
  Such as "sm80\_bf16\_bf16\_f32\_tn\_128x256x64\_w2x4\_s3\_r8", "sm90\_bf16\_bf16\_f32\_tn\_128x256x64\_w8x1\_s4\_c2x1\_kt\_r8",
  "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1", "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1",
  "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8" and "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".
- What is described with a D that is contiguous along m alone (a column-major one) is computed as D' = B' A', with D' in rows: its configurations,
- their names and numbers, and its tuning records are those of that product, whose A is B transposed; ggemm\_plan\_explain says where it is so. Gated
- pairs are not, nor groups of a ragged or masked m, by an index or in checked mode, nor those behind pointers that have expected\_largest\_m, or
- packed strides of rows whose length only the device knows.
+ What is described with a D that is contiguous along m alone (a column-major one) is computed as D' = B' A', with D' in rows: names are of that
+ product, whose A is B transposed, and tuning records too; the numbers of a ggemm\_config of such a problem are D's all the same (`swapped`).
+ ggemm\_plan\_explain says where it is so. Gated pairs are not; of groups those are whose m and n are constants, but for the forms of ragged and masked
+ rows, rows by an index, checked mode, and packed rows of A, or of its scales by blocks, whose length (k) only the device knows.
  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a\_index,
@@ -1297,7 +1297,8 @@ pub struct ggemm_config {
     pub cluster_m: i32,
     /// CTAs of a cluster down and across D; 0 in the families that form none
     pub cluster_n: i32,
-    /// 1: the product is computed transposed; the tile, warps and cluster above are those of D all the same
+    /** 1: the product is computed transposed, by "swap" in its name or, without it, as D is contiguous along m alone;
+ the tile, warps and cluster above are those of D all the same*/
     pub swapped: i32,
     /// CTAs of a cluster that share a tile along k, 1 where none do; 0 in the families that form no clusters
     pub cluster_k: i32,
@@ -2239,7 +2240,7 @@ extern "C" {
         index: usize,
         out_config: *mut ggemm_config,
     ) -> ggemm_status;
-    /** Reads a name. Says nothing about whether it is legal for a problem.
+    /** Reads a name. Says nothing about whether it is legal for a problem; its numbers are of the product that it is a name for.
 
  Parameter name a configuration's name.
 
