@@ -20,6 +20,11 @@ ggemm_add_emulated_kernels("sm90" 16 --family sm90 --per-kernel 4 --work 1000000
 ggemm_add_emulated_kernels("sm80" 7 --family sm80 --per-kernel 4 --work 300000)
 ggemm_add_emulated_kernels("simt" 6 --family simt --per-kernel 4 --work 300000)
 ggemm_add_emulated_kernels("gemv" 12 --family gemv --per-kernel 6 --work 300000)
+# Devices without a copy engine, by which rows of D of f64 leave elsewhere.
+foreach(family sm80 simt)
+  ggemm_add_emulated_kernels("f64 of sm_80, ${family}" 3 --family ${family} --dtype f64 --per-kernel 6 --work 300000)
+  set_tests_properties("emulated: f64 of sm_80, ${family}" PROPERTIES ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_FAKE_DEVICES=80")
+endforeach()
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
 foreach(config IN ITEMS bf16_bf16_f32_tn_64x64x64_w4x1_s2_c2x2_r2 f16_f16_f32_nn_64x128x64_w4x1_s2_c2x2_r1 e4m3_e5m2_f32_tn_64x64x128_w4x1_s2_c2x2_r2 i8_i8_i32_tn_128x64x128_w8x1_s2_c1x4_r1
                         tf32_tf32_f32_nt_64x128x32_w4x2_s3_c2x1_r4 tf32_tf32_f32_nn_128x64x32_w8x1_s2_c1x1_r2 tf32_tf32_f32_nn_64x64x32_w4x1_s2_c1x1_k3_r2 tf32_tf32_f32_tt_64x64x64_w1x4_s2_c1x1x2_swap_r1 tf32_tf32_f32_nn_64x64x32_w4x1x2_s2_c2x1_r2 bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1_k11_r1 f16_f16_f32_nt_128x128x64_w8x1_s3_c2x1_k4_r2

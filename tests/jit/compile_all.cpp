@@ -100,12 +100,13 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
-// Plain, grouped, and with rows of D, of A and D, that lie where an index says; and by the copy engine alone.
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; and groups whose D lies along m, as those of a ragged m may (of others the transposed product is computed).
 struct Form {
   int grouped;
   bool by_engine = false;
+  core::Major major_d = core::Major::k;
 };
-constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, core::Major::mn}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -128,7 +129,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   if (!int_epilogue) desc.epilogue.gate = epilogues[epilogue].gate;
   if (!int_epilogue && dtypes.a != GGEMM_F64 && dtypes.b != GGEMM_F64) desc.scale_a.kind = epilogues[epilogue].scale_a, desc.scale_b.kind = epilogues[epilogue].scale_b;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
-  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine;
+  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine, out.type.major_d = forms[form].major_d;
   return out;
 }
 

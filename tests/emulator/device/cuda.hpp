@@ -10,6 +10,10 @@
 #include "interface.hpp"
 
 #define __CUDACC_RTC__ 1
+// The compute capability, in tens and ones: of kernels that ask for it.
+#if !defined(GG_EMULATED_ARCH)
+#define GG_EMULATED_ARCH 90
+#endif
 #define __global__
 #define __device__
 #define __host__

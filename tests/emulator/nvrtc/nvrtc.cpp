@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -122,8 +123,11 @@ std::vector<std::string> Program::command(const std::vector<std::string>& option
                                     "-fno-stack-protector", "-fno-gnu-unique", "-ffp-contract=off", "-fno-math-errno", "-include", std::string(GGEMM_EMULATOR_DEVICE) + "/cuda.hpp"};
   // g++'s instrumentation for its thread sanitizer, whose library is not linked: cuda.hpp has its functions.
   if (!environment("GGEMM_EMULATOR_RACES", "").empty()) words.insert(words.end(), {"-fsanitize=thread", "-nostdlib", "-fno-threadsafe-statics"});
-  for (const std::string& option : options)
+  constexpr std::string_view arch = "--gpu-architecture=sm_";
+  for (const std::string& option : options) {
     if (option.starts_with("-D")) words.push_back(option);
+    if (option.starts_with(arch)) words.push_back("-DGG_EMULATED_ARCH=" + std::to_string(std::atoi(option.c_str() + arch.size())));
+  }
   return words;
 }
 

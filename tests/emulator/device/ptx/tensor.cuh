@@ -5,7 +5,7 @@
 
 namespace ggemm::kernels::ptx {
 
-constexpr bool copy_engine = true;
+constexpr bool copy_engine = GG_EMULATED_ARCH >= 90;
 
 GG_DEVICE void tensor_prefetch(const TensorMap& map) { emulator::machine().tensor_prefetch(&map); }
 GG_DEVICE void tensor_load(u32 shared, const TensorMap& map, u32 barrier, i32 inner, i32 outer) { emulator::machine().tensor_load(shared, &map, barrier, {2, inner, 0, outer}, false, 0); }
