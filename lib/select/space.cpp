@@ -124,9 +124,9 @@ constexpr Rule gemv_rules[] = {
     {[](const Query& q) { return q.config.slices == 0; }, "warps share k, and CTAs do not"},
     {[](const Query& q) {
        const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
-       return gemv_by_cuda_cores(q.type) ? wide == 16 && (thin == 1 || (thin == 4 && q.type.a == GGEMM_F32 && threads(q.config) <= 256 && q.config.stages <= 2)) : (wide == 16 || wide == 32) && thin == 8;
+       return gemv_by_cuda_cores(q.type) ? wide == 16 && (thin == 1 || (thin == 4 && q.type.a == GGEMM_F32 && threads(q.config) <= 256 && q.config.stages <= 2 && q.facts.compute_capability < 100)) : (wide == 16 || wide == 32) && thin == 8;
      },
-     "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way"},
+     "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0"},
     {[](const Query& q) { return !q.type.gate || q.config.tile_n % 2 == 0; }, "with gated pairs the tile must have whole pairs"},
     {[](const Query& q) { return q.config.warps_m == 1 && q.config.tile_k * static_cast<int>(core::dtype_size(q.type.a)) == 64 * q.config.warps_n; }, "warps must be 1 down, and the tile 64 bytes deep for each"},
     {[](const Query& q) { return q.config.stages >= 1 && q.config.stages <= 4; }, "1 to 4 steps may be under way"},

@@ -58,7 +58,7 @@ std::vector<Broken> broken() {
   const core::DeviceFacts h = device(90);
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0";
-  constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way";
+  constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
   const auto pairs = [](core::ProblemType type, ggemm_gate gate) { return type.gate = gate, type; };
@@ -192,6 +192,7 @@ std::vector<Broken> broken() {
       {"8 rows and 64 columns", f16, tile(gemv, 8, 64, 256, 1, 8, 4), h, few_rows},
       {"8 rows of f32", f32, tile(gemv, 8, 16, 128, 1, 8, 4), h, few_rows},
       {"4 rows of f32, many vectors under way", f32, tile(gemv, 4, 16, 128, 1, 8, 4), h, few_rows},
+      {"4 rows of f32 on sm_100", f32, tile(gemv, 4, 16, 128, 1, 8, 2), device(100), few_rows},
       {"4 rows of f64", type_of(GGEMM_F64), tile(gemv, 4, 16, 64, 1, 8, 2), h, few_rows},
       {"pairs of one column", pairs(f32, GGEMM_GATE_HALVES), tile(gemv, 16, 1, 128, 1, 8, 2), h, "with gated pairs the tile must have whole pairs"},
       {"few rows, two warps down", f16, tile(gemv, 8, 16, 256, 2, 4, 4), h, "warps must be 1 down, and the tile 64 bytes deep for each"},
