@@ -22,7 +22,7 @@ ggemm_add_emulated_kernels("simt" 6 --family simt --per-kernel 4 --work 300000)
 ggemm_add_emulated_kernels("gemv" 12 --family gemv --per-kernel 6 --work 300000)
 # Devices without a copy engine, by which rows of D of f64 leave elsewhere.
 foreach(family sm80 simt)
-  ggemm_add_emulated_kernels("f64 of sm_80, ${family}" 3 --family ${family} --dtype f64 --per-kernel 6 --work 300000)
+  ggemm_add_emulated_kernels("f64 of sm_80, ${family}" 3 --family ${family} --dtype f64 --epilogue bare --per-kernel 6 --work 300000)
   set_tests_properties("emulated: f64 of sm_80, ${family}" PROPERTIES ENVIRONMENT "GGEMM_EMULATOR_RACES=1;GGEMM_FAKE_DEVICES=80")
 endforeach()
 # Clusters in all directions, two consumers beside each other, rings of two slots; several tiles a CTA, several rounds of the ring.
