@@ -753,9 +753,10 @@ GGEMM_API void ggemm_plan_destroy(ggemm_plan* plan);
  *  "sm90_bf16_bf16_f32_tn_128x128x64_w4x1x2_s6_c2x1_r8" and "sm90_bf16_bf16_f32_tn_64x128x64_w1x8_s8_c1x1_m64_swap_r8".
  *
  *  What is described with a D that is contiguous along m alone (a column-major one) is computed as D' = B' A', with D' in rows: names are of that
- *  product, whose A is B transposed, and tuning records too; the numbers of a ggemm_config of such a problem are D's all the same (`swapped`).
- *  ggemm_plan_explain says where it is so. Gated pairs are not; of groups those are whose m and n are constants, but for the forms of ragged and masked
- *  rows, rows by an index, checked mode, and packed rows of A, or of its scales by blocks, whose length (k) only the device knows.
+ *  product, whose A is B transposed, and tuning records too (under a tune_key of the caller's own each orientation has its own); the numbers of a
+ *  ggemm_config of such a problem are D's all the same (`swapped`). ggemm_plan_explain says where it is so. Gated pairs are not; of groups those are
+ *  whose m and n are constants, but for the forms of ragged and masked rows, rows by an index, checked mode, and packed rows of A, or of its scales by
+ *  blocks, whose length (k) only the device knows.
  *
  *  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  *  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max_ctas` allows. xK and kN are not taken with max_ctas.

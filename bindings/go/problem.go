@@ -197,7 +197,8 @@ func newConfig(c *C.ggemm_config) Config {
 	}
 }
 
-// ParseConfig reads a configuration's name. It says nothing about whether it is legal for a problem.
+// ParseConfig reads a configuration's name. It says nothing about whether it is legal for a problem. Its numbers are of the product that the name is for,
+// which is the transposed one where D is contiguous along m alone; a plan's Config has D's.
 func ParseConfig(name string) (Config, error) {
 	text, err := cText(name)
 	if err != nil {

@@ -89,7 +89,10 @@ ggemm_config to_public(const core::ProblemType& type, const core::Config& named)
   ggemm_config out = GGEMM_CONFIG_INIT;
   put_name(out.name, core::config_name(type, named));
   core::Config config = named;
-  if (type.transposed && named.family != core::Family::host) config = core::transposed(named), config.swap = !named.swap;  // of D as it was described
+  if (type.transposed && named.family != core::Family::host) {  // of D as it was described
+    config = core::transposed(named), config.swap = !named.swap;
+    if (named.family == core::Family::gemv) config.warps_m = named.warps_m, config.warps_n = named.warps_n;  // which share k
+  }
   put_name(out.family, core::family_name(config.family));
   out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.tile_k = config.tile_k;
   out.warps_m = config.warps_m, out.warps_n = config.warps_n;

@@ -29,7 +29,7 @@ struct ProblemType {
   std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
   std::uint8_t by_engine : 1;  // below; the choice does not depend on it, but the kernel of sm90 is another one (kernels/traits.cuh: BY_ENGINE)
   std::uint8_t lines_wait : 1;  // likewise, of groups of which calls have met lines of D that the engine does not reach (kernels/traits.cuh: LINES_WAIT)
-  std::uint8_t transposed : 1;  // of what was described (check_problem): for sentences
+  std::uint8_t transposed : 1;  // of what was described (check_problem): for bind, and for what callers read; no kernel depends on it
   std::uint8_t reserved : 4;
   bool operator==(const ProblemType&) const = default;
 };

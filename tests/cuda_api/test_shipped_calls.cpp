@@ -70,6 +70,25 @@ TEST_CASE("A record that came with the library decides, but not over a forced na
   const std::string text = explained(context, columns);
   CHECK(text.find("configuration: " + known->config + " (shipped record)\n") != std::string::npos);
   CHECK(text.find("transposed: ") != std::string::npos);
+  // Numbers are of D as it was described, by which tiles are asked for.
+  const auto config_of = [&](const ggemm_gemm_desc& of) {
+    ggemm_plan* plan = nullptr;
+    REQUIRE(ggemm_plan_create(context.get(), &of, &plan) == GGEMM_OK);
+    ggemm_config out = GGEMM_CONFIG_INIT;
+    CHECK(ggemm_plan_config(plan, &out) == GGEMM_OK);
+    ggemm_plan_destroy(plan);
+    return out;
+  };
+  const ggemm_config rows = config_of(desc), turned_rows = config_of(columns);
+  CHECK(std::string(rows.name) == turned_rows.name);
+  CHECK((turned_rows.tile_m == rows.tile_n && turned_rows.tile_n == rows.tile_m && turned_rows.warps_m == rows.warps_n && turned_rows.cluster_m == rows.cluster_n && turned_rows.swapped == 1 - rows.swapped && turned_rows.raster == rows.raster));
+  ggemm_gemm_desc thin = GGEMM_GEMM_DESC_INIT;
+  thin.m = 4096, thin.n = 3, thin.k = 512;
+  thin.a.dtype = thin.b.dtype = thin.d.dtype = GGEMM_BF16;
+  thin.b.row_stride = 1, thin.b.col_stride = thin.k, thin.d.row_stride = 1, thin.d.col_stride = thin.m;
+  thin.config = "gemv_bf16_bf16_f32_tn_8x16x256_w1x8_s2_r1";
+  const ggemm_config few = config_of(thin);
+  CHECK((few.tile_m == 16 && few.tile_n == 8 && few.warps_m == 1 && few.warps_n == 8 && few.swapped == 1));  // (warps share k)
   desc.tune_key = "a key";
   CHECK(explained(context, desc).find(" (model)\n") != std::string::npos);
   desc.tune_key = nullptr;

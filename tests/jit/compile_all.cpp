@@ -100,7 +100,7 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
-// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; and groups whose D lies along m, as those of a ragged m may (of others the transposed product is computed).
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; and groups whose D lies along m, as those of a ragged m may (of most others the transposed product is computed).
 struct Form {
   int grouped;
   bool by_engine = false;

@@ -31,7 +31,10 @@ class Config(NamedTuple):
 
     @staticmethod
     def parse(name: str) -> Config:
-        """Reads a name. Raises ArgumentError with the part that is wrong; says nothing about whether it is legal for a problem."""
+        """Reads a name. Raises ArgumentError with the part that is wrong; says nothing about whether it is legal for a problem.
+
+        Its numbers are of the product that the name is for, which is the transposed one where D is contiguous along m alone; a plan's config has D's.
+        """
         config = native.config()
         native.config_parse(text("name", name), config)
         return _config(config)

@@ -1260,9 +1260,10 @@ const _: () = {
  "sm90\_bf16\_bf16\_f32\_tn\_64x64x64\_w4x1\_s8\_c1x1x4\_r1", "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w8x1\_s6\_c2x1\_k33\_r1",
  "sm90\_bf16\_bf16\_f32\_tn\_128x128x64\_w4x1x2\_s6\_c2x1\_r8" and "sm90\_bf16\_bf16\_f32\_tn\_64x128x64\_w1x8\_s8\_c1x1\_m64\_swap\_r8".
  What is described with a D that is contiguous along m alone (a column-major one) is computed as D' = B' A', with D' in rows: names are of that
- product, whose A is B transposed, and tuning records too; the numbers of a ggemm\_config of such a problem are D's all the same (`swapped`).
- ggemm\_plan\_explain says where it is so. Gated pairs are not; of groups those are whose m and n are constants, but for the forms of ragged and masked
- rows, rows by an index, checked mode, and packed rows of A, or of its scales by blocks, whose length (k) only the device knows.
+ product, whose A is B transposed, and tuning records too (under a tune\_key of the caller's own each orientation has its own); the numbers of a
+ ggemm\_config of such a problem are D's all the same (`swapped`). ggemm\_plan\_explain says where it is so. Gated pairs are not; of groups those are
+ whose m and n are constants, but for the forms of ragged and masked rows, rows by an index, checked mode, and packed rows of A, or of its scales by
+ blocks, whose length (k) only the device knows.
  Where k is shared or cut (xK, kN, kt) the sums are added up in a fixed order, so that a device gives the same bits each time. But with kt, how k
  is cut, and so the rounding, depends on how many clusters (CTAs) the device holds at once, or `max\_ctas` allows. xK and kN are not taken with max\_ctas.
  Groups are cut (kt) only if they differ in m alone and are 256 at most; how then depends on the rows of all of them. kt is not taken with a\_index,
