@@ -293,27 +293,6 @@ bool lie_apart(const GroupedProblem& p) {
   return !matrices || !sizes || across;
 }
 
-// Numbers in place of packed strides, which are of rows alone: a row's elements. Whether the host knows them.
-bool unpack(GroupedProblem& p) {
-  const auto unpacked = [](GroupedLayout& layout, const kernels::Source& columns, int scale = -1) {
-    if (!is_constant(layout.row_stride, GGEMM_PACKED)) return true;
-    const bool known = is_constant(columns);
-    layout.row_stride.value = scale < 0 ? columns.value : kernels::scaled_by_blocks(scale) ? kernels::scales_deep(scale, columns.value) : 1;
-    return known || (scale >= 0 && !kernels::scaled_by_blocks(scale));
-  };
-  kernels::Source scales_b = p.n;
-  scales_b.value = kernels::scales_along(p.type.scale_b, p.n.value);
-  return unpacked(p.a, p.k) && unpacked(p.b, p.n) && unpacked(p.c, p.n) && unpacked(p.scale_a, p.k, p.type.scale_a) && unpacked(p.scale_b, scales_b);
-}
-
-// The transposed product where it can be said as well, else the problem as it is. (What checked mode finds it says of A or B, as they are described.)
-GroupedProblem in_rows(const GroupedProblem& problem) {
-  const bool ordered = !(problem.type.grouped & (gathered_rows | scattered_rows | checked_groups)) && problem.form != GGEMM_GROUPS_RAGGED_M && problem.form != GGEMM_GROUPS_MASKED;
-  const bool alike = is_constant(problem.m) && is_constant(problem.n);  // else hints of m would have to be some of n
-  GroupedProblem out = problem;
-  return problem.type.major_d == Major::mn && !problem.type.gate && ordered && alike && unpack(out) ? transposed(out) : problem;
-}
-
 kernels::SourceMatrix matrix(const GroupedLayout& layout, const void* data, int dtype) {
   // Strides of what has one line may be any.
   const auto bytes = [dtype](int64_t stride) { return static_cast<int64_t>(static_cast<std::uint64_t>(stride) * dtype_size(dtype)); };

@@ -236,7 +236,7 @@ Problem check_problem(const ggemm_gemm_desc& desc) {
   p.type.major_b = (p.b.row_stride != 1 || p.b.packed_rows) && p.b.col_stride == 1 ? Major::mn : Major::k;
   p.type.major_d = p.d.col_stride != 1 && p.d.row_stride == 1 ? Major::mn : Major::k;
   p.type.unreachable = unreachable_operands(p.type, checks::described(p));
-  return p.type.major_d == Major::mn && !p.type.gate ? transposed(p) : p;
+  return in_rows(p);
 }
 
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& p) {

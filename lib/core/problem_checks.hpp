@@ -50,6 +50,10 @@ bool is_zero(const ProblemType& type, const kernels::Scalar& scalar);
 kernels::GemmParams described(const Problem& problem);
 kernels::GroupedParams described(const GroupedProblem& problem);
 
+// The transposed product where D lies in columns and it can be said as well, else the problem as it is. (transposed.cpp)
+Problem in_rows(const Problem& problem);
+GroupedProblem in_rows(const GroupedProblem& problem);
+
 // The addresses of a matrix that leaves none out between its first element and its last; else nothing: columns of one buffer may well be an operand
 // each.
 struct Extent {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposed product, of everything that says one. Twice transposed is as before.
+// The transposed product, of everything that says one, and which problems are computed so. Twice transposed is as before.
 #include <utility>
 
-#include "core/problem.hpp"
+#include "core/problem_checks.hpp"
 
 namespace ggemm::core {
 namespace {
@@ -19,6 +19,22 @@ ProblemType described_otherwise(const ProblemType& type) {
   ProblemType out = core::transposed(type);
   out.transposed = !type.transposed;
   return out;
+}
+
+bool is_constant(const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; }
+bool is_constant(const kernels::Source& source, std::int64_t value) { return is_constant(source) && source.value == value; }
+
+// Numbers in place of packed strides, which are of rows alone: a row's elements. Whether the host knows them.
+bool unpack(GroupedProblem& p) {
+  const auto unpacked = [](GroupedLayout& layout, const kernels::Source& columns, int scale = -1) {
+    if (!is_constant(layout.row_stride, GGEMM_PACKED)) return true;
+    const bool known = is_constant(columns);
+    layout.row_stride.value = scale < 0 ? columns.value : kernels::scaled_by_blocks(scale) ? kernels::scales_deep(scale, columns.value) : 1;
+    return known || (scale >= 0 && !kernels::scaled_by_blocks(scale));
+  };
+  kernels::Source scales_b = p.n;
+  scales_b.value = kernels::scales_along(p.type.scale_b, p.n.value);
+  return unpacked(p.a, p.k) && unpacked(p.b, p.n) && unpacked(p.c, p.n) && unpacked(p.scale_a, p.k, p.type.scale_a) && unpacked(p.scale_b, scales_b);
 }
 
 // The matrices of a product.
@@ -65,6 +81,16 @@ kernels::GroupedParams transposed(const kernels::GroupedParams& params) {
   std::swap(out.m, out.n);
   transpose_matrices(params, out);
   return out;
+}
+
+Problem checks::in_rows(const Problem& problem) { return problem.type.major_d == Major::mn && !problem.type.gate ? transposed(problem) : problem; }
+
+// (What checked mode finds it says of A or B, as they are described.)
+GroupedProblem checks::in_rows(const GroupedProblem& problem) {
+  const bool ordered = !(problem.type.grouped & (gathered_rows | scattered_rows | checked_groups)) && problem.form != GGEMM_GROUPS_RAGGED_M && problem.form != GGEMM_GROUPS_MASKED;
+  const bool alike = is_constant(problem.m) && is_constant(problem.n);  // else hints of m would have to be some of n
+  GroupedProblem out = problem;
+  return problem.type.major_d == Major::mn && !problem.type.gate && ordered && alike && unpack(out) ? transposed(out) : problem;
 }
 
 }  // namespace ggemm::core
