@@ -273,7 +273,8 @@ typedef struct ggemm_matrix {
 
 /** How A and B are multiplied. */
 typedef enum ggemm_compute {
-  /** f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores. */
+  /** f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores, or as f64 on tensor cores where the GPU
+   *  has these for it (compute capability 9.0). */
   GGEMM_COMPUTE_DEFAULT = 0,
   /** f32 inputs rounded to the nearest tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Of two that are as near it is the larger in
    *  magnitude, but in kernels of the sm90 family the even one. Needs A and B f32. The host device rounds likewise, to the larger. */

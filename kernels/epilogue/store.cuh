@@ -28,7 +28,7 @@ class StoreEpilogue {
   using ScaleA = SumScale<T::SCALE_A>;
   using ScaleB = SumScale<T::SCALE_B>;
   // Where nothing but alpha comes upon the sums a staged row is one of D's, and leaves by the copy engine: until memory has taken what threads store they can do nothing else, and no other CTA gets their place.
-  // Of f64: kernels of f32 by CUDA cores got other registers for their sums by it, and more was lost in the mainloop than won.
+  // Of f64: kernels of f32 by CUDA cores got other registers for their sums by it, and more was lost in the mainloop than won; those by f64's tensor cores gained nothing.
   static constexpr bool ROWS_LEAVE = ptx::copy_engine && T::BARE && IsSame<D, double>::value && IsSame<Sum, double>::value && !T::SCATTER;
   static_assert(!ROWS_LEAVE || SWAP == 0, "what is staged is in order");
 

@@ -16,17 +16,21 @@ template <int PART, int BK> struct AtomOf<float, float, PART, BK> { using type =
 template <int PART, int BK> struct AtomOf<i8, i32, PART, BK> { using type = WideAtom<ptx::I8Mma, i8, i32, false>; };
 // From sm_90 on the larger shapes; 8 x 8 x 4 has half their speed there.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-template <int PART, int BK> struct AtomOf<double, double, PART, BK> { using type = F64Atom<16, PART <= 16 && BK >= 32 ? 16 : PART <= 32 ? 8 : 4>; };
+template <int PART, int BK> struct AtomOf<double, double, PART, BK> { using type = F64Atom<16, PART <= 16 && BK >= 32 ? 16 : PART <= 32 ? 8 : 4, double>; };
 #else
-template <int PART, int BK> struct AtomOf<double, double, PART, BK> { using type = F64Atom<8, 4>; };
+template <int PART, int BK> struct AtomOf<double, double, PART, BK> { using type = F64Atom<8, 4, double>; };
 #endif
+// f32 that is not rounded to tf32: its products are exact in f64, and on sm_90 tensor cores make as many of these as CUDA cores could of f32's, and reach more of it.
+template <class T, int PART> using AtomFor = If<IsSame<typename T::A, float>::value && !T::TF32, F64Atom<16, PART <= 16 ? 16 : 8, float>, typename AtomOf<typename T::A, typename T::Sum, PART, T::BK>::type>;
 
 template <class T>
 class MultistageMainloop {
-  using Atom = typename AtomOf<typename T::A, typename T::Sum, T::BM * T::BN / T::THREADS, T::BK>::type;
+  using Atom = AtomFor<T, T::BM * T::BN / T::THREADS>;
   static constexpr int SIZE = sizeof(typename T::A);
   static constexpr int WM = T::BM / T::WARPS_M, WN = T::BN / T::WARPS_N;  // a warp's part of the tile
   static constexpr int MT = WM / Atom::M, NT = WN / Atom::N, KS = T::BK / Atom::K;
+  static constexpr bool F64_PRODUCTS = IsSame<typename Atom::Sum, double>::value;
+  static constexpr bool ROUNDS = !IsSame<typename Atom::Sum, typename T::Sum>::value;
   static_assert(KS >= 2 && KS % 2 == 0, "fragments are loaded one k step ahead and alternate between two sets of registers, across tiles too");
   using TileA = If<T::A_MN_MAJOR, SharedTile<T::BK, T::BM, SIZE>, SharedTile<T::BM, T::BK, SIZE>>;
   using TileB = If<T::B_MN_MAJOR, SharedTile<T::BK, T::BN, SIZE>, SharedTile<T::BN, T::BK, SIZE>>;
@@ -47,18 +51,18 @@ class MultistageMainloop {
 #pragma unroll
       for (int j = 0; j < NT; ++j)
 #pragma unroll
-        for (int s = 0; s < Atom::SUMS; ++s) sums_[i][j][s] = 0;
+        for (int s = 0; s < Atom::SUMS; ++s) sums_[i][j][s] = 0, products()[i][j][s] = 0;
     if (p.k == 0) return;
 
     // A tile's copies are spread over the k steps before its barrier, between the products.
     constexpr int PARTS = KS - 1, HELD = sizeof(sums_) > 256 ? 2 : 4;
-    using CopyA = TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD, T::GATHER>;
+    using CopyA = TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD, T::GATHER, F64_PRODUCTS>;
     CopyA copy_a = [&] {
       if constexpr (T::GATHER) return CopyA(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(group_rows.a_index, row + i) : -1; });
       else return CopyA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
     }();
     using Columns = TileColumns<T::GATE, T::BN>;
-    using CopyB = TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD, Columns::HALVES>;
+    using CopyB = TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD, Columns::HALVES, F64_PRODUCTS>;
     CopyB copy_b = [&] {
       if constexpr (Columns::HALVES) {
         const Columns columns(p.n, column);
@@ -122,11 +126,19 @@ class MultistageMainloop {
 #pragma unroll
         for (int i = 0; i < MT; ++i)
 #pragma unroll
-          for (int j = 0; j < NT; ++j) Atom::mma(sums_[i][j], a[ks % 2], i, b[ks % 2], j);
+          for (int j = 0; j < NT; ++j) Atom::mma(products()[i][j], a[ks % 2], i, b[ks % 2], j);
       }
     }
     ptx::cp_async_wait<0>();
     __syncthreads();
+    if constexpr (ROUNDS) {
+#pragma unroll
+      for (int i = 0; i < MT; ++i)
+#pragma unroll
+        for (int j = 0; j < NT; ++j)
+#pragma unroll
+          for (int s = 0; s < Atom::SUMS; ++s) sums_[i][j][s] = static_cast<Sum>(products_[i][j][s]);
+    }
   }
 
   // A thread's, in some order.
@@ -147,7 +159,14 @@ class MultistageMainloop {
   }
 
  private:
+  // Where products are added, which for f32 is wider than the sums.
+  GG_DEVICE auto& products() {
+    if constexpr (ROUNDS) return products_;
+    else return sums_;
+  }
+
   Sum sums_[MT][NT][Atom::SUMS];
+  typename Atom::Sum products_[ROUNDS ? MT : 1][NT][Atom::SUMS];
 };
 
 }  // namespace ggemm::kernels

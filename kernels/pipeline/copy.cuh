@@ -4,7 +4,7 @@
 // The operand is seen as `outer` rows of `inner` contiguous elements: for an operand that is contiguous along k, outer is m (or n) and inner is k; else outer is k.
 // Elements outside the operand are never read; zeros take their place. How a tile is brought is decided for each, so that one binary serves every alignment:
 //   chunks    rows at multiples of 16 bytes: 16-byte cp.async
-//   words     elements of 16 or 8 bits in rows at multiples of 4 bytes, and of 8 bytes in any: cp.async of that much
+//   words     elements of 16 or 8 bits in rows at multiples of 4 bytes, and of 4 or 8 bytes in any (LINES): cp.async of that much
 //   halves    16-bit elements in rows at odd multiples of 2 bytes: through registers, 16 bytes at a time
 //   elements  anything else, one by one: by cp.async where they have 4 or 8 bytes, else through registers
 #pragma once
@@ -25,7 +25,8 @@ template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
 // HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's. BY_INDEX: each row lies where it is said to.
-template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX = false>
+// LINES: of elements of 4 or 8 bytes whose rows are no multiples of 16 there is code for lines.
+template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX, bool LINES>
 class TileCopy {
   static_assert(!BY_INDEX || !K_OUTER, "a chunk is of one row");
   static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
@@ -43,7 +44,7 @@ class TileCopy {
     const i64 inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
     if (thread() == 0) inner_stride() = inner;
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : SIZE == 8 || (SIZE < 4 && low % 4 == 0) ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : LINES || (SIZE < 4 && low % 4 == 0) ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
     source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner;
     packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
   }
@@ -137,9 +138,9 @@ class TileCopy {
     if constexpr (SIZE >= 4) issue_elements(slot, k_left);
   }
 
-  // Elements of 8 bytes of contiguous rows: a thread's lie in the same columns of successive rows. (Of 4 bytes, which go so on sm_80 alone, it was not timed, and some kernels of tf32 spill by it.)
+  // Elements of contiguous rows: a thread's lie in the same columns of successive rows. (Not of tf32: it was not timed, and some kernels spill by it.)
   static constexpr int LANES = Tile::INNER < THREADS ? Tile::INNER : THREADS, LINE_STEP = THREADS / LANES;
-  static constexpr bool HAS_LINES = SIZE == 8 && !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
+  static constexpr bool HAS_LINES = LINES && !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
   GG_DEVICE void issue_lines(char* slot, i32 k_left) const {
     // After so many of a thread's rows the swizzle repeats; no more are in code one after the other, for it stands in the mainloop, which is slower the more there is.
     constexpr int PASSES = Tile::OUTER / LINE_STEP, PERIOD = LINE_STEP < Tile::PERIOD ? Tile::PERIOD / LINE_STEP : 1, TOGETHER = PERIOD < 4 && PASSES % 4 == 0 ? 4 : PERIOD;

@@ -2,6 +2,7 @@
 // Warp fragments of tensor-core products: from a tile in shared memory to the registers that ptx/mma.cuh names.
 #pragma once
 #include "ptx/async.cuh"
+#include "ptx/memory.cuh"
 #include "ptx/mma.cuh"
 #include "tile/numeric.cuh"
 #include "tile/shared_tile.cuh"
@@ -12,14 +13,15 @@ GG_DEVICE int lane_id() { return static_cast<int>(threadIdx.x) % 32; }
 
 // An atom is one mma instruction: its shape, how a warp's part of an operand becomes registers, and the product of two of them.
 //   M, N, K            its shape
-//   SUMS               sums a lane holds
+//   Sum, SUMS          the type of its sums; how many a lane holds
 //   row(), column()    which of the atom's rows and columns this lane's first sum is of; the i-th is of the row i / 2 * 8 below, and the column i % 2 beside
 //   Operand<Tile, MN_MAJOR, SPAN, IS_A>  loads the warp's SPAN rows (A) or columns (B) at a k step into Registers; place(i) is which of them the i-th is
 //   mma(sums, a, i, b, j)  adds the product of A's i-th block of M rows and B's j-th block of N columns; the whole warp together
 
 // The atoms whose k spans 32 bytes: 16 rows, 8 columns. Element: what lies in shared memory.
-template <class Mma, class Element, class Sum, bool TF32>
+template <class Mma, class Element, class Sum_, bool TF32>
 struct WideAtom {
+  using Sum = Sum_;
   static constexpr int M = 16, N = 8, SIZE = sizeof(Element), K = 32 / SIZE, SUMS = 4;
 
   GG_DEVICE static int row() { return lane_id() / 4; }
@@ -90,16 +92,21 @@ struct WideAtom {
   };
 };
 
-// f64: M rows (8 or 16), 8 columns, K of k (4, 8 or 16).
+// By f64's instructions: M rows (8 or 16), 8 columns, K of k (4, 8 or 16). Element: what lies in shared memory, f64 or f32, which becomes f64 on its way to the product.
 //
-// A lane loads single elements, half a warp (4 rows or columns, 4 of k) together. The swizzle moves whole chunks of 16 bytes, so that neighbouring rows would meet in
+// A lane loads single elements of f64, half a warp (4 rows or columns, 4 of k) together. The swizzle moves whole chunks of 16 bytes, so that neighbouring rows would meet in
 // the same banks; with rows (columns) in the order of place() these 128 bytes lie in all 32 banks:
 //   contiguous along k         4 rows that are 2 apart: their pairs of chunks differ by the swizzle
 //   contiguous along m or n    in 4 successive lines, two chunks that are 4 apart
-template <int M_, int K_>
+// Of f32 a lane has two neighbours in k, of 8, for two registers (A and B alike, so that which of the instruction's k they are does not matter):
+//   contiguous along k         both at once, and half a warp's 128 bytes as above
+//   contiguous along m or n    one by one, a warp's in 4 lines that are 2 apart, two neighbouring chunks of each
+template <int M_, int K_, class Element>
 struct F64Atom {
-  static constexpr int M = M_, N = 8, K = K_, SUMS = M / 4;
+  static constexpr int M = M_, N = 8, K = K_, SUMS = M / 4, SIZE = sizeof(Element);
   static constexpr int DEEP = K / 4, HIGH = M / 8;  // registers along k, and down
+  static_assert(SIZE == 8 || DEEP % 2 == 0, "f32 comes in pairs along k");
+  using Sum = double;
 
   GG_DEVICE static int row() { return lane_id() / 4; }
   GG_DEVICE static int column() { return lane_id() % 4 * 2; }
@@ -107,14 +114,16 @@ struct F64Atom {
   // Blocks of 8 rows of A, or columns of B.
   template <int SPAN>
   struct Registers {
-    double value[SPAN / 8][DEEP];
+    Element value[SPAN / 8][DEEP];
   };
   template <int SPAN_A, int SPAN_B>
   GG_DEVICE static void mma(double (&sums)[SUMS], const Registers<SPAN_A>& a, int i, const Registers<SPAN_B>& b, int j) {
-    double block[HIGH * DEEP];
+    double block[HIGH * DEEP], columns[DEEP];
 #pragma unroll
     for (int r = 0; r < HIGH * DEEP; ++r) block[r] = a.value[HIGH * i + r % HIGH][r / HIGH];
-    ptx::F64Mma::mma(sums, block, b.value[j]);
+#pragma unroll
+    for (int d = 0; d < DEEP; ++d) columns[d] = b.value[j][d];
+    ptx::F64Mma::mma(sums, block, columns);
   }
 
   template <class Tile, bool MN_MAJOR, int SPAN, bool IS_A>
@@ -123,23 +132,37 @@ struct F64Atom {
 
    public:
     GG_DEVICE explicit Operand(int first) {
-      const int mn = first + place(lane_id() / 4), k = lane_id() % 4;
-      offset_ = MN_MAJOR ? Tile::offset(k, mn * 8) : Tile::offset(mn, k * 8);
+      const int mn = first + place(lane_id() / 4), k = lane_id() % 4 * (SIZE == 4 ? 2 : 1);
+      offset_ = MN_MAJOR ? Tile::offset(k, mn * SIZE) : Tile::offset(mn, k * SIZE);
     }
     GG_DEVICE void load(Registers<SPAN>& out, const char* slot, int ks) const {
 #pragma unroll
       for (int i = 0; i < SPAN / 8; ++i)
 #pragma unroll
-        for (int d = 0; d < DEEP; ++d) {
-          const int four = ks * DEEP + d;  // of k
-          // Along m or n a block of 8 is half a line, and 4 lines on the swizzle differs in one bit.
-          const int at = MN_MAJOR ? (Tile::step(offset_, four / 2 * 8, i / 2 * 128 + i % 2 * 32) ^ (four % 2 * 64)) + four % 2 * 512 : Tile::step(offset_, 8 * i, 32 * four);
-          out.value[i][d] = *reinterpret_cast<const double*>(slot + at);
-        }
+        for (int d = 0; d < DEEP; ++d) load(out.value[i], slot, i, d, ks * DEEP + d);
     }
-    GG_DEVICE static int place(int i) { return MN_MAJOR ? i / 16 * 16 + i / 2 % 2 * 8 + i / 8 % 2 * 4 + i / 4 % 2 * 2 + i % 2 : i / 8 * 8 + i % 4 * 2 + i / 4 % 2; }
+    GG_DEVICE static int place(int i) {
+      if (!MN_MAJOR) return i / 8 * 8 + i % 4 * 2 + i / 4 % 2;
+      return SIZE == 4 ? i : i / 16 * 16 + i / 2 % 2 * 8 + i / 8 % 2 * 4 + i / 4 % 2 * 2 + i % 2;
+    }
 
    private:
+    // Register d of block i. four: of k.
+    GG_DEVICE void load(Element (&out)[DEEP], const char* slot, int i, int d, int four) const {
+      if constexpr (SIZE == 8) {
+        // Along m or n a block of 8 is half a line, and 4 lines on the swizzle differs in one bit.
+        const int at = MN_MAJOR ? (Tile::step(offset_, four / 2 * 8, i / 2 * 128 + i % 2 * 32) ^ (four % 2 * 64)) + four % 2 * 512 : Tile::step(offset_, 8 * i, 32 * four);
+        out[d] = *reinterpret_cast<const Element*>(slot + at);
+      } else if constexpr (MN_MAJOR) {
+        // A line on, the swizzle differs in one bit.
+        out[d] = *reinterpret_cast<const Element*>(slot + (Tile::step(ptx::renewed(offset_), four / 2 * 8, 32 * i) ^ (four % 2 * 16)) + four % 2 * 128);
+      } else if (d % 2 == 0) {
+        const u64 pair = *reinterpret_cast<const u64*>(slot + Tile::step(offset_, 8 * i, 16 * four));
+        out[d] = bit_cast<Element>(static_cast<u32>(pair));
+        out[d + 1] = bit_cast<Element>(static_cast<u32>(pair >> 32));
+      }
+    }
+
     int offset_;  // of this lane's first element in a slot
   };
 };

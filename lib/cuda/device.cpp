@@ -78,6 +78,7 @@ core::DeviceFacts read_facts(const Driver& driver, cu::Device device) {
   facts.multiprocessors = attribute(driver, device, cu::DeviceAttribute::multiprocessor_count);
   facts.shared_per_block = attribute(driver, device, cu::DeviceAttribute::shared_per_block_optin);
   facts.shared_per_multiprocessor = attribute(driver, device, cu::DeviceAttribute::shared_per_multiprocessor);
+  facts.f64_slower = attribute(driver, device, cu::DeviceAttribute::single_to_double_ratio);
   facts.l2_bytes = attribute(driver, device, cu::DeviceAttribute::l2_cache_size);
   facts.memory_bytes = device_memory(driver, device);
   facts.threads = core::allowed_threads();

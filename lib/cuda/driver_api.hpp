@@ -48,6 +48,7 @@ enum class DeviceAttribute : int {
   compute_capability_major = 75,
   compute_capability_minor = 76,
   shared_per_multiprocessor = 81,
+  single_to_double_ratio = 87,
   shared_per_block_optin = 97,
   memory_pools_supported = 115,
 };

@@ -17,8 +17,8 @@ using core::ProblemType;
 
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
 constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 17;  // and of operands that are not at multiples of 16 bytes
-constexpr double fill_clocks = 9400, fill_as_stored = 6000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are
+constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 17, scattered_f32 = 12.5;  // and of operands that are not at multiples of 16 bytes
+constexpr double fill_clocks = 9400, fill_as_stored = 6000, fill_widened = 2000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are; where f32 becomes f64
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
 double rate(const ProblemType& type, const Config& c) {
@@ -27,7 +27,7 @@ double rate(const ProblemType& type, const Config& c) {
   if (c.family == Family::simt) return type.sum == core::Sum::f64 ? 34 : type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32 ? 95 : type.a == GGEMM_I8 ? 50 : 33;
   switch (type.a) {
     case GGEMM_I8: return 2400;
-    case GGEMM_F32: return 550;
+    case GGEMM_F32: return by_f64_products(type, c.family) ? 142 : 550;
     case GGEMM_F64: return 142;
     default: return 1000;
   }
@@ -37,7 +37,7 @@ double rate(const ProblemType& type, const Config& c) {
 
 bool unconverted_f32(const ProblemType& type, Family family) { return family == Family::simt && type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.sum == core::Sum::f32 && type.compute != GGEMM_COMPUTE_TF32; }
 
-bool as_stored(const ProblemType& type, Family family) { return type.a == GGEMM_F64 || unconverted_f32(type, family); }
+bool as_stored(const ProblemType& type, Family family) { return type.a == GGEMM_F64 || by_f64_products(type, family) || unconverted_f32(type, family); }
 
 Brought brought(const Asked& asked) {
   // Bytes a clock of operands that stay in L2, of a product that is narrow one way; of others; and at most to one multiprocessor.
@@ -97,13 +97,16 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double size = static_cast<double>(core::dtype_size(type.a)), held = c.family == Family::simt ? (type.sum == core::Sum::f64 ? 8.0 : 4.0) : size;
   const double bm = c.tile_m, bn = c.tile_n, bk = c.tile_k;
   const bool unconverted = unconverted_f32(type, c.family);
-  const bool f64_mma = c.family == Family::sm80 && type.a == GGEMM_F64;
+  const bool f64_mma = by_f64_products(type, c.family), widened = f32_as_f64(type, c.family);
   const double barrier = f64_mma ? 40 : 0;  // a tile of k
   const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
-  const bool scattered = c.family == Family::sm80 && (type.unreachable & (core::operand_a | core::operand_b));
-  const double bring = (bm + bn) * bk * size / (scattered ? (f64_mma ? scattered_f64 : scattered_bytes_a_clock) : l2_bytes_a_clock);
+  const auto brings = [&](double span, std::uint8_t operand) {
+    const bool scattered = c.family == Family::sm80 && (type.unreachable & operand);
+    return span * bk * size / (scattered ? (widened ? scattered_f32 : f64_mma ? scattered_f64 : scattered_bytes_a_clock) : l2_bytes_a_clock);
+  };
+  const double bring = brings(bm, core::operand_a) + brings(bn, core::operand_b);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
   const double slowest = std::max({multiply, feed, bring});
   // f32 in tiles of these sizes, beside those of 128x128 and 64x128; long ones have more to load for each product.
@@ -115,9 +118,11 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
   constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;
   const double waits = type.a == GGEMM_F64 ? f64_waits : c.family != Family::simt ? mma_waits : unconverted ? f32_waits : 0;
+  // A CTA of f32 that becomes f64, alone on its multiprocessor, waits for that in each step of the instruction, and for its fragments.
+  constexpr double alone_widened = 9;  // for each of k
   // And fewer than four warps leave a part of the multiprocessor idle.
-  const double least = std::max(c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1), unconverted ? step * 128 / std::min(128, threads(c)) : 0);
-  return {at_once * step, (as_stored(type, c.family) ? fill_as_stored : fill_clocks) + store, bm * bn * sum_size(type), at_once, least};
+  const double least = widened ? multiply + std::max(alone_widened * bk, bring) : std::max(c.family == Family::simt && static_cast<int>(size) < sum_size(type) ? converted : waits / (c.stages - 1), unconverted ? step * 128 / std::min(128, threads(c)) : 0);
+  return {at_once * step, (widened ? fill_widened : as_stored(type, c.family) ? fill_as_stored : fill_clocks) + store, bm * bn * sum_size(type), at_once, least};
 }
 
 double sum_of_slices(double values, double slices, double multiprocessors) {

@@ -14,6 +14,10 @@ inline int sum_size(const core::ProblemType& type) { return type.sum == core::Su
 // Whether the gemv family multiplies by CUDA cores (kernels/mainloop/gemv.cuh: BY_FMA).
 inline bool gemv_by_cuda_cores(const core::ProblemType& type) { return type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32); }
 
+// Whether f32 is multiplied as f64, by its tensor cores (kernels/mainloop/multistage.cuh: AtomFor); and whether anything is.
+inline bool f32_as_f64(const core::ProblemType& type, core::Family family) { return family == core::Family::sm80 && type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_DEFAULT; }
+inline bool by_f64_products(const core::ProblemType& type, core::Family family) { return (family == core::Family::sm80 && type.a == GGEMM_F64) || f32_as_f64(type, family); }
+
 // Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh), or lie
 // side by side (kernels/sm90.cu).
 std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);

@@ -52,7 +52,8 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
   const double shared = static_cast<double>(shared_bytes(type, c) + static_shared_bytes(type, c)) + 1024;  // the driver keeps 1 KiB of each CTA
   const int by_shared = std::max(1, static_cast<int>(static_cast<double>(facts.shared_per_multiprocessor) / shared));
   // Registers: a thread's sums, fragments and addresses; 128 threads may use all 255.
-  const int by_registers = std::max(1, (type.sum == core::Sum::f64 ? 256 : 512) / std::max(1, threads(c)));
+  const bool f64 = type.sum == core::Sum::f64 || by_f64_products(type, c.family), few = f32_as_f64(type, c.family) && c.tile_m * c.tile_n <= 8 * threads(c);
+  const int by_registers = std::max(1, (f64 ? few ? 384 : 256 : 512) / std::max(1, threads(c)));
   return std::min(by_shared, by_registers);
 }
 
@@ -225,7 +226,8 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
   const auto wave = [&](double ctas) { return steps * std::max(ctas * step, costs.least) + costs.store; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
-  const double cuts = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn ? 1.045 : 1.005;
+  const bool follows = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn;
+  const double cuts = follows ? 1.045 : f32_as_f64(type, c.family) ? 1.02 : 1.005;
   const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)
                         : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));

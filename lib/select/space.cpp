@@ -89,9 +89,11 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return q.type.a == q.type.b; }, "A and B must have one dtype"},
     {[](const Query& q) {
        const int a = q.type.a;
-       return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32);
+       return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32) || f32_as_f64(q.type, q.config.family);
      },
-     "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+     "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate"},
+    {[](const Query& q) { return !f32_as_f64(q.type, q.config.family) || (q.facts.compute_capability == 90 && q.facts.f64_slower <= 2); },
+     "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
     {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES || q.type.major_b == Major::k; }, "gated pairs of halves take B contiguous along k"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},
@@ -99,17 +101,23 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) {
        // Fragments alternate between two sets of registers, so a tile has an even number of k steps; copies come in batches of a power of two.
        const int depth = q.config.tile_k * operand_size(q.type);
-       return depth >= (q.type.a == GGEMM_F64 ? 128 : 64) && (depth & (depth - 1)) == 0;
+       return depth >= (by_f64_products(q.type, q.config.family) ? 128 : 64) && (depth & (depth - 1)) == 0;
      },
-     "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
+     "the tile's depth must be a power of two of 64 bytes (f64, and f32 as such: 128) or more"},
     {[](const Query& q) { return tile_fits(q, q.config.tile_m, q.type.major_a) && tile_fits(q, q.config.tile_n, q.type.major_b); }, "tiles must be whole swizzled lines that the threads copy evenly"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= (q.facts.compute_capability == 90 && !(core::compiled(q.type, q.config.family).grouped & core::grouped_call) ? 64 : 32); },
      "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0"},
+    {[](const Query& q) { return !f32_as_f64(q.type, q.config.family) || sums_a_thread(q.config) <= 32; }, "f32 that is multiplied as f64 leaves registers for 32 sums a thread"},
+    {[](const Query& q) {
+       const auto whole_lines = [](int span, Major major) { return major == Major::k || span >= 32; };
+       return !f32_as_f64(q.type, q.config.family) || (whole_lines(q.config.tile_m, q.type.major_a) && whole_lines(q.config.tile_n, q.type.major_b));
+     },
+     "f32 that is multiplied as f64, and contiguous along m or n, comes in lines of 128 bytes: 32 rows or columns"},
     {[](const Query& q) { return q.type.a != GGEMM_F64 || sums_a_thread(q.config) <= 32 || q.config.tile_k <= 16 || q.type.major_a == Major::k; },
      "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
     {[](const Query& q) {
        const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
-       return operand_size(q.type) != 4 || sums_a_thread(q.config) * operands <= 64;
+       return operand_size(q.type) != 4 || f32_as_f64(q.type, q.config.family) || sums_a_thread(q.config) * operands <= 64;
      },
      "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},

@@ -134,6 +134,12 @@ constexpr Row rows[] = {
     {Family::sm80, 128, 128, 256, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
     {Family::sm80, 128, 128, 128, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
     {Family::sm80, 32, 32, 256, 2, 2, 4, 0, 0, 0, 1, core::tail_slices},
+    {Family::sm80, 64, 64, 256, 2, 2, 3},
+    {Family::sm80, 64, 64, 256, 2, 2, 3, 0, 0, 0, 1, core::tail_slices},
+    {Family::sm80, 64, 32, 256, 2, 2, 4},
+    {Family::sm80, 32, 64, 256, 2, 2, 4},
+    {Family::sm80, 64, 32, 128, 2, 2, 4},
+    {Family::sm80, 32, 32, 128, 2, 2, 4},
     // CUDA cores, f32 and f64: two CTAs a multiprocessor, of 128 sums a thread, so that products are many more than loads; fewer sums where tiles are few, as four
     // warps are the least that busies a multiprocessor.
     {Family::simt, 128, 128, 16, 2, 2, 4},
@@ -260,7 +266,7 @@ std::vector<Config> table(const ProblemType& type) {
   };
   for (const Row& row : rows) {
     if (row.family == Family::gemv && (std::min(row.tile_m, row.tile_n) == 8) == gemv_by_cuda_cores(type)) continue;
-    if (row.family == Family::sm80 && (row.depth > 128 || row.slices) && type.a != GGEMM_F64) continue;
+    if (row.family == Family::sm80 && (row.depth > 128 || row.slices) && !by_f64_products(type, row.family)) continue;
     // Columns that are no whole steps of the epilogue (tile/panels.cuh) take registers that groups and pairs have not.
     if (const int columns = row.swap ? row.tile_m : row.tile_n; row.family == Family::sm90 && columns > 128 && columns % 64 != 0 && (type.grouped || type.gate)) continue;
     // Rows that are no power of two and few are measured where one product, or one of a batch, has them.

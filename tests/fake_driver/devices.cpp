@@ -15,15 +15,16 @@ struct Product {
   double memory_gib;
   int multiprocessors, l2_kib;
   int shared_per_multiprocessor_kib, threads_per_multiprocessor;
+  int f64_slower;
 };
 constexpr Product products[] = {
-    {75, "NVIDIA T4", 15, 40, 4 * 1024, 64, 1024},
-    {80, "NVIDIA A100-SXM4-80GB", 80, 108, 40 * 1024, 164, 2048},
-    {86, "NVIDIA A10", 22, 72, 6 * 1024, 100, 1536},
-    {89, "NVIDIA L4", 22, 58, 48 * 1024, 100, 1536},
-    {90, "NVIDIA H200", 140, 132, 60 * 1024, 228, 2048},
-    {100, "NVIDIA B200", 179, 148, 126 * 1024, 228, 2048},
-    {120, "NVIDIA RTX PRO 6000 Blackwell", 95, 188, 128 * 1024, 100, 1536},
+    {75, "NVIDIA T4", 15, 40, 4 * 1024, 64, 1024, 32},
+    {80, "NVIDIA A100-SXM4-80GB", 80, 108, 40 * 1024, 164, 2048, 2},
+    {86, "NVIDIA A10", 22, 72, 6 * 1024, 100, 1536, 32},
+    {89, "NVIDIA L4", 22, 58, 48 * 1024, 100, 1536, 64},
+    {90, "NVIDIA H200", 140, 132, 60 * 1024, 228, 2048, 2},
+    {100, "NVIDIA B200", 179, 148, 126 * 1024, 228, 2048, 2},
+    {120, "NVIDIA RTX PRO 6000 Blackwell", 95, 188, 128 * 1024, 100, 1536, 64},
 };
 
 constexpr int emulated_l2_kib = 256;  // there is none, and what empties it for the tuner is soon done
@@ -42,6 +43,7 @@ DeviceModel make_device(const Product& product) {
   set(cu::DeviceAttribute::compute_capability_minor, product.capability % 10);
   set(cu::DeviceAttribute::shared_per_multiprocessor, product.shared_per_multiprocessor_kib * 1024);
   set(cu::DeviceAttribute::shared_per_block_optin, product.shared_per_multiprocessor_kib * 1024 - reserved);
+  set(cu::DeviceAttribute::single_to_double_ratio, product.f64_slower);
   set(cu::DeviceAttribute::memory_pools_supported, 1);
   device.attributes[max_threads_per_block] = 1024;
   device.attributes[max_shared_per_block] = 48 * 1024;

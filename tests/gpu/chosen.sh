@@ -20,11 +20,13 @@ for options in bf16_bf16_f32_tn_64x64x64_w4x1_s8_c2x2_r4 bf16_bf16_f32_nn_64x64x
   "e4m3_e4m3_f32_tn_128x160x128_w8x1_s5_c2x1_k3_r4 --scales 1x128,128x128"; do
   chosen+=("--kind plain --config sm90_$options --per-kernel 10")
 done
-# Few columns; f32 in long tiles, and in small ones of which one is cut into hundreds of pieces.
+# Few columns; f32 in long tiles, and in small ones of which one is cut into hundreds of pieces; f32 as f64.
 for options in sm90_bf16_bf16_f32_tn_64x16x64_w4x1_s8_c1x1_r4 sm90_f16_f16_f32_nn_64x32x64_w4x1_s8_c1x1x2_r4 sm90_i8_i8_i32_tn_64x32x128_w4x1_s8_c1x1_r1 sm90_e4m3_e4m3_f32_tn_64x16x128_w4x1_s8_c1x1x4_r4 \
   "sm90_e4m3_e4m3_f32_tn_64x32x128_w4x1_s8_c1x1x2_r2 --scales 1x128,128x128" sm90_f32x3_f32x3_f32_nn_64x16x64_w4x1_s6_c1x1x2_r1 sm90_tf32_tf32_f32_tn_64x32x32_w4x1_s8_c1x1_r4 simt_f32_f32_f32_tt_256x16x16_w4x1_s3_r8 simt_f32_f32_f32_tn_16x256x16_w1x4_s3_r1 \
   simt_f32_f32_f32_nt_128x16x32_w4x1_s3_kt_r4 simt_f32_f32_f32_tn_16x128x32_w1x4_s3_kt_r1 simt_f32_f32_f32_tt_64x16x32_w4x1_s4_kt_r8 simt_f32_f32_f32_nn_32x128x16_w1x4_s4_kt_r2 simt_f32_f32_f32_tt_128x32x16_w4x1_s4_kt_r2 \
-  "simt_f32_f32_f32_nt_16x32x64_w2x1_s4_kt_r1 --sizes 13x30x200001" "simt_f32_f32_f32_nt_32x32x64_w2x2_s3_kt_r1 --sizes 31x29x100003" "sm80_f64_f64_f64_nt_32x32x32_w2x2_s4_kt_r1 --sizes 31x29x100003"; do
+  "simt_f32_f32_f32_nt_16x32x64_w2x1_s4_kt_r1 --sizes 13x30x200001" "simt_f32_f32_f32_nt_32x32x64_w2x2_s3_kt_r1 --sizes 31x29x100003" "sm80_f64_f64_f64_nt_32x32x32_w2x2_s4_kt_r1 --sizes 31x29x100003" \
+  sm80_f32_f32_f32_tn_64x64x64_w2x2_s3_kt_r4 sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r4 sm80_f32_f32_f32_nn_64x64x32_w2x2_s4_r4 sm80_f32_f32_f32_nt_128x64x64_w4x2_s4_r2 sm80_f32_f32_f32_tn_32x128x32_w1x4_s4_r4 sm80_f32_f32_f32_tt_64x32x64_w2x2_s4_r1 \
+  "sm80_f32_f32_f32_nt_32x32x64_w2x2_s4_kt_r1 --sizes 31x29x100003" sm80_f64_f64_f64_tt_64x64x32_w2x2_s3_kt_r4 sm80_f64_f64_f64_nn_32x64x32_w2x2_s4_r2; do
   chosen+=("--kind plain --config $options --per-kernel 8")
 done
 # Few rows and columns, of many CTAs each. (The reference takes a second for each of the first two.)

@@ -52,7 +52,7 @@ const std::map<Shape, Tile>& tiles() {
   static const std::map<Shape, Tile> all = [] {
     std::map<Shape, Tile> out;
     add_span<16>(out), add_span<32>(out), add_span<64>(out), add_span<128>(out), add_span<256>(out);
-    add_majors<32, 256, 8>(out), add_majors<64, 256, 8>(out), add_majors<128, 256, 8>(out);
+    add_majors<32, 256, 8>(out), add_majors<64, 256, 8>(out), add_majors<128, 256, 8>(out), add_majors<32, 256, 4>(out), add_majors<64, 256, 4>(out), add_majors<128, 256, 4>(out);
     return out;
   }();
   return all;
@@ -68,12 +68,13 @@ std::set<Shape> shapes_in_use() {
   facts.cuda = true;
   facts.compute_capability = 90;
   facts.shared_per_block = 227 * 1024;
+  facts.f64_slower = 2;
   std::set<Shape> out;
-  for (const int dtype : {GGEMM_F64, GGEMM_F32, GGEMM_F16, GGEMM_BF16, GGEMM_I8}) {
+  for (const auto& [dtype, compute] : {std::pair(GGEMM_F64, GGEMM_COMPUTE_DEFAULT), {GGEMM_F32, GGEMM_COMPUTE_TF32}, {GGEMM_F32, GGEMM_COMPUTE_DEFAULT}, {GGEMM_F16, GGEMM_COMPUTE_DEFAULT}, {GGEMM_BF16, GGEMM_COMPUTE_DEFAULT}, {GGEMM_I8, GGEMM_COMPUTE_DEFAULT}}) {
     for (int majors = 0; majors < 4; ++majors) {
       core::ProblemType type{};
       type.a = type.b = type.c = type.d = static_cast<std::uint8_t>(dtype);
-      type.compute = dtype == GGEMM_F32 ? GGEMM_COMPUTE_TF32 : GGEMM_COMPUTE_DEFAULT;
+      type.compute = static_cast<std::uint8_t>(compute);
       type.sum = dtype == GGEMM_F64 ? core::Sum::f64 : dtype == GGEMM_I8 ? core::Sum::i32 : core::Sum::f32;
       type.major_a = static_cast<core::Major>(majors % 2), type.major_b = static_cast<core::Major>(majors / 2);
       const int size = static_cast<int>(core::dtype_size(dtype));

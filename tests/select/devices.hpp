@@ -25,10 +25,17 @@ inline core::DeviceFacts device(int capability) {
     case 100: set(148, 227, 228); break;
     default: set(128, 99, 100);
   }
+  facts.f64_slower = capability == 80 || capability == 90 || capability == 100 ? 2 : 64;
   facts.arch = "sm_" + std::to_string(capability) + (capability == 90 ? "a" : "");
   facts.name = "test device " + facts.arch;
   facts.l2_bytes = std::int64_t(50) << 20;
   facts.memory_bytes = std::int64_t(80) << 30;
+  return facts;
+}
+// The same where f64 is of little use (H20, H800).
+inline core::DeviceFacts slow_f64(int capability) {
+  core::DeviceFacts facts = device(capability);
+  facts.f64_slower = 64;
   return facts;
 }
 constexpr int capabilities[] = {75, 80, 86, 89, 90, 100, 120};

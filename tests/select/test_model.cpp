@@ -283,14 +283,15 @@ TEST_CASE("model: few columns take tiles of few, as few rows do; f32 long ones b
   CHECK(tile(shared) == std::pair(64, 16));
   CHECK(shared.cluster_k == 2);
   CHECK(chosen(type_of(GGEMM_BF16, "tt"), 8192, 16, 4096).tile_n == 64);  // of B along n there are whole panels alone
+  const auto by_cuda_cores = [](std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(GGEMM_F32), {1, m, n, k}, slow_f64(90))); };
   CHECK(tile(chosen(f32, 1048576, 16, 16)) == std::pair(256, 16));
   CHECK(tile(chosen(f32, 16, 1048576, 16)) == std::pair(16, 256));
   CHECK(tile(chosen(f32, 10000, 10, 10000)) == std::pair(128, 16));
-  CHECK(tile(chosen(f32, 16, 4096, 4096)) == std::pair(16, 128));
+  CHECK(tile(by_cuda_cores(16, 4096, 4096)) == std::pair(16, 128));
   // In products that are wide both ways they are not better.
   for (const std::int64_t size : {256, 512}) CHECK(tile(chosen(type_of(GGEMM_BF16, "nn"), size, size, size)) == std::pair(64, 64));
   CHECK(chosen(type_of(GGEMM_E4M3, "tt"), 1096, 80, 6544).tile_n >= 64);
-  CHECK(tile(chosen(f32, 128, 512, 784)) == std::pair(32, 64));
+  CHECK(tile(by_cuda_cores(128, 512, 784)) == std::pair(32, 64));
 }
 
 TEST_CASE("model: a tile that is all there is goes to all multiprocessors, if k is long") {
@@ -310,8 +311,11 @@ TEST_CASE("model: tensor cores are preferred where they serve the problem") {
       INFO(core::dtype_name(type.a) << " on sm_" << capability);
       CHECK(best(select::rank(type, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::sm80));
     }
+    // f32 as f64, where that has tensor cores that are fast enough.
     core::ProblemType accurate = type_of(GGEMM_F32);
-    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == Family::simt);
+    for (const std::int64_t size : {200, 512, 1000, 2048, 4096}) CHECK(best(select::rank(accurate, {1, size, size, size}, device(capability))).family == (capability == 90 ? Family::sm80 : Family::simt));
+    CHECK(best(select::rank(accurate, {1, 4096, 4096, 64}, device(capability))).family == (capability == 90 ? Family::sm80 : Family::simt));
+    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, slow_f64(capability))).family == Family::simt);
     accurate.compute = GGEMM_COMPUTE_F32_ACCURATE;
     CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::simt));
   }
@@ -521,12 +525,15 @@ TEST_CASE("model: of CTAs that have one thing each those left over are cut where
   const auto chosen = [](const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(90))); };
   // Three quarters of a round are left over; nearly all of one, whose rest is shorter than what pieces cost besides; a quarter of a round at all.
   CHECK(chosen(f64, 4096, 4096, 4096).slices == core::tail_slices);
-  CHECK(chosen(f32, 4096, 4096, 4096).slices == core::tail_slices);
   CHECK(chosen(f64, 2048, 2048, 2048).slices == 0);
-  CHECK(chosen(f32, 2048, 2048, 2048).slices == 0);
-  CHECK(chosen(f32, 1024, 1024, 1024).slices == core::tail_slices);
+  CHECK(chosen(f32, 128, 512, 784).slices == core::tail_slices);
+  CHECK(chosen(f32, 1024, 1024, 1024).slices == 0);
+  const auto by_cuda_cores = [](std::int64_t size, const char* layout) { return best(select::rank(type_of(GGEMM_F32, layout), {1, size, size, size}, slow_f64(90))); };
+  CHECK(by_cuda_cores(4096, "tn").slices == core::tail_slices);
+  CHECK(by_cuda_cores(2048, "tn").slices == 0);
+  CHECK(by_cuda_cores(1024, "tn").slices == core::tail_slices);
   // Of this layout the kernel that may cut is slower by more than that brings.
-  CHECK(best(select::rank(type_of(GGEMM_F32, "tt"), {1, 4096, 4096, 4096}, device(90))).slices == 0);
+  CHECK(by_cuda_cores(4096, "tt").slices == 0);
   int wrong = 0, cuts = 0, equal = 0, uneven = 0, seen = 0;
   for (const core::ProblemType& type : {f64, f32})
     for (const Config& config : select::table(type)) {
@@ -550,7 +557,7 @@ TEST_CASE("model: of CTAs that have one thing each those left over are cut where
           }
     }
   CHECK(wrong == 0);
-  CHECK(seen == 17);
+  CHECK(seen == 22);
   CHECK((cuts > 0 && equal > 0 && uneven > 0));
 }
 

@@ -56,6 +56,10 @@ std::vector<Broken> broken() {
   const auto large = [](Config config) { return config.large_above = 64, config; };
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
+  constexpr const char* mma_dtypes = "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate";
+  constexpr const char* as_f64 = "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32";
+  constexpr const char* f32_lines = "f32 that is multiplied as f64, and contiguous along m or n, comes in lines of 128 bytes: 32 rows or columns";
+  constexpr const char* depths = "the tile's depth must be a power of two of 64 bytes (f64, and f32 as such: 128) or more";
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0";
   constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0";
@@ -103,19 +107,26 @@ std::vector<Broken> broken() {
       {"64 loads a thread", f16, tile(simt, 64, 64, 64, 2, 2, 2), h, "a thread must load 32 elements or fewer, where it converts them"},
       {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
-      {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
-      {"f32 that is not tf32", f32, tile(sm80, 64, 64, 32, 2, 2, 4), h, "mma.sync takes f16, bf16, i8, f64, and f32 under compute tf32"},
+      {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, mma_dtypes},
+      {"f32x3", terms, tile(sm80, 64, 64, 32, 2, 2, 4), h, mma_dtypes},
+      {"f32 as f64 on sm_80", f32, tile(sm80, 64, 64, 32, 2, 2, 4), device(80), as_f64},
+      {"f32 as f64 on sm_100", f32, tile(sm80, 64, 64, 32, 2, 2, 4), device(100), as_f64},
+      {"f32 as f64 where that is slow", f32, tile(sm80, 64, 64, 32, 2, 2, 4), slow_f64(90), as_f64},
+      {"64 sums of f32 as f64", f32, tile(sm80, 64, 128, 32, 2, 2, 3), h, "f32 that is multiplied as f64 leaves registers for 32 sums a thread"},
+      {"64 bytes of f32 as f64", f32, tile(sm80, 64, 64, 16, 2, 2, 4), h, depths},
+      {"16 rows of f32 as f64, along m", type_of(GGEMM_F32, "nn"), tile(sm80, 16, 128, 32, 1, 4, 4), h, f32_lines},
+      {"16 columns of f32 as f64, along n", type_of(GGEMM_F32, "tt"), tile(sm80, 128, 16, 32, 4, 1, 4), h, f32_lines},
       {"128 sums a thread of sm_80", f16, tile(sm80, 128, 128, 64, 2, 2, 3), device(80), "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
       {"1 stage", f16, tile(sm80, 64, 64, 32, 2, 2, 1), h, "the ring must have 2 to 8 stages"},
       {"9 stages", f16, tile(sm80, 64, 64, 32, 2, 2, 9), h, "the ring must have 2 to 8 stages"},
       {"48 rows a warp", f16, tile(sm80, 48, 64, 64, 1, 2, 4), h, "a warp's part must be a power of two, of 16 rows and columns or more"},
       {"8 rows a warp", f16, tile(sm80, 16, 64, 64, 2, 2, 4), h, "a warp's part must be a power of two, of 16 rows and columns or more"},
       {"rows that warps do not divide", f16, tile(sm80, 64, 64, 64, 3, 1, 4), h, "a warp's part must be a power of two, of 16 rows and columns or more"},
-      {"one k step", f16_nt, tile(sm80, 128, 128, 16, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
-      {"three k steps", f16_nt, tile(sm80, 128, 128, 48, 2, 2, 3), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
+      {"one k step", f16_nt, tile(sm80, 128, 128, 16, 2, 2, 4), h, depths},
+      {"three k steps", f16_nt, tile(sm80, 128, 128, 48, 2, 2, 3), h, depths},
       {"lines of 32 bytes", type_of(GGEMM_F16, "nn"), tile(sm80, 16, 128, 64, 1, 4, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
       {"fewer chunks than threads", f16, tile(sm80, 16, 256, 64, 1, 8, 4), h, "tiles must be whole swizzled lines that the threads copy evenly"},
-      {"64 bytes of f64", type_of(GGEMM_F64), tile(sm80, 64, 64, 8, 2, 2, 4), h, "the tile's depth must be a power of two of 64 bytes (f64: 128) or more"},
+      {"64 bytes of f64", type_of(GGEMM_F64), tile(sm80, 64, 64, 8, 2, 2, 4), h, depths},
       {"64 sums of f64 on sm_80", type_of(GGEMM_F64), tile(sm80, 64, 128, 16, 2, 2, 3), device(80), f64_sums},
       {"64 sums of f64, 32 deep, A along m", type_of(GGEMM_F64, "nn"), tile(sm80, 128, 128, 32, 2, 4, 3), h, "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
       {"64 sums of f64 in groups", grouped_f64, tile(sm80, 64, 128, 16, 2, 2, 3), h, f64_sums},
@@ -308,17 +319,17 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
   for (const core::ProblemType& type : every_type()) {
     const std::vector<Config> rows = select::table(type);
     REQUIRE(rows == select::table(type));
-    const bool f64 = type.a == GGEMM_F64;  // which has a few deeper ones besides
+    const bool f64 = select::by_f64_products(type, Family::sm80);  // which has some deeper ones besides
     // Of tf32 with B alone contiguous along n all of Hopper's are swapped, those of which are left out that could not be.
     const bool swapped = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == core::Major::k && type.major_b == core::Major::mn;
     const std::size_t rows_of_f32 = select::table(type_of(GGEMM_F32)).size();
     // Groups and pairs have none of the nine with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, those in halves of one, and the largest where its epilogue is small, of other products those of many, in six,
-    // and of f32's and, three more, f64's; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
+    // and of what is multiplied as f64, four more, which has six other deep ones too; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
     const bool whole_steps = type.grouped || type.gate, cut_small = !type.grouped && type.a == GGEMM_F32 && type.b == GGEMM_F32;
     const bool largest_cut = !type.activation && !type.bias && !type.gate && !(type.grouped & core::batch_or_indexed);
     // 21 are of plain products without pairs, 10 more of such of f32 by CUDA cores.
     const bool long_tiles = cut_small && !type.gate && type.compute != GGEMM_COMPUTE_TF32;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 + 21 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) + (long_tiles ? 0 : 10) == rows_of_f32 + (f64 ? type.grouped ? 3 : 6 : 0));
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 + 21 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) + (long_tiles ? 0 : 10) + (!f64 ? 10 : type.grouped ? 4 : 0) == rows_of_f32);
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
@@ -401,10 +412,11 @@ TEST_CASE("space: tensor cores serve the dtypes that they have, in every layout 
   for (const core::ProblemType& type : every_type()) {
     const bool one_dtype = type.a == type.b;
     const bool served = one_dtype && (type.a == GGEMM_F16 || type.a == GGEMM_BF16 || type.a == GGEMM_I8 || type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_TF32));
+    const bool as_f64 = one_dtype && type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_DEFAULT;
     for (const int capability : capabilities) {
       int found = 0;
       for (const Config& config : select::table(type)) found += config.family == Family::sm80 && !select::illegal(type, config, device(capability));
-      if ((found > 0) != (served && capability >= 80)) FAIL_CHECK(core::config_name(type, select::table(type).front()) << " on sm_" << capability << ": " << found);
+      if ((found > 0) != ((served && capability >= 80) || (as_f64 && capability == 90))) FAIL_CHECK(core::config_name(type, select::table(type).front()) << " on sm_" << capability << ": " << found);
     }
   }
 }

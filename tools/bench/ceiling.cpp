@@ -115,6 +115,9 @@ const Ceiling& Ceilings::of(const std::string& dtype) {
   if (found != by_dtype_.end()) return found->second;
   const CeilingKernel plan = ceiling_kernel(dtype, gpu_.device().facts().arch);
   Ceiling measured = plan.file.empty() ? Ceiling() : measure(plan);
+  // Products of f32 may be f64's, where these are made faster.
+  if (constexpr double long_flops = 1e30; dtype == "f32")
+    if (const Ceiling& f64 = of("f64"); f64.known() && f64.rate(long_flops) > measured.rate(long_flops)) measured = f64;
   std::string words = "none";
   if (measured.known()) {
     words.clear();

@@ -375,7 +375,8 @@ const _: () = {
         "Offset of field: ggemm_matrix::reserved1",
     ][::core::mem::offset_of!(ggemm_matrix, reserved1) - 24usize];
 };
-/// f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores.
+/** f64 if A or B is f64; int32 (wrapping) if both are i8; else f32 products and sums. f32 inputs are exact, on CUDA cores, or as f64 on tensor cores where the GPU
+ has these for it (compute capability 9.0).*/
 pub const GGEMM_COMPUTE_DEFAULT: ggemm_compute = 0;
 /** f32 inputs rounded to the nearest tf32 (10 explicit mantissa bits), f32 sums, on tensor cores. Of two that are as near it is the larger in
  magnitude, but in kernels of the sm90 family the even one. Needs A and B f32. The host device rounds likewise, to the larger.*/
