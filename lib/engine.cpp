@@ -155,6 +155,10 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   if (!type.grouped && config.slices == core::tail_slices) choice.tail = tail_for(choice, request);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
+  if ((choice.copied = select::copied_operands(type, config, request.sizes, facts()))) {
+    const int size = std::min(static_cast<int>(core::dtype_size(type.a)), jit::most_repacked_size);
+    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);
+  }
   if (config.family != core::Family::sm90 || choice.batch()) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
@@ -170,10 +174,6 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     return choice;
   }
   if (config.slices > core::tail_slices) choice.sum_pieces = load(jit::render_sum_pieces(core::compiled(type, config.family), config, facts().arch), kernels::sum_pieces_threads, 0, 1, may_load);
-  if ((choice.copied = core::repacked_operands(type, config))) {
-    const int size = static_cast<int>(core::dtype_size(type.a));
-    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);
-  }
   return choice;
 }
 
@@ -322,7 +322,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
     fail(GGEMM_ERROR_UNSUPPORTED, "m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d%s", params.m, params.n, params.k, c.tile_m, c.tile_n, c.tile_k, core::which_product(type));
   params.raster = c.raster;
   if (c.family == core::Family::sm90) return run_tensor(choice, type, params, stream);
-  if (c.slices) return run_cut(choice, type, params, stream);
+  if (c.slices || choice.copied) return run_cut(choice, type, params, stream);
   const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
   if (!type.limited) {
     void* arguments[] = {&params};
@@ -335,7 +335,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
-  if (choice.config.family != core::Family::sm90 && !choice.config.slices) return request.sum_bytes;
+  if (choice.config.family != core::Family::sm90 && !choice.config.slices && !choice.copied) return request.sum_bytes;
   return request.key.type.grouped ? group_workspace_bytes(choice, request) : tensor_workspace_bytes(choice, request);
 }
 

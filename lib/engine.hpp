@@ -36,7 +36,7 @@ struct Choice {
   core::Config config{};
   core::ProblemType upright_type{};            // what the kernel computes, which may be the transposed product
   core::Config upright{};                      // its configuration so
-  std::uint8_t copied = 0;                     // of a plain product by tensor maps: operands that are copied to workspace first
+  std::uint8_t copied = 0;                     // of a plain product: operands that are copied to workspace first
   const char* origin = "";                     // "forced", "tuned", "shipped record", "model"
   std::shared_ptr<const cuda::Kernel> kernel;  // NULL on the host
   std::shared_ptr<const cuda::Kernel> copy;     // of operands that are copied to workspace first

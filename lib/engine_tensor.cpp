@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "cuda/tensor_params.hpp"
 #include "engine.hpp"
+#include "jit/render.hpp"
 #include "lines.cuh"
 #include "scheduler/raster.cuh"
 #include "select/deal.hpp"
@@ -78,9 +79,10 @@ struct Copy {
   kernels::CopyParams params(kernels::Matrix& matrix, char* to) const {
     kernels::CopyParams out{};
     if (!wanted) return out;
-    out.from = matrix.data, out.to = to, out.to_stride = pitch();
-    out.line_stride = by_columns ? matrix.col_stride : matrix.row_stride, out.element_stride = by_columns ? matrix.row_stride : matrix.col_stride;
-    out.lines = lines(), out.length = length(), out.turned = turned;
+    const std::int64_t words = kernels::ceil_div(size, jit::most_repacked_size);  // an element of 8 bytes, in a contiguous line, is copied as two of 4
+    out.from = matrix.data, out.to = to, out.to_stride = pitch() * words;
+    out.line_stride = (by_columns ? matrix.col_stride : matrix.row_stride) * words, out.element_stride = by_columns ? matrix.row_stride : matrix.col_stride;
+    out.lines = lines(), out.length = length() * words, out.turned = turned;
     out.blocks_across = blocks_across(), out.blocks = blocks_across() * blocks_down();
     out.term_stride = term_stride(), out.all_lines = all_lines(), out.all_length = all_length();
     matrix = by_columns ? kernels::Matrix{to, 1, pitch()} : kernels::Matrix{to, pitch(), 1};
@@ -91,7 +93,7 @@ struct Copy {
 // type: as the caller described it.
 std::array<Copy, 2> copies_of(const Choice& choice, const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (k == 0 || !choice.copied) return {};
-  const core::ProblemType packed = core::packed(type, choice.config);
+  const core::ProblemType packed = choice.config.family == core::Family::sm90 ? core::packed(type, choice.config) : type;
   const std::int64_t depth = core::by_terms(type) ? kernels::term_depth(k, choice.config.tile_k) : 0;
   const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
   const auto flag = [&choice](int bit) { return (choice.copied & bit) != 0; };
@@ -120,16 +122,36 @@ TailDeal Engine::tail_for(const Choice& choice, const Request& request) const {
   return {tiles, steps, places, dealt_tail(choice, request.key.type, tiles, steps, places)};
 }
 
+namespace {
+
+// Launches what copies operands, to `to`, and returns the product of the copies.
+kernels::GemmParams copied(const cuda::Device& device, const Choice& choice, const std::array<Copy, 2>& copies, const kernels::GemmParams& given, char* to, kernels::TermsMark* terms, void* stream) {
+  kernels::GemmParams out = given;
+  if (!copies[0].wanted && !copies[1].wanted) return out;
+  for (const Copy& copy : copies)
+    if (copy.wanted && copy.blocks_down() > most_ctas / 2 / copy.blocks_across())
+      core::fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^30 blocks to copy", static_cast<long long>(copy.rows), static_cast<long long>(copy.columns));
+  kernels::RepackParams repack{{copies[0].params(out.a, to), copies[1].params(out.b, to + copies[0].bytes())}, terms};
+  void* arguments[] = {&repack};
+  device.launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
+  return out;
+}
+
+}  // namespace
+
 // Of the other families, a CTA for each tile, or piece of one.
-void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& params, void* stream) const {
-  const Upright upright(choice, params.m, params.n);
-  select::PieceDeal dealt = dealt_tail(choice, type, upright.tiles, kernels::ceil_div(params.k, choice.config.tile_k), facts().multiprocessors);
+void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const kernels::GemmParams& given, void* stream) const {
+  const Upright upright(choice, given.m, given.n);
+  const kernels::DepthDeal whole = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
+  select::PieceDeal dealt = choice.config.slices ? dealt_tail(choice, type, upright.tiles, kernels::ceil_div(given.k, choice.config.tile_k), facts().multiprocessors) : select::PieceDeal{whole, 0};
   const std::int64_t ctas = std::int64_t(dealt.deal.whole) + dealt.deal.cut * dealt.deal.pieces;
-  if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = kernels::depth_deal(static_cast<kernels::u32>(upright.tiles), 0, 1);
+  if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = whole;
+  const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(dealt.deal));
+  const std::array<Copy, 2> copies = copies_of(choice, type, given.m, given.n, given.k);
   cuda::Workspace::Lease lease;  // until the product is launched
-  if (const std::int64_t bytes = upright.piece_bytes(kernels::piece_slots(dealt.deal))) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
-  kernels::CutParams cut{params, {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
-  void* arguments[] = {&cut};
+  if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  kernels::CutParams cut{copied(*device_, choice, copies, given, static_cast<char*>(lease.data) + sums, lease.terms, stream), {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
+  void* arguments[] = {choice.config.slices ? static_cast<void*>(&cut) : &cut.problem};
   device_->launch(*choice.kernel, dealt.deal.whole + dealt.deal.cut * dealt.deal.pieces, stream, arguments);
 }
 
@@ -147,16 +169,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const std::array<Copy, 2> copies = copies_of(choice, type, given.m, given.n, given.k);
   cuda::Workspace::Lease lease;  // until the product that uses it is launched
   if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
-  kernels::GemmParams packed = given;
-  if (copies[0].wanted || copies[1].wanted) {
-    for (const Copy& copy : copies)
-      if (copy.wanted && copy.blocks_down() > most_ctas / 2 / copy.blocks_across())
-        core::fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^30 blocks to copy", static_cast<long long>(copy.rows), static_cast<long long>(copy.columns));
-    char* const to = static_cast<char*>(lease.data) + sums;
-    kernels::RepackParams repack{{copies[0].params(packed.a, to), copies[1].params(packed.b, to + copies[0].bytes())}, lease.terms};
-    void* arguments[] = {&repack};
-    device_->launch(*choice.copy, static_cast<unsigned>(repack.copies[0].blocks + repack.copies[1].blocks), stream, arguments);
-  }
+  const kernels::GemmParams packed = copied(*device_, choice, copies, given, static_cast<char*>(lease.data) + sums, lease.terms, stream);
   kernels::TensorParams params = cuda::tensor_params(*device_, choice.upright_type, c, choice.config.swap ? kernels::transposed(packed) : packed);
   params.slices = {lease.data, lease.arrivals, deal};
   if (core::by_terms(type) && copies[0].wanted) params.terms = lease.terms;

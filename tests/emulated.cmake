@@ -25,6 +25,10 @@ ggemm_add_emulated_kernels("f32 as f64" 4 --family sm80 --dtype f32 --per-kernel
 foreach(config tn_64x64x64_w2x2_s3_r2 tt_64x32x32_w2x2_s4_r1 nn_32x64x64_w2x2_s4_kt_r4 nt_32x32x32_w2x2_s4_r1)
   ggemm_add_emulated_kernels("sm80_f32_f32_f32_${config}" 1 --kind plain --config sm80_f32_f32_f32_${config} --per-kernel 8 --sizes 45x61x51,100x70x330)
 endforeach()
+# Lines off 16 bytes that are copied first, as the few multiprocessors of an emulated GPU take long for the product.
+foreach(config f32_f32_f32_tt_64x64x64_w2x2_s3_kt_r2 f64_f64_f64_nt_32x32x32_w2x2_s4_r1)
+  ggemm_add_emulated_kernels("copies, sm80_${config}" 1 --kind plain --config sm80_${config} --per-kernel 4 --sizes 201x203x205)
+endforeach()
 # Devices without a copy engine, by which rows of D of f64 leave elsewhere.
 foreach(family sm80 simt)
   ggemm_add_emulated_kernels("f64 of sm_80, ${family}" 3 --family ${family} --dtype f64 --epilogue bare --per-kernel 6 --work 300000)
@@ -445,6 +449,7 @@ ggemm_add_emulated_mutant("C is read where it is not added, and rows of D end wi
 ggemm_add_emulated_mutant("a tile is stored where its mirror image lies" ${rows_leave} tile_loop.cuh "{row, column}" "{column, row}" --kind plain --sizes 45x62x51)
 ggemm_add_emulated_mutant("lines that begin anywhere go on behind the tile's end" sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "across < columns" --kind plain --sizes 45x61x51)
 ggemm_add_emulated_mutant("lines that begin anywhere go on behind their end" sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "i * LINE_STEP < rows" --kind plain --sizes 45x61x51)
+ggemm_add_emulated_mutant("copied vectors of f64 are not moved into place" sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1 pipeline/repack.cuh "joined(low[l][v], high[l][v], off)" "low[l][v]" --kind plain --sizes 201x203x205)
 ggemm_add_emulated_mutant("f32's neighbours in k are one line" sm80_f32_f32_f32_tt_32x32x32_w2x2_s4_r1 tile/fragment.cuh "+ four % 2 * 128" "" --kind plain --sizes 45x61x51)
 ggemm_add_emulated_mutant("a line on, f32 lies as before" sm80_f32_f32_f32_tt_32x32x32_w2x2_s4_r1 tile/fragment.cuh "^ (four % 2 * 16)" "" --kind plain --sizes 45x61x51)
 ggemm_add_emulated_mutant("f32's neighbours in k are taken for each other in B" sm80_f32_f32_f32_tn_32x32x32_w2x2_s4_r1 tile/fragment.cuh "columns[d] = b.value[j][d]" "columns[d] = b.value[j][d ^ 1]" --kind plain --sizes 45x61x51)

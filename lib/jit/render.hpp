@@ -10,7 +10,8 @@ namespace ggemm::jit {
 Request render(const core::ProblemType& type, const core::Config& config, int min_ctas, int tile_notes, const std::string& arch);
 // The kernel that adds up what that one leaves, where it multiplies slices of k.
 Request render_sum_pieces(const core::ProblemType& type, const core::Config& config, const std::string& arch);
-// The kernels that copy operands for those that copy by tensor maps: as they are, of a product or of groups, and f32 as terms of bf16.
+// The kernels that copy operands for those that copy by tensor maps or 16 bytes at a time: as they are, of a product or of groups, and f32 as terms of bf16. Elements have 1, 2 or 4 bytes.
+constexpr int most_repacked_size = 4;
 Request render_repack(int element_size, const std::string& arch);
 Request render_repack_groups(int element_size, const std::string& arch);
 Request render_split(const std::string& arch);

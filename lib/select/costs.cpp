@@ -17,7 +17,7 @@ using core::ProblemType;
 
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
 constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 17, scattered_f32 = 12.5;  // and of operands that are not at multiples of 16 bytes
+constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 19, scattered_f64_large = 14.5, scattered_f32 = 10;  // and of operands that are not at multiples of 16 bytes
 constexpr double fill_clocks = 9400, fill_as_stored = 6000, fill_widened = 2000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are; where f32 becomes f64
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
@@ -104,7 +104,7 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const auto brings = [&](double span, std::uint8_t operand) {
     const bool scattered = c.family == Family::sm80 && (type.unreachable & operand);
-    return span * bk * size / (scattered ? (widened ? scattered_f32 : f64_mma ? scattered_f64 : scattered_bytes_a_clock) : l2_bytes_a_clock);
+    return span * bk * size / (scattered ? (widened ? scattered_f32 : f64_mma ? (bm * bn < 128 * 64 ? scattered_f64 : scattered_f64_large) : scattered_bytes_a_clock) : l2_bytes_a_clock);
   };
   const double bring = brings(bm, core::operand_a) + brings(bn, core::operand_b);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.

@@ -216,7 +216,7 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
 }
 
 // Families whose CTAs are not persistent, or take tiles by their number.
-double estimate_others(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+double estimate_as_they_lie(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   const int at_once = ctas_a_multiprocessor(type, c, facts);
   const TileCosts costs = loop_costs(type, c, at_once);
   const double size = static_cast<double>(core::dtype_size(type.a)), step = costs.step / at_once;
@@ -234,6 +234,26 @@ double estimate_others(const ProblemType& type, const Config& c, double groups, 
   // Threads that copy keep fewer bytes under way than the copy engine does.
   constexpr double launch_as_stored = 4.4;
   return (as_stored(type, c.family) ? launch_as_stored : launch_microseconds) + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+}
+
+// The operands that the kernel of such a family would rather have at multiples of 16 bytes, and the product of their copies. (Elements of 8 bytes are copied where they are neighbours.)
+std::uint8_t worth_copies(const ProblemType& type, const Config& c) {
+  if (!by_f64_products(type, c.family) || type.grouped || type.limited) return 0;
+  const auto of = [&](int operand, int strided) { return type.unreachable & strided && core::dtype_size(type.a) > 4 ? 0 : type.unreachable & (operand | strided); };
+  return static_cast<std::uint8_t>(of(core::operand_a, core::strided_a) | of(core::operand_b, core::strided_b));
+}
+double estimate_copied(const ProblemType& type, const Config& c, double m, double n, double k, const core::DeviceFacts& facts) {
+  const std::uint8_t copied = worth_copies(type, c);
+  ProblemType reachable = type;
+  reachable.unreachable &= static_cast<std::uint8_t>(~copied);
+  const double elements = (copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0);
+  constexpr double copied_bytes_a_microsecond = 3.0e6, until_the_product = 6;  // read and written; which waits until they are
+  return elements * 2 * static_cast<double>(core::dtype_size(type.a)) / copied_bytes_a_microsecond + until_the_product + estimate_as_they_lie(reachable, c, 1, m, n, k, facts);
+}
+
+double estimate_others(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  const double as_they_lie = estimate_as_they_lie(type, c, groups, m, n, k, facts);
+  return groups == 1 && worth_copies(type, c) ? std::min(as_they_lie, estimate_copied(type, c, m, n, k, facts)) : as_they_lie;
 }
 
 // Of few rows or columns, by what the memory reads: H200, docs/performance.md, "Few rows and few columns without a ring".
@@ -290,6 +310,16 @@ std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, c
   }
   if (best) best->raster = best_raster(type, *best, s, facts);
   return best;
+}
+
+std::uint8_t copied_operands(const ProblemType& type, const Config& config, const Sizes& given, const core::DeviceFacts& facts) {
+  if (type.grouped) return 0;
+  if (config.family == Family::sm90) return core::repacked_operands(type, config);
+  const std::uint8_t worth = worth_copies(type, config);
+  if (!worth) return 0;
+  const Sizes s = known(given);
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+  return estimate_copied(type, config, m, n, k, facts) < estimate_as_they_lie(type, config, 1, m, n, k, facts) ? worth : 0;
 }
 
 bool mostly_large(const Config& config, const Sizes& sizes) { return config.large_above && 2 * known(sizes).m > 3 * std::int64_t(config.large_above); }

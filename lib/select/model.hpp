@@ -15,6 +15,9 @@ struct Sizes {
   int skew = 0;
 };
 
+// Operands of a plain product (their bits of ProblemType::unreachable) that are copied to workspace before it: what tensor maps cannot describe, where the kernel reads by these; and lines off 16 bytes where f64's tensor cores multiply, if that is estimated to take less than reading them as they lie.
+std::uint8_t copied_operands(const core::ProblemType& type, const core::Config& config, const Sizes& sizes, const core::DeviceFacts& facts);
+
 // Estimated microseconds.
 double estimate(const core::ProblemType& type, const core::Config& config, const Sizes& sizes, const core::DeviceFacts& facts);
 

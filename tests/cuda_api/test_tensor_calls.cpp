@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/driver_api.hpp"
 #include "operands.hpp"
 #include "params.cuh"
 
@@ -384,6 +385,91 @@ TEST_CASE("A tf32 operand that is contiguous along m or n comes as it lies where
     }
     CHECK(machine.faults() == "");
     for (float* const memory : {a, b, d}) driver().remove_memory(memory);
+  }
+  machine.check_clean();
+}
+
+// n x n x n of Element, A and B row-major, by a configuration of sm80.
+template <class Element>
+struct Cube {
+  std::int64_t n;
+  std::vector<Element> a, b, d;
+  ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+  ggemm_gemm_args args = GGEMM_GEMM_ARGS_INIT;
+
+  Cube(std::int64_t size, int dtype, const char* config, std::int64_t stride, std::int64_t apart) : n(size), a(elements(stride, apart)), b(elements(stride, 1)), d(elements(size, 1)) {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Element>(i % 7) - 3;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Element>(i % 5) - 2;
+    desc.m = desc.n = desc.k = n, desc.config = config;
+    desc.a.dtype = desc.b.dtype = desc.d.dtype = static_cast<ggemm_dtype>(dtype);
+    desc.a.row_stride = stride * apart, desc.a.col_stride = apart, desc.b.row_stride = stride;
+    args.a = a.data(), args.b = b.data(), args.d = d.data();
+    for (std::vector<Element>* const memory : {&a, &b, &d}) driver().add_memory(memory->data(), memory->size() * sizeof(Element));
+  }
+  ~Cube() {
+    for (std::vector<Element>* const memory : {&a, &b, &d}) driver().remove_memory(memory->data());
+  }
+  std::size_t elements(std::int64_t stride, std::int64_t apart) const { return static_cast<std::size_t>(n * stride * apart); }
+  bool right() const {
+    for (const std::int64_t row : {std::int64_t(0), n / 2, n - 1}) {
+      Element sum = 0;
+      for (std::int64_t l = 0; l < n; ++l) sum += a[static_cast<std::size_t>(row * desc.a.row_stride + l * desc.a.col_stride)] * b[static_cast<std::size_t>(l * desc.b.row_stride + n - 2)];
+      if (d[static_cast<std::size_t>(row * n + n - 2)] != sum) return false;
+    }
+    return true;
+  }
+};
+
+TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is estimated to take less") {
+  nvrtc_or_skip();
+  Machine machine;
+  // Of so few multiprocessors a small product takes long enough.
+  driver().set_attribute(0, static_cast<int>(cuda::cu::DeviceAttribute::multiprocessor_count), 2);
+  {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    struct Copied {
+      std::int64_t lines = 0, words = 0;
+      bool turned = false;
+    };
+    // What is copied of A; B is as A, but contiguous along its rows.
+    const auto copied = [&](auto& cube) {
+      const std::size_t before = driver().all_launches().size();
+      const ggemm_status status = ggemm_gemm(context.get(), &cube.desc, &cube.args, nullptr);
+      INFO(ggemm_last_error());
+      REQUIRE(status == GGEMM_OK);
+      driver().wait();
+      CHECK(cube.right());
+      const auto launches = driver().all_launches();
+      Copied out;
+      if (launches.size() == before + 1) return out;
+      REQUIRE(launches.size() == before + 2);
+      REQUIRE(std::string(launches[before].kernel) == "ggemm_repack_4");
+      CHECK(launches[before + 1].overlaps == 0);  // the product does not wait by itself
+      const auto& copies = static_cast<const kernels::RepackParams*>(launches[before].parameters[0])->copies;
+      CHECK(copies[1].lines == cube.n);
+      return Copied{copies[0].lines, copies[0].length, copies[0].turned != 0};
+    };
+    const auto of = [&]<class Element>(Element, std::int64_t n, const char* config, std::int64_t stride, std::int64_t apart = 1, std::int64_t max_ctas = 0) {
+      Cube<Element> cube(n, sizeof(Element) == 8 ? GGEMM_F64 : GGEMM_F32, config, stride, apart);
+      cube.desc.max_ctas = static_cast<std::uint32_t>(max_ctas);
+      const Copied out = copied(cube);
+      return std::tuple(out.lines, out.words, out.turned);
+    };
+    constexpr const char* const f32 = "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1";
+    constexpr const char* const f64 = "sm80_f64_f64_f64_tt_64x64x32_w2x2_s3_r1";
+    const std::tuple<std::int64_t, std::int64_t, bool> none{};
+    CHECK(of(1.0f, 257, f32, 257) == std::tuple(257, 257, false));
+    CHECK(of(1.0f, 257, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_kt_r1", 257) == std::tuple(257, 257, false));
+    CHECK(of(1.0, 257, f64, 257) == std::tuple(257, 514, false));  // in words of 4 bytes
+    CHECK(of(1.0f, 257, f32, 260) == none);
+    CHECK(of(1.0, 257, f64, 258) == none);
+    CHECK(of(1.0f, 21, f32, 21) == none);
+    CHECK(of(1.0f, 257, f32, 257, 1, 2) == none);
+    // A without neighbours: elements of 4 bytes are turned.
+    CHECK(of(1.0f, 257, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1", 257, 2) == std::tuple(257, 257, true));
+    CHECK(of(1.0f, 257, "simt_f32_f32_f32_tt_64x64x16_w2x2_s4_r1", 257) == none);
+    CHECK(machine.faults() == "");
   }
   machine.check_clean();
 }

@@ -294,6 +294,31 @@ TEST_CASE("model: few columns take tiles of few, as few rows do; f32 long ones b
   CHECK(tile(by_cuda_cores(128, 512, 784)) == std::pair(32, 64));
 }
 
+TEST_CASE("model: operands off 16 bytes are copied first where tensor maps read, and of f32 and f64 where that takes less than it spares") {
+  constexpr int a = core::operand_a, b = core::operand_b, strided_a = core::strided_a;
+  const auto copied = [](const char* name, int unreachable, Sizes sizes, std::uint8_t grouped = 0, bool limited = false) {
+    const core::ParsedConfig parsed = core::parse_config(name);
+    core::ProblemType type = parsed.type;
+    type.c = type.d = type.a, type.unreachable = static_cast<std::uint8_t>(unreachable), type.grouped = grouped, type.limited = limited;
+    return static_cast<int>(select::copied_operands(type, parsed.config, sizes, device(90)));
+  };
+  const Sizes large{1, 4000, 4000, 4000}, small{1, 200, 200, 200}, thin{1, 64, 4096, 4096};
+  for (const char* const name : {"sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_kt_r1", "sm80_f64_f64_f64_tt_128x128x16_w2x4_s3_kt_r1"}) {
+    INFO(name);
+    for (const int which : {0, a | b}) CHECK(copied(name, which, large) == which);
+    CHECK(copied(name, a | b, small) == 0);
+    CHECK(copied(name, a | b, thin) == 0);
+    CHECK(copied(name, a | b, large, core::grouped_call) == 0);
+    CHECK(copied(name, a | b, large, 0, true) == 0);
+    CHECK(copied(name, a | b | core::too_long, large) == (a | b));
+  }
+  for (const int which : {a, b}) CHECK(copied("sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1", which, large) == which);
+  CHECK(copied("sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1", a | b | strided_a, large) == (a | b | strided_a));
+  CHECK(copied("sm80_f64_f64_f64_tt_128x128x16_w2x4_s3_r1", a | b | strided_a, large) == b);  // no kernel turns elements of 8 bytes
+  for (const char* const name : {"simt_f32_f32_f32_tt_128x256x32_w2x4_s2_r1", "sm80_bf16_bf16_f32_tt_64x64x64_w2x2_s4_r1", "sm80_tf32_tf32_f32_tt_64x64x32_w2x2_s4_r1", "gemv_f32_f32_f32_tt_1x16x128_w1x8_s2_r1"}) CHECK(copied(name, a | b, large) == 0);
+  for (const Sizes& sizes : {large, small}) CHECK(copied("sm90_bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r8", b, sizes) == b);
+}
+
 TEST_CASE("model: a tile that is all there is goes to all multiprocessors, if k is long") {
   for (const auto& [dtype, m, n] : {std::tuple(GGEMM_F32, 32, 32), std::tuple(GGEMM_F32, 8, 8), std::tuple(GGEMM_F64, 32, 32)}) {
     const core::ProblemType type = type_of(dtype, "nt");
