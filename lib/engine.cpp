@@ -155,25 +155,32 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   if (!type.grouped && config.slices == core::tail_slices) choice.tail = tail_for(choice, request);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
-  if ((choice.copied = select::copied_operands(type, config, request.sizes, facts()))) {
-    const int size = std::min(static_cast<int>(core::dtype_size(type.a)), jit::most_repacked_size);
-    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(size, facts().arch), kernels::repack_threads, 0, 1, may_load);
+  // Copies that the kernel can do without.
+  const auto load_copies = [&](const jit::Request& kernel, int threads, const char* without) {
+    try {
+      choice.copy = load(kernel, threads, 0, 1, may_load);
+    } catch (const core::Error& error) {
+      if (!of_kernel(error) && (may_load || error.status() != GGEMM_ERROR_NOT_PREPARED)) throw;
+      log_.write(GGEMM_LOG_INFO, "operands are not copied, but %s: %s", without, error.what());
+    }
+  };
+  const int copied_size = std::min(static_cast<int>(core::dtype_size(type.a)), jit::most_repacked_size);
+  if (config.family != core::Family::sm90 && (choice.copied = select::copied_operands(type, config, request.sizes, facts()))) {
+    load_copies(jit::render_repack(copied_size, facts().arch), kernels::repack_threads, "read as they lie");
+    if (!choice.copy) choice.copied = 0;
   }
   if (config.family != core::Family::sm90 || choice.batch()) return choice;
   if (type.grouped) {
     choice.prepare = load(jit::render_prepare(facts().arch), kernels::prepare_threads, 0, 1, may_load);
-    try {
-      choice.copy = load(jit::render_repack_groups(static_cast<int>(core::dtype_size(type.a)), facts().arch), kernels::repack_groups_threads, 0, 1, may_load);
-    } catch (const core::Error& error) {
-      if (!of_kernel(error) && (may_load || error.status() != GGEMM_ERROR_NOT_PREPARED)) throw;
-      log_.write(GGEMM_LOG_INFO, "operands of groups are not copied: %s", error.what());  // but gathered
-    }
+    load_copies(jit::render_repack_groups(copied_size, facts().arch), kernels::repack_groups_threads, "gathered");
     if (!config.large_above) return choice;
     choice.large_config = *select::large_tiles(type, request.sizes, facts_for(request));
     choice.large = load_product(type, choice.large_config, may_load);
     return choice;
   }
   if (config.slices > core::tail_slices) choice.sum_pieces = load(jit::render_sum_pieces(core::compiled(type, config.family), config, facts().arch), kernels::sum_pieces_threads, 0, 1, may_load);
+  if ((choice.copied = select::copied_operands(type, config, request.sizes, facts())))
+    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(copied_size, facts().arch), kernels::repack_threads, 0, 1, may_load);
   return choice;
 }
 
@@ -335,7 +342,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
 
 // What any call of the request's class takes at most: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
-  if (choice.config.family != core::Family::sm90 && !choice.config.slices && !choice.copied) return request.sum_bytes;
+  if (choice.config.family != core::Family::sm90 && !choice.config.slices) return request.sum_bytes;
   return request.key.type.grouped ? group_workspace_bytes(choice, request) : tensor_workspace_bytes(choice, request);
 }
 

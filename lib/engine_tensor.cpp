@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of plain products that need more than their kernel: of the sm90 family, with copies of operands, and of all whose k is cut, with memory where pieces meet.
+// Launches of plain products that need more than their kernel: with copies of operands, which the sm90 family cannot do without and others may, and of all whose k is cut, with memory where pieces meet.
 #include <algorithm>
 #include <array>
 
@@ -71,6 +71,13 @@ struct Copy {
   std::int64_t all_length() const { return depth && along_k ? depth : kernels::ceil_div(length() * size, 16) * 16 / size; }
   std::int64_t pitch() const { return depth ? all_length() * (along_k ? kernels::term_count : 1) : kernels::copy_pitch(length() * size) / size; }
   std::int64_t term_stride() const { return along_k ? depth : depth * pitch(); }
+  bool too_large() const { return blocks_down() > most_ctas / 2 / blocks_across(); }
+  // Whether a kernel that can do without is better off with it: not where lines are whole vectors as they are, or one that repeats, nor if its elements are no neighbours though the choice took them for such.
+  bool worth(const kernels::Matrix& matrix) const {
+    const std::int64_t inner = by_columns ? matrix.row_stride : matrix.col_stride, outer = by_columns ? matrix.col_stride : matrix.row_stride;
+    const bool whole = inner == 1 && ((reinterpret_cast<std::uintptr_t>(matrix.data) | static_cast<std::uintptr_t>(outer * size)) & 15) == 0;
+    return wanted && !whole && outer != 0 && (turned || inner == 1) && !too_large();
+  }
   std::int64_t bytes() const { return wanted ? aligned(all_lines() * pitch() * size * (depth && !along_k ? kernels::term_count : 1)) : 0; }
   std::int64_t blocks_across() const { return depth ? kernels::ceil_div(all_length(), kernels::split_length) : kernels::repack_across(length() * size, turned); }
   std::int64_t blocks_down() const { return depth ? kernels::ceil_div(all_lines(), kernels::split_lines) : kernels::repack_down(lines(), turned); }
@@ -111,7 +118,8 @@ std::size_t Engine::tensor_workspace_bytes(const Choice& choice, const Request& 
   std::int64_t bytes = 0;
   if (choice.config.slices == core::tail_slices) bytes += upright.piece_bytes(clusters + std::min(upright.tiles, (choice.config.family == core::Family::sm90 ? 2 : 1) * clusters));
   else if (choice.config.slices) bytes += upright.piece_bytes(upright.tiles * slices_of(upright, k));
-  for (const Copy& copy : copies_of(choice, request.key.type, m, n, k)) bytes += copy.bytes();
+  if (choice.config.family == core::Family::sm90)  // others can do without
+    for (const Copy& copy : copies_of(choice, request.key.type, m, n, k)) bytes += copy.bytes();
   return static_cast<std::size_t>(bytes);
 }
 
@@ -129,7 +137,7 @@ kernels::GemmParams copied(const cuda::Device& device, const Choice& choice, con
   kernels::GemmParams out = given;
   if (!copies[0].wanted && !copies[1].wanted) return out;
   for (const Copy& copy : copies)
-    if (copy.wanted && copy.blocks_down() > most_ctas / 2 / copy.blocks_across())
+    if (copy.wanted && copy.too_large())
       core::fail(GGEMM_ERROR_UNSUPPORTED, "an operand of %lldx%lld elements has more than 2^30 blocks to copy", static_cast<long long>(copy.rows), static_cast<long long>(copy.columns));
   kernels::RepackParams repack{{copies[0].params(out.a, to), copies[1].params(out.b, to + copies[0].bytes())}, terms};
   void* arguments[] = {&repack};
@@ -147,9 +155,13 @@ void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const 
   const std::int64_t ctas = std::int64_t(dealt.deal.whole) + dealt.deal.cut * dealt.deal.pieces;
   if (dealt.deal.cut > cuda::Workspace::most_arrivals || ctas > most_ctas) dealt.deal = whole;
   const std::int64_t sums = upright.piece_bytes(kernels::piece_slots(dealt.deal));
-  const std::array<Copy, 2> copies = copies_of(choice, type, given.m, given.n, given.k);
+  // Copies are only wished for: without memory for them (in a capture, above all) operands are read as they lie.
+  std::array<Copy, 2> copies = copies_of(choice, type, given.m, given.n, given.k);
+  copies[0].wanted = copies[0].worth(given.a), copies[1].wanted = copies[1].worth(given.b);
+  const std::int64_t wished = sums + copies[0].bytes() + copies[1].bytes();
   cuda::Workspace::Lease lease;  // until the product is launched
-  if (const std::int64_t bytes = sums + copies[0].bytes() + copies[1].bytes()) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(bytes));
+  if (wished) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(sums), static_cast<std::size_t>(wished));
+  if (lease.bytes < static_cast<std::size_t>(wished)) copies = {};
   kernels::CutParams cut{copied(*device_, choice, copies, given, static_cast<char*>(lease.data) + sums, lease.terms, stream), {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
   void* arguments[] = {choice.config.slices ? static_cast<void*>(&cut) : &cut.problem};
   device_->launch(*choice.kernel, dealt.deal.whole + dealt.deal.cut * dealt.deal.pieces, stream, arguments);

@@ -449,6 +449,7 @@ ggemm_add_emulated_mutant("C is read where it is not added, and rows of D end wi
 ggemm_add_emulated_mutant("a tile is stored where its mirror image lies" ${rows_leave} tile_loop.cuh "{row, column}" "{column, row}" --kind plain --sizes 45x62x51)
 ggemm_add_emulated_mutant("lines that begin anywhere go on behind the tile's end" sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "across < columns" --kind plain --sizes 45x61x51)
 ggemm_add_emulated_mutant("lines that begin anywhere go on behind their end" sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1 pipeline/copy.cuh "i * LINE_STEP < rows && across < columns" "i * LINE_STEP < rows" --kind plain --sizes 45x61x51)
+ggemm_add_emulated_mutant("copied vectors of f32 are not moved into place" sm80_f32_f32_f32_tn_64x64x64_w2x2_s3_r1 pipeline/repack.cuh "joined(low[l][v], high[l][v], off)" "low[l][v]" --kind plain --sizes 201x203x205)
 ggemm_add_emulated_mutant("copied vectors of f64 are not moved into place" sm80_f64_f64_f64_tn_32x32x32_w2x2_s4_r1 pipeline/repack.cuh "joined(low[l][v], high[l][v], off)" "low[l][v]" --kind plain --sizes 201x203x205)
 ggemm_add_emulated_mutant("f32's neighbours in k are one line" sm80_f32_f32_f32_tt_32x32x32_w2x2_s4_r1 tile/fragment.cuh "+ four % 2 * 128" "" --kind plain --sizes 45x61x51)
 ggemm_add_emulated_mutant("a line on, f32 lies as before" sm80_f32_f32_f32_tt_32x32x32_w2x2_s4_r1 tile/fragment.cuh "^ (four % 2 * 16)" "" --kind plain --sizes 45x61x51)

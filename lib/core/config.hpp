@@ -78,7 +78,7 @@ struct DeviceFacts {
   bool cuda = false;
   int compute_capability = 0;  // major * 10 + minor
   int multiprocessors = 0;
-  int f64_slower = 0;  // so many times fewer operations of f64 a second than of f32, outside tensor cores: 2, or, where f64 is no use of the product, 32 or 64
+  int f64_slower = 0;  // so many times fewer operations of f64 a second than of f32, by the driver
   std::int64_t shared_per_block = 0, shared_per_multiprocessor = 0;  // bytes, opt-in maximum
   std::int64_t l2_bytes = 0, memory_bytes = 0;
   int threads = 1;        // host threads

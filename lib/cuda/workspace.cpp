@@ -43,7 +43,7 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     if (mine.stream_id != id) retire(mine);
     mine.stream_id = id;
   }
-  const auto has = [&mine](std::size_t some) { return mine.buffer.size() >= head_bytes + some; };
+  const auto has = [&mine](std::size_t some) { return some == 0 || mine.buffer.size() >= head_bytes + some; };
   if (!has(wished)) {
     Buffer larger;
     // A spare is not taken for a wish alone.
@@ -63,6 +63,7 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     }
   }
   mine.captured = mine.captured || capturing;
+  if (!mine.buffer.data()) return lease;  // of what was wished for alone
   lease.arrivals = static_cast<std::uint32_t*>(mine.buffer.data());
   lease.copied = lease.arrivals + most_arrivals;
   lease.terms = reinterpret_cast<kernels::TermsMark*>(lease.copied + 4);

@@ -92,7 +92,7 @@ constexpr Rule sm80_rules[] = {
        return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32) || f32_as_f64(q.type, q.config.family);
      },
      "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate"},
-    {[](const Query& q) { return !f32_as_f64(q.type, q.config.family) || (q.facts.compute_capability == 90 && q.facts.f64_slower <= 2); },
+    {[](const Query& q) { return !f32_as_f64(q.type, q.config.family) || (q.facts.compute_capability == 90 && (q.facts.f64_slower == 1 || q.facts.f64_slower == 2)); },
      "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
     {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES || q.type.major_b == Major::k; }, "gated pairs of halves take B contiguous along k"},

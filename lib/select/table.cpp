@@ -134,6 +134,7 @@ constexpr Row rows[] = {
     {Family::sm80, 128, 128, 256, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
     {Family::sm80, 128, 128, 128, 2, 4, 3, 0, 0, 0, 1, core::tail_slices},
     {Family::sm80, 32, 32, 256, 2, 2, 4, 0, 0, 0, 1, core::tail_slices},
+    // Two or three CTAs a multiprocessor, of 32 sums a thread and fewer: all that f32 as f64 has registers for, and f64 where tiles are few.
     {Family::sm80, 64, 64, 256, 2, 2, 3},
     {Family::sm80, 64, 64, 256, 2, 2, 3, 0, 0, 0, 1, core::tail_slices},
     {Family::sm80, 64, 32, 256, 2, 2, 4},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel that keeps registers in memory, or whose products ptxas puts one after the other, is slow: the library passes over it by itself, and runs it only for who asks for it by name.
+#include "cuda/driver_api.hpp"
 #include "fake_nvrtc.hpp"
 #include "operands.hpp"
 
@@ -113,6 +114,7 @@ TEST_CASE("Where all that is tried of a family spills, another family's kernel r
   const TempFolder folder;
   Machine machine;
   driver().set_spill("ggemm_gemv_", 8);
+  driver().set_attribute(0, static_cast<int>(cuda::cu::DeviceAttribute::single_to_double_ratio), 64);  // so that no kernel by f64's tensor cores is among the first eight
   LogLines log;
   {
     const ContextPointer context = make_context(cuda_options(folder.path(), &log));

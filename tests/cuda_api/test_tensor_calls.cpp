@@ -469,6 +469,41 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
     // A without neighbours: elements of 4 bytes are turned.
     CHECK(of(1.0f, 257, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1", 257, 2) == std::tuple(257, 257, true));
     CHECK(of(1.0f, 257, "simt_f32_f32_f32_tt_64x64x16_w2x2_s4_r1", 257) == none);
+    // A plan that knew of no k, and so not that A's elements would be no neighbours.
+    for (const std::int64_t described : {0, 1}) {
+      Cube<float> apart(257, GGEMM_F32, f32, 257, 2);
+      apart.desc.k = described, apart.args.k = apart.n;
+      ggemm_plan* plan = nullptr;
+      REQUIRE(ggemm_plan_create(context.get(), &apart.desc, &plan) == GGEMM_OK);
+      REQUIRE(ggemm_plan_run(plan, &apart.args, nullptr) == GGEMM_OK);
+      driver().wait();
+      CHECK(apart.right());
+      ggemm_plan_destroy(plan);
+    }
+    // One row that repeats, and rows upside down, come as they lie.
+    for (const std::int64_t stride : {0, -260}) {
+      Cube<float> lines(257, GGEMM_F32, f32, 260, 1);
+      lines.desc.a.row_stride = stride;
+      if (stride < 0) lines.args.a = lines.a.data() - 256 * stride;
+      const std::size_t before = driver().all_launches().size();
+      REQUIRE(ggemm_gemm(context.get(), &lines.desc, &lines.args, nullptr) == GGEMM_OK);
+      CHECK(driver().all_launches().size() == before + 1);
+    }
+    // A captured stream that has no memory for copies goes without; one that has does not.
+    Stream stream;
+    Cube<float> cube(257, GGEMM_F32, f32, 257, 1);
+    for (const std::size_t launched : {1, 2}) {
+      stream.begin(1);
+      const std::size_t before = driver().all_launches().size();
+      REQUIRE(ggemm_gemm(context.get(), &cube.desc, &cube.args, stream.get()) == GGEMM_OK);
+      stream.end();
+      CHECK(driver().all_launches().size() == before + launched);
+      stream.replay();
+      CHECK(cube.right());
+      stream.drop_graph();
+      if (launched == 1) REQUIRE(ggemm_gemm(context.get(), &cube.desc, &cube.args, stream.get()) == GGEMM_OK);
+      driver().wait();
+    }
     CHECK(machine.faults() == "");
   }
   machine.check_clean();
