@@ -17,7 +17,7 @@ using core::ProblemType;
 
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
 constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 19, scattered_f64_large = 14.5, scattered_f32 = 10;  // and of operands that are not at multiples of 16 bytes
+constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 19, scattered_f64_large = 14.5, scattered_f32 = 12.5;  // and of operands that are not at multiples of 16 bytes
 constexpr double fill_clocks = 9400, fill_as_stored = 6000, fill_widened = 2000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are; where f32 becomes f64
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.

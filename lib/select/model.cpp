@@ -280,7 +280,7 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   const double again = thin_tiles > 1 ? 1.3 : 1;
   // Beside few columns: what the other families take for these is more than is estimated; beside few rows of fp8, which are converted, less.
   const double beside = !thin_a ? 0.85 : core::fp8(type) ? 1.15 : 1;
-  return beside * (2.9 + (thin_tiles > 1 ? 1.2 + 0.3 * thin_tiles : 0) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again));
+  return beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.1 * thin_tiles : 1.2 + 0.3 * thin_tiles : 0) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again));
 }
 
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
