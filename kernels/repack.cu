@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before a plain product by tensor maps: copies operands that they do not reach, both of a product in one launch.
+// Before a plain product: copies operands that tensor maps do not reach, or that come slowly as they lie, both of a product in one launch.
 #include "pipeline/repack.cuh"
 #include "ptx/launch.cuh"
 

@@ -34,7 +34,7 @@ class Workspace {
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
   ~Workspace();
-  // At least `bytes` (aligned to 256; 0: perhaps nothing) for work that is launched on `stream`, and as many as `wished` if they are to be had. It grows outside capture only: a captured stream that has too little gets
+  // At least `bytes` (aligned to 256) for work that is launched on `stream`, and as many as `wished` if they are to be had; if none are needed and those are not, the lease may be empty. It grows outside capture only: a captured stream that has too little gets
   // what was reserved, for good, or GGEMM_ERROR_NOT_PREPARED. What a capture was given stays until the end, because a graph may use it at any time.
   Lease get(const Device& device, void* stream, std::size_t bytes, std::size_t wished = 0);
 
