@@ -57,9 +57,9 @@ namespace {
 std::int64_t static_shared_bytes(const ProblemType& type, const Config& config, int tile_notes) {
   const bool walks = type.grouped & core::grouped_call;
   const std::int64_t notes = tile_notes > 2 ? 1024 : 0, pieces = walks && config.slices ? 1024 : 0;  // what is behind the second note; where pieces meet
-  // Behind it the ring of the sm90 family begins at whole KiB.
-  const std::int64_t offsets = type.grouped & core::gathered_rows && config.family != Family::gemv ? 8 * config.tile_m : 0, index = config.family == Family::sm90 ? kernels::ceil_div(offsets, 1024) * 1024 : offsets;
-  return notes + pieces + index + (walks || config.family != Family::sm90 ? 1024 : 0) + (type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0);
+  // Where rows of A lie, and columns of halves. The dynamic part begins at whole KiB.
+  const std::int64_t rows = type.grouped & core::gathered_rows && config.family != Family::gemv ? 8 * config.tile_m : 0, columns = type.gate == GGEMM_GATE_HALVES && config.family == Family::sm80 ? 8 * config.tile_n : 0;
+  return notes + pieces + kernels::ceil_div(rows + columns, 1024) * 1024 + (walks || config.family != Family::sm90 ? 1024 : 0);
 }
 
 }  // namespace
