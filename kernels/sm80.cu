@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor-core kernel of sm_80 and up: cp.async ring and mma.sync, plain and grouped; f16, bf16, tf32, i8 and f64.
+// The tensor-core kernel of sm_80 and up: cp.async ring and mma.sync, plain and grouped; f16, bf16, tf32, i8 and f64, and f32 as f64.
 #include "mainloop/multistage.cuh"
 #include "tile_loop.cuh"
 

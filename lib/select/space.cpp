@@ -93,7 +93,7 @@ constexpr Rule sm80_rules[] = {
      },
      "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate"},
     {[](const Query& q) { return !f32_as_f64(q.type, q.config.family) || (q.facts.compute_capability == 90 && (q.facts.f64_slower == 1 || q.facts.f64_slower == 2)); },
-     "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32"},
+     "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32 or more"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
     {[](const Query& q) { return q.type.gate != GGEMM_GATE_HALVES || q.type.major_b == Major::k; }, "gated pairs of halves take B contiguous along k"},
     {[](const Query& q) { return q.config.stages >= 2 && q.config.stages <= 8; }, "the ring must have 2 to 8 stages"},

@@ -57,7 +57,7 @@ std::vector<Broken> broken() {
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
   constexpr const char* mma_dtypes = "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate";
-  constexpr const char* as_f64 = "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32";
+  constexpr const char* as_f64 = "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32 or more";
   constexpr const char* f32_lines = "f32 that is multiplied as f64, and contiguous along m or n, comes in lines of 128 bytes: 32 rows or columns";
   constexpr const char* depths = "the tile's depth must be a power of two of 64 bytes (f64, and f32 as such: 128) or more";
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
