@@ -411,9 +411,10 @@ struct Cube {
   }
   std::size_t elements(std::int64_t stride, std::int64_t apart) const { return static_cast<std::size_t>(n * stride * apart); }
   bool right() const {
+    const Element* const first = static_cast<const Element*>(args.a);
     for (const std::int64_t row : {std::int64_t(0), n / 2, n - 1}) {
       Element sum = 0;
-      for (std::int64_t l = 0; l < n; ++l) sum += a[static_cast<std::size_t>(row * desc.a.row_stride + l * desc.a.col_stride)] * b[static_cast<std::size_t>(l * desc.b.row_stride + n - 2)];
+      for (std::int64_t l = 0; l < n; ++l) sum += first[row * desc.a.row_stride + l * desc.a.col_stride] * b[static_cast<std::size_t>(l * desc.b.row_stride + n - 2)];
       if (d[static_cast<std::size_t>(row * n + n - 2)] != sum) return false;
     }
     return true;
@@ -487,7 +488,9 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
       if (stride < 0) lines.args.a = lines.a.data() - 256 * stride;
       const std::size_t before = driver().all_launches().size();
       REQUIRE(ggemm_gemm(context.get(), &lines.desc, &lines.args, nullptr) == GGEMM_OK);
+      driver().wait();
       CHECK(driver().all_launches().size() == before + 1);
+      CHECK(lines.right());
     }
     // A captured stream that has no memory for copies goes without; one that has does not.
     Stream stream;
