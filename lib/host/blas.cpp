@@ -2,9 +2,13 @@
 #include "host/blas.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
+#include "core/error.hpp"
 #include "core/library.hpp"
 
 namespace ggemm::host {
@@ -60,7 +64,7 @@ std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::
   return BlasCall{params.m, params.n, params.k, params.a.data, params.b.data, a->turned, b->turned, a->ld, b->ld};
 }
 
-Blas::Blas(const char* path, const core::Log* log) : search_(path == nullptr), given_(path ? path : ""), log_(log) {}
+Blas::Blas(const char* path, Own own, const core::Log* log) : search_(path == nullptr), given_(path ? path : ""), own_(std::move(own)), log_(log) {}
 
 bool Blas::found() {
   // Not by std::call_once: an exception would end the process there, if there is no memory for what the C library needs to let one through.
@@ -118,11 +122,37 @@ bool Blas::take(const std::string& path) {
     tried_.push_back(path + ": multiplies wrongly");
     return false;
   }
+  if (search_ && !(fast<float>(path, single) && fast<double>(path, twice))) return false;
   const std::string file = core::library_path(sgemm);
   path_ = file.empty() ? path : file;
   sgemm_ = single;
   dgemm_ = twice;
   return true;
+}
+
+// What a system calls its BLAS may be the reference implementation, or an OpenBLAS that does not know this processor and takes it for one of 2004: a few
+// times slower than our own kernels. Twice as slow is well apart from noise, so that one run of a program chooses as the next does.
+template <class T>
+bool Blas::fast(const std::string& path, Gemm<T> gemm) {
+  constexpr std::int64_t n = 64;  // libraries do not share so small a product among threads
+  constexpr int rounds = 20;
+  constexpr double slow = 2;
+  const std::vector<T> a(n * n, T(1)), b(n * n, T(1));
+  std::vector<T> d(n * n);
+  const auto seconds = [](auto&& multiply) {
+    const auto start = std::chrono::steady_clock::now();
+    multiply();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double theirs = std::numeric_limits<double>::max(), ours = theirs;
+  for (int i = 0; i < rounds; ++i) {
+    theirs = std::min(theirs, seconds([&] { gemm(row_major, no_turn, no_turn, n, n, n, T(1), a.data(), n, b.data(), n, T(0), d.data(), n); }));
+    ours = std::min(ours, seconds([&] { own_(std::is_same_v<T, double> ? core::Sum::f64 : core::Sum::f32, n, a.data(), b.data(), d.data()); }));
+  }
+  if (theirs <= slow * ours) return true;
+  tried_.push_back(core::text("%s: slow (%dx%dx%d of %s takes it %.1f us, ggemm's own kernels %.1f)", path.c_str(), static_cast<int>(n), static_cast<int>(n), static_cast<int>(n),
+                              std::is_same_v<T, double> ? "f64" : "f32", theirs * 1e6, ours * 1e6));
+  return false;
 }
 
 void Blas::multiply(core::Sum sum, const BlasCall& call, const Block& block, void* d, std::int64_t ldd) {

@@ -6,6 +6,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,9 +32,12 @@ std::optional<BlasCall> blas_call(const core::ProblemType& type, const kernels::
 
 class Blas {
  public:
+  // Our own product of two packed squares, in this thread.
+  using Own = std::function<void(core::Sum sum, std::int64_t n, const void* a, const void* b, void* d)>;
+
   // path: a file, "" for none, or nullptr to search. Nothing is opened before the first question: a BLAS starts threads when it is loaded.
-  // log: is told, then, if the one that was named cannot be used.
-  explicit Blas(const char* path, const core::Log* log = nullptr);
+  // own: what one that was searched for must not be much slower than. log: is told, then, if the one that was named cannot be used.
+  Blas(const char* path, Own own, const core::Log* log = nullptr);
   bool found();
   std::string path();   // "" if none
   std::string tried();  // a line for each path that failed
@@ -48,9 +52,11 @@ class Blas {
                         const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc);
   void find();
   bool take(const std::string& path);
+  template <class T> bool fast(const std::string& path, Gemm<T> gemm);
 
   const bool search_;
   const std::string given_;
+  const Own own_;
   const core::Log* const log_;
   std::mutex mutex_;
   std::atomic<bool> searched_ = false;

@@ -9,7 +9,7 @@ const std::vector<const Isa*>& usable_isas() {
 #if defined(__x86_64__)
     // The compiler's run-time library also asks whether the system keeps the registers.
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-    if (avx2 && __builtin_cpu_supports("avx512f")) list.push_back(&isa_avx512);
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) list.push_back(&isa_avx512);
     if (avx2) list.push_back(&isa_avx2);
 #endif
     list.push_back(&isa_baseline);

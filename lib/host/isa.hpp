@@ -31,9 +31,12 @@ struct PanelWriter {
 // What one instruction set brings for sums of type T (float, double or i32).
 template <class T>
 struct Kernels {
-  // sums[r, 0 .. b.width) = (first ? 0 : sums) + A panel x B panel, one k after the other. tile[r - 1] does r rows.
-  using Tile = void (*)(i64 depth, const T* a, const T* b, T* sums, i64 ld, bool first);
+  // sums[r, 0 .. b.width) = (first ? 0 : sums) + A panel x B panel, one step after the other. tile[r - 1] does r rows.
+  using Tile = void (*)(i64 steps, const T* a, const T* b, T* sums, i64 ld, bool first);
   PanelWriter<T> a, b;
+  // Makes a panel's every two k one step, where that is what `tile` multiplies; else null: a step is a k.
+  void (*pair)(T* panel, i64 width, i64 depth);
+  i64 steps(i64 depth) const { return pair ? (depth + 1) / 2 : depth; }
   const Tile* tile;
   LoadRow<T> load[10];
   StoreRow<T> store[9];

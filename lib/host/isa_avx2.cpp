@@ -11,6 +11,7 @@
 namespace ggemm::host {
 namespace {
 
+using Words = __m256i;
 constexpr int vector_bytes = 32;
 constexpr int tile_rows = 6, tile_vectors = 2;  // 12 of 16 registers are sums
 

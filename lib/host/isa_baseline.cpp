@@ -21,6 +21,7 @@ typedef u32 VectorI __attribute__((vector_size(16), may_alias));
 inline VectorF splat(float x) { return VectorF{x, x, x, x}; }
 inline VectorD splat(double x) { return VectorD{x, x}; }
 inline VectorI splat(u32 x) { return VectorI{x, x, x, x}; }
+constexpr bool pairs_of_integers = false;
 template <class V> inline V multiply_add(V a, V b, V c) { return a * b + c; }
 
 inline void f16_to_f32(float* out, const kernels::F16* in, i64 count) {

@@ -2,7 +2,7 @@
 // The inner loops themselves. Included once by each isa_*.cpp, which defines GG_TARGET, the vector types with splat and multiply_add, tile_rows,
 // tile_vectors and the f16 rows. All is in an unnamed namespace: code for one instruction set must never be merged with another's.
 //
-// Rule of the sums: each element of D is one chain of multiply-adds from 0, k ascending, in every kernel here. So its bits depend on neither m, n,
+// Rule of the sums: each element of D is one chain of multiply-adds from 0, k ascending, in every kernel here (of integers, which are exact, two at once). So its bits depend on neither m, n,
 // the element's place, the blocking nor the threads. With FMA the product is not rounded; the x86-64 baseline rounds it.
 #include <cstring>
 #include <type_traits>
@@ -23,7 +23,7 @@ template <class T> constexpr int lanes = vector_bytes / static_cast<int>(sizeof(
 template <class T> constexpr int tile_columns = tile_vectors * lanes<T>;
 
 template <class T, int Rows>
-GG_TARGET void multiply_panels(i64 depth, const T* a, const T* b, T* sums, i64 ld, bool first) {
+GG_TARGET void multiply_panels(i64 steps, const T* a, const T* b, T* sums, i64 ld, bool first) {
   using Vector = typename VectorOf<T>::type;
   using Element = typename VectorOf<T>::element;
   Vector c[Rows][tile_vectors];  // (Rows, tile_columns), in registers
@@ -32,7 +32,7 @@ GG_TARGET void multiply_panels(i64 depth, const T* a, const T* b, T* sums, i64 l
 #pragma GCC unroll 4
     for (int v = 0; v < tile_vectors; ++v)
       c[r][v] = first ? splat(Element(0)) : *reinterpret_cast<const Vector*>(sums + r * ld + v * lanes<T>);
-  for (i64 k = 0; k < depth; ++k) {
+  for (i64 step = 0; step < steps; ++step) {
     Vector row[tile_vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < tile_vectors; ++v) row[v] = *reinterpret_cast<const Vector*>(b + v * lanes<T>);
@@ -96,6 +96,17 @@ GG_TARGET void panels_from_slice(T* panels, const T* slice, i64 count, i64 depth
   for (; count >= Width; count -= Width, slice += Width, out += Width * depth) std::memcpy(out, slice, Width * sizeof(T));
   if (count == 0) return;
   for (i64 i = 0; i < Width; ++i) out[i] = i < count ? slice[i] : T(0);
+}
+
+// Elements of k and k + 1, of 16 bits or fewer, to the halves of a word. In place: what is written has been read.
+GG_TARGET inline void pair_panel(i32* panel, i64 width, i64 depth) {
+  for (i64 k = 0; k < depth; k += 2) {
+    const i32 *const even = panel + k * width, *const odd = even + width;
+    i32* const out = panel + k / 2 * width;
+    const bool last = k + 1 == depth;
+#pragma GCC ivdep
+    for (i64 i = 0; i < width; ++i) out[i] = static_cast<i32>((static_cast<u32>(even[i]) & 0xffff) | (last ? 0 : static_cast<u32>(odd[i]) << 16));
+  }
 }
 
 // Every value of an 8-bit float.
@@ -168,6 +179,7 @@ constexpr Kernels<T> make_kernels() {
   out.a = {tile_rows, panel_from_rows<T, tile_rows>, panels_from_slice<T, tile_rows>};
   out.b = {tile_columns<T>, panel_from_rows<T, tile_columns<T>>, panels_from_slice<T, tile_columns<T>>};
   out.tile = TileList<T, std::make_integer_sequence<int, tile_rows>>::tiles;
+  if constexpr (std::is_same_v<T, i32> && pairs_of_integers) out.pair = pair_panel;
   out.load[GGEMM_I8] = load_row<T, kernels::i8>;
   out.load[GGEMM_I32] = load_row<T, i32>;
   out.store[GGEMM_I32] = store_row<T, i32>;

@@ -143,16 +143,21 @@ void Product<T, V>::compute(i64 tile, Scratch& scratch) const {
     depth = std::min(by_blocks ? i64(kernels::scale_block) : block_k, k_ - k);
     pack(a_, kernels_->a, work.a, block.row, block.rows, k, depth, work.run);
     for (const Run& run : runs) pack(b_, kernels_->b, work.b + run.at * depth, run.column, run.columns, k, depth, work.run);
+    const i64 steps = kernels_->steps(depth);
+    if (kernels_->pair) {
+      for (i64 i = 0; i < block.rows; i += mr) kernels_->pair(work.a + i * depth, mr, depth);
+      for (i64 j = 0; j < ld; j += nr) kernels_->pair(work.b + j * depth, nr, depth);
+    }
     if (by_blocks) load_scales(block, runs, ld, k / kernels::scale_block, work);
     for (i64 j = 0; j < ld; j += nr) {
       for (i64 i = 0; i < block.rows; i += mr) {
         const i64 rows = std::min(mr, block.rows - i);
         if (!by_blocks) {
-          kernels_->tile[rows - 1](depth, work.a + i * depth, work.b + j * depth, work.sums + i * ld + j, ld, k == 0);
+          kernels_->tile[rows - 1](steps, work.a + i * depth, work.b + j * depth, work.sums + i * ld + j, ld, k == 0);
           continue;
         }
         if constexpr (std::is_same_v<T, float>) {
-          kernels_->tile[rows - 1](depth, work.a + i * depth, work.b + j * depth, work.part, nr, true);
+          kernels_->tile[rows - 1](steps, work.a + i * depth, work.b + j * depth, work.part, nr, true);
           for (i64 r = 0; r < rows; ++r) kernels_->add_scaled(work.sums + (i + r) * ld + j, work.row_scales[i + r], work.column_scales + j, work.part + r * nr, nr);
         }
       }

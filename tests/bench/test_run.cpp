@@ -27,6 +27,7 @@ struct Host {
     ggemm::tools::DeviceOptions device;
     device.device = GGEMM_DEVICE_HOST;
     device.threads = 2;
+    device.cblas = "libopenblas.so.0";  // named, so that it is used however slow
     context = device.create();
     info = ggemm::tools::device_info(context.get());
     RunOptions options;

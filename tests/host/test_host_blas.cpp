@@ -4,6 +4,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
 #include <catch2/catch_test_macros.hpp>
 
 #include "host/host_device.hpp"
@@ -15,6 +19,8 @@ using namespace ggemm;
 using namespace ggemm::tests;
 
 namespace {
+
+constexpr const char* installed = "libopenblas.so.0";  // named, so that it is used however slow
 
 // Column-major where turned; rows of D padded.
 HostCase large(ggemm_dtype dtype, bool turned_a, bool turned_b, bool turned_d) {
@@ -52,6 +58,30 @@ TEST_CASE("blas: switched off, a missing file, and a library that is no BLAS are
   CHECK(other.blas_tried() == "libm.so.6: has no cblas_sgemm and cblas_dgemm");
 }
 
+TEST_CASE("blas: one that is searched for is passed over where it is much slower than our own kernels, one that is named is not") {
+  const auto spend = [](double seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds) continue;
+  };
+  std::vector<core::Sum> asked;
+  host::Blas own_slow(nullptr, [&](core::Sum sum, std::int64_t, const void*, const void*, void*) { asked.push_back(sum), spend(2e-3); });
+  if (!own_slow.found()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it:\n" << own_slow.tried());
+  CHECK(std::count(asked.begin(), asked.end(), core::Sum::f32) == 20);
+  CHECK(std::count(asked.begin(), asked.end(), core::Sum::f64) == 20);
+  host::Blas own_fast(nullptr, [](core::Sum, std::int64_t, const void*, const void*, void*) {});
+  CHECK_FALSE(own_fast.found());
+  CHECK(own_fast.path() == "");
+  CHECK(own_fast.tried().find(": slow (64x64x64 of f32 takes it ") != std::string::npos);
+  host::Blas named(own_slow.path().c_str(), [](core::Sum, std::int64_t, const void*, const void*, void*) { FAIL("asked"); });
+  CHECK(named.found());
+  // What the device gives to compare with is the product.
+  const host::HostDevice device(1, nullptr);
+  if (device.blas().empty()) CHECK(device.blas_tried().find(": slow (64x64x64 of f") != std::string::npos);
+  HostCase x = large(GGEMM_F32, false, false, false);
+  device.run(x.type(), x.params());
+  CHECK(x.judge() == "");
+}
+
 TEST_CASE("blas: takes f32 and f64 with a unit stride that are large enough, and nothing else") {
   const HostCase x = large(GGEMM_F32, false, true, false);
   const auto call = host::blas_call(x.type(), x.params());
@@ -80,7 +110,7 @@ TEST_CASE("blas: takes f32 and f64 with a unit stride that are large enough, and
 }
 
 TEST_CASE("blas: products are within the bound in every layout, with and without an epilogue, and touch nothing beside D") {
-  const host::HostDevice device(2, nullptr);
+  const host::HostDevice device(2, installed);
   if (device.blas().empty()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it:\n" << device.blas_tried());
   CHECK(device.blas_tried() == "");
   for (const ggemm_dtype dtype : {GGEMM_F32, GGEMM_F64}) {
@@ -106,7 +136,7 @@ TEST_CASE("blas: products are within the bound in every layout, with and without
 }
 
 TEST_CASE("blas: an output of another dtype goes through panels of sums") {
-  const host::HostDevice device(2, nullptr);
+  const host::HostDevice device(2, installed);
   if (device.blas().empty()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it");
   HostCase x;
   x.d_dtype = GGEMM_BF16;
@@ -131,7 +161,7 @@ TEST_CASE("blas: an output of another dtype goes through panels of sums") {
 
 TEST_CASE("blas: whichever piece of memory cannot be had, D is as it was") {
   for (const ggemm_dtype d_dtype : {GGEMM_F32, GGEMM_BF16}) {  // sums that lie in D, and in a panel
-    const host::HostDevice device(2, nullptr);
+    const host::HostDevice device(2, installed);
     if (device.blas().empty()) SKIP("no CBLAS library here; install libopenblas0-pthread to test it");
     // With several threads OpenBLAS takes memory of its own, for which it would end the process.
     void* const library = ::dlopen(device.blas().c_str(), RTLD_LAZY | RTLD_NOLOAD);
