@@ -154,7 +154,7 @@ struct Plain {
     const Params& p;
     const Scheduler& at;
     i32 tiles;
-    bool twice;
+    bool large;
     GG_DEVICE If<T::BATCH, GemmParams, const GemmParams&> problem() const {
       if constexpr (T::BATCH) return product_of(p.batch, p.problem, at.product());
       else return p.problem;
@@ -166,7 +166,7 @@ struct Plain {
     GG_DEVICE i64 start() const { return 0; }
     GG_DEVICE TileCoord place() const { return at.place().at; }
     GG_DEVICE bool last() const { return at.last(); }
-    GG_DEVICE bool unusual() const { return twice; }
+    GG_DEVICE bool unusual() const { return large; }
     GG_DEVICE void renew() {}
     // Where k is cut: the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k.
     GG_DEVICE const SliceParams& slices() const { return p.slices; }
@@ -199,7 +199,7 @@ struct Plain {
     if constexpr (T::BATCH) return at.product();
     else return 0;
   }
-  // After begin(): whether k is gone through twice (Mainloop::consume).
+  // After begin(), of terms (Mainloop::consume).
   GG_DEVICE bool unusual() const {
     if (!T::TERMS || !p.terms) return false;
     const u32 turn = p.terms->turn, words[2] = {p.terms->unusual[0], p.terms->unusual[1]};  // one way to memory, not two
@@ -226,23 +226,21 @@ struct Plain {
       }
     }
     if (warp != 0 || !ptx::elect_one()) return;
-    const bool twice = unusual();
     ClusterTile tile = first.tile;
     DepthPart depth = first.depth;
     for (bool known = true; to.next(); known = false) {
       if (!known) tile = to.place(), depth = Shape::part(to.depth());
-      for (int pass = T::TERMS && twice ? 2 : 1; pass > 0; --pass)
-        Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+      Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }
   GG_DEVICE void consume(const Cta& cta, int group) const {
     Consumer<T::CLUSTER_K> consumer{group};
-    const bool twice = unusual();
+    const bool large = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
-      consumer.run(cta, Tile{p, to, depth.tiles, twice});
+      consumer.run(cta, Tile{p, to, depth.tiles, large});
     }
     consumer.finish(cta);
   }

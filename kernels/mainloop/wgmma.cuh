@@ -20,11 +20,10 @@ class WgmmaMainloop {
   static constexpr bool TWO_PARTS = PROMOTED && promoted_from_two_sets(BLOCKS * WN / 2, T::BLOCK_SCALED);
 
  public:
-  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile from the next `tiles` slots of the ring at `shared` (of terms three for each, and twice if `unusual`).
+  // A consumer warpgroup, `group` of CONSUMERS: sums its part of the CTA's tile from the next `tiles` slots of the ring at `shared` (of terms three for each).
   // Its last products may be under way then: finish() waits for them. last_full: called by each thread once it has waited for the last slot to be full.
   // meanwhile: called by all threads while products are under way, with the number of the tile of k that is multiplied; not where sums are promoted, or A comes through registers.
-  // unusual: of terms, as split.cu found (tile/terms.cuh). An operand that is not finite makes the corrections of its sums meaningless: these count for nothing then, as the last product
-  // brings what is not finite by itself. The producer brings all of k twice for that, and so takes part.
+  // unusual: of terms, as split.cu found (tile/terms.cuh).
   template <class LastFull, class Meanwhile>
   GG_DEVICE void consume(const Ring<T::STAGES>& ring, Cursor& at, const char* shared, int group, i32 tiles, bool unusual, LastFull last_full, Meanwhile meanwhile) {
     if constexpr (T::GROUPED) tiles = ptx::of_first_lane(tiles);
@@ -38,12 +37,8 @@ class WgmmaMainloop {
     });
     if (tiles == 0) return last_full();
     if constexpr (T::TERMS) {
-      if (!unusual) return consume_terms(ring, at, slots, row, column, tiles);
-      consume_products(ring, at, slots, row, column, tiles, 0, term_corrections);
-      each_sum([](Sum& sum) {
-        if ((bit_cast<u32>(sum) & 0x7f800000u) == 0x7f800000u) sum = 0;
-      });
-      consume_products(ring, at, slots, row, column, tiles, term_corrections, term_products);
+      if (unusual) consume_unusual(ring, at, slots, row, column, tiles);
+      else consume_terms(ring, at, slots, row, column, tiles);
     } else if constexpr (PROMOTED) {
       if constexpr (TWO_PARTS) consume_promoted(ring, at, shared, row, column, tiles);
       else consume_summed(ring, at, shared, row, column, tiles);
@@ -257,25 +252,34 @@ class WgmmaMainloop {
     }
   }
 
-  // Of terms, the products from the first-th to before the last-th alone, one after the other.
-  GG_DEVICE void consume_products(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles, int first, int last) {
+  // The same of elements that are large or not finite (tile/terms.cuh), slowly. What is not finite of a tile's corrections counts for nothing: it has a sign of its own, and the last product, which is added to them as
+  // it may reach beyond f32 by itself, brings what is not finite of the operands.
+  GG_DEVICE void consume_unusual(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
     const Operands origin(slots, row, column);
 #pragma unroll 1
     for (i32 i = 0; i < tiles; ++i) {
       const u32 low = at.slot;
 #pragma unroll 1
       for (int term = 0; term < TERM_SLOTS; ++term, ++at) ring.wait_full(at);
-#pragma unroll 1
-      for (int product = first; product < last; ++product)
 #pragma unroll
-        for (int b = 0; b < BLOCKS; ++b) {
-          Sum part[WN / 2];
+      for (int b = 0; b < BLOCKS; ++b) {
+        Sum part[WN / 2];
+        const auto multiply = [&](int first, int last) {
           ptx::wgmma_fence();
-          multiply_terms(part, origin.of(low), b, product, false);
+#pragma unroll
+          for (int product = first; product < last; ++product) multiply_terms(part, origin.of(low), b, product, product > 0);
           ptx::wgmma_commit();
           ptx::wgmma_wait<0>();
-          add_part(sums[b], part);
-        }
+#pragma unroll
+          for (Sum& sum : part) ptx::wgmma_settle(sum);
+        };
+        multiply(0, term_corrections);
+#pragma unroll
+        for (Sum& sum : part)
+          if ((bit_cast<u32>(sum) & 0x7f800000u) == 0x7f800000u) sum = 0;
+        multiply(term_corrections, term_products);
+        add_part(sums[b], part);
+      }
 #pragma unroll 1
       for (int term = 0; term < TERM_SLOTS; ++term) release(ring, low + term);
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA graphs: what is captured, what a replay reads anew, and what is refused.
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <tuple>
 
 #include "checks.hpp"
 #include "graph.hpp"
@@ -215,6 +218,33 @@ void unusual_data_are_forgotten(int ordinal, const Kind& kind) {
   }
 }
 
+// Of elements of which a term's product is not finite though the element's own is (kernels/tile/terms.cuh), beside the largest f32, from both sides; and of some whose product is not.
+void large_products_are_right(int ordinal, const Kind& kind) {
+  GpuContext context(ordinal);
+  Loaded loaded(ordinal);
+  Case c = replayable(kind.type, {{129, 190, 300}}, 1);
+  c.values = Values::small, c.alpha = 1, c.beta = 0;
+  for (const auto& [family, config] : families(context.get(), c)) {
+    loaded.load(c);
+    loaded.call().force(config);
+    const Group& g = c.groups[0];
+    constexpr float large = 0x1.ff8p63f;  // its high term is 2^64
+    const auto put = [&](int slot, const View& view, std::int64_t row, std::int64_t column, float value) { loaded.memory().write(loaded.addresses()[slot] + 4 * view.at(row, column), &value, 4); };
+    constexpr float largest = std::numeric_limits<float>::max(), infinity = std::numeric_limits<float>::infinity();
+    put(slot_a, g.a, 5, 7, large), put(slot_a, g.a, 77, 7, -large), put(slot_b, g.b, 7, 9, large);
+    put(slot_a, g.a, 6, 200, largest), put(slot_a, g.a, 78, 200, -largest), put(slot_b, g.b, 200, 10, largest);
+    loaded.run(context.get());
+    loaded.memory().wait();
+    if (only_filling) continue;
+    const Bytes d = loaded.result();
+    for (const auto& [row, column, wanted] : {std::tuple(5, 9, large * large), std::tuple(77, 9, -large * large), std::tuple(6, 10, infinity), std::tuple(78, 10, -infinity)}) {
+      float got;
+      std::memcpy(&got, d.data() + 4 * g.d.at(row, column), 4);
+      expect(got == wanted, config + ": " + std::to_string(got) + " is not " + std::to_string(wanted));
+    }
+  }
+}
+
 void empty_products_are_captured(int ordinal) {
   GpuContext context(ordinal);
   Loaded loaded(ordinal);
@@ -243,7 +273,10 @@ std::vector<Check> capture_checks(int ordinal) {
   for (const Kind& kind : kinds(true))
     if (kind.type.a == GGEMM_BF16 || kind.type.a == GGEMM_E4M3) out.push_back({"replay with other ends: " + kind.name, [=] { replay_with_other_ends(ordinal, kind); }});
   for (const Kind& kind : kinds(false))
-    if (kind.type.compute == GGEMM_COMPUTE_F32_ACCURATE) out.push_back({"large operands are forgotten: " + kind.name, [=] { unusual_data_are_forgotten(ordinal, kind); }});
+    if (kind.type.compute == GGEMM_COMPUTE_F32_ACCURATE) {
+      out.push_back({"large operands are forgotten: " + kind.name, [=] { unusual_data_are_forgotten(ordinal, kind); }});
+      out.push_back({"large products are right: " + kind.name, [=] { large_products_are_right(ordinal, kind); }});
+    }
   out.push_back({"an empty product is captured as nothing", [=] { empty_products_are_captured(ordinal); }});
   return out;
 }

@@ -22,6 +22,7 @@ std::string arguments_of(const std::string& text, const std::string& word) {
 }  // namespace
 
 std::string with_shared_variables(const std::string& text) {
+  if (text.find("__shared__") == std::string::npos) return text;  // most have none, and regular expressions are slow
   static const std::regex dynamic(R"(\bextern\s+__shared__\s+(?:__align__\(\w+\)\s*)?(\w[\w:<> ]*?)\s+(\w+)\s*\[\s*\]\s*;)");
   static const std::regex fixed(R"(\b__shared__\s+(?:__align__\(\w+\)\s*)?(\w[\w:<>, ]*?)\s+(\w+)\s*((?:\[[^;\]]*\])*)\s*;)");
   const std::string out = std::regex_replace(text, dynamic, "$1* const $2 = static_cast<$1*>(::emulator::dynamic_shared());");
