@@ -101,7 +101,7 @@ struct Copy {
 std::array<Copy, 2> copies_of(const Choice& choice, const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (k == 0 || !choice.copied) return {};
   const core::ProblemType packed = choice.config.family == core::Family::sm90 ? core::packed(type, choice.config) : type;
-  const std::int64_t depth = core::by_terms(type) ? kernels::term_depth(k, choice.config.tile_k) : 0;
+  const std::int64_t depth = core::by_terms(type, choice.config.family) ? kernels::term_depth(k, choice.config.tile_k) : 0;
   const auto size = [](int dtype) { return static_cast<std::int64_t>(core::dtype_size(dtype)); };
   const auto flag = [&choice](int bit) { return (choice.copied & bit) != 0; };
   const bool a_k = packed.major_a == core::Major::k, b_k = packed.major_b == core::Major::k;
@@ -184,7 +184,7 @@ void Engine::run_tensor(const Choice& choice, const core::ProblemType& type, con
   const kernels::GemmParams packed = copied(*device_, choice, copies, given, static_cast<char*>(lease.data) + sums, lease.terms, stream);
   kernels::TensorParams params = cuda::tensor_params(*device_, choice.upright_type, c, choice.config.swap ? kernels::transposed(packed) : packed);
   params.slices = {lease.data, lease.arrivals, deal};
-  if (core::by_terms(type) && copies[0].wanted) params.terms = lease.terms;
+  if (core::by_terms(type, c.family) && copies[0].wanted) params.terms = lease.terms;
   const bool one_each = c.cluster_k > 1 || c.slices > core::tail_slices;
   const std::int64_t wanted = std::max(deal.whole, deal.cut ? deal.sharers : 0), clusters = one_each ? wanted : std::min(wanted, resident);
   void* arguments[] = {&params};

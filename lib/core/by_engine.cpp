@@ -22,10 +22,6 @@ std::optional<Strides> known_strides(const kernels::SourceMatrix& m, const kerne
   return Strides{packed ? columns.value : m.row_stride.value, m.col_stride.value};
 }
 
-kernels::Source columns_of_d(const ProblemType& type, kernels::Source n) {
-  n.value = core::columns_of_d(type, n.value);
-  return n;
-}
 }  // namespace
 
 bool by_engine(const ProblemType& type, const kernels::GemmParams& p) {
@@ -38,7 +34,7 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   const auto bounded = [&](const kernels::Source& size) { return (constant(size) || size.mode != kernels::source_itself) && size.value <= kernels::longest_side; };
   if (!is_zero(type, p.epilogue.beta) || p.rows.a_index.kind || p.rows.d_index.kind || !bounded(p.m) || !constant(p.n) || !bounded(p.n) || !bounded(p.k)) return false;
   // Operands that are turned are gathered, or copied, as memory for that allows.
-  if (by_terms(type) || (dtype_size(type.a) != 2 && (type.major_a != Major::k || type.major_b != Major::k))) return false;
+  if (by_terms(type, Family::sm90) || (dtype_size(type.a) != 2 && (type.major_a != Major::k || type.major_b != Major::k))) return false;
   // Every group's lines begin and follow one another at multiples of 16 bytes; whole_lines: groups are whole lines apart, as D's are where one map tells all of them. half: as Lines has it.
   const bool batch = type.grouped & batch_groups;  // whose products are a dimension of its maps, or have the same
   const auto reached = [&](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& rows, const kernels::Source& columns, bool whole_lines = false, std::int64_t half = 0) {

@@ -167,7 +167,7 @@ ProblemType kernel_type(const ProblemType& described, const Config& config) {
   const bool by_registers = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped;
   if (dtype_size(type.a) != 2 && !by_registers) out.major_a = Major::k;
   if (dtype_size(type.b) != 2) out.major_b = Major::k;
-  if (by_terms(type)) out.a = out.b = GGEMM_BF16, out.major_a = type.major_a, out.major_b = type.major_b;
+  if (by_terms(type, config.family)) out.a = out.b = GGEMM_BF16, out.major_a = type.major_a, out.major_b = type.major_b;
   return out;
 }
 
@@ -183,7 +183,7 @@ bool in_halves(const ProblemType& kernel, const Config& upright) {
 int parts_of_a(const ProblemType& kernel, const Config& upright) { return in_halves(kernel, upright) ? 2 : upright.cluster_n; }
 
 std::uint8_t repacked_operands(const ProblemType& type, const Config& config) {
-  if (by_terms(type)) return operand_a | operand_b;
+  if (by_terms(type, config.family)) return operand_a | operand_b;
   const ProblemType p = packed(type, config);
   constexpr int turned_a = operand_a | strided_a, turned_b = operand_b | strided_b;
   return static_cast<std::uint8_t>(type.unreachable | (p.major_a != type.major_a ? turned_a : 0) | (p.major_b != type.major_b ? turned_b : 0));
@@ -193,14 +193,14 @@ ProblemType before_sums(const ProblemType& type) {
   ProblemType out = type;
   if (!(type.grouped & summed_rows)) return out;
   out.grouped &= static_cast<std::uint8_t>(~(summed_rows | scattered_rows));
-  out.d = type.sum == Sum::f64 ? GGEMM_F64 : type.sum == Sum::i32 && type.d == GGEMM_I32 ? GGEMM_I32 : GGEMM_F32;
+  out.d = static_cast<std::uint8_t>(epilogue_dtype(type));
   out.major_d = Major::k;
   return out;
 }
 
 std::size_t sum_bytes(const ProblemType& type, std::int64_t m, std::int64_t n) {
   if (!(type.grouped & summed_rows)) return 0;
-  const std::int64_t columns = type.gate ? n / 2 : n, size = static_cast<std::int64_t>(dtype_size(before_sums(type).d));
+  const std::int64_t columns = columns_of_d(type, n), size = static_cast<std::int64_t>(dtype_size(before_sums(type).d));
   std::int64_t bytes;
   if (__builtin_mul_overflow(m, columns, &bytes) || __builtin_mul_overflow(bytes, size, &bytes) || bytes > INT64_MAX - 256)
     fail(GGEMM_ERROR_OUT_OF_MEMORY, "no memory for %lld x %lld elements that go to rows of D", static_cast<long long>(m), static_cast<long long>(columns));

@@ -47,7 +47,7 @@ bool in_halves(const ProblemType& kernel, const Config& upright);
 int parts_of_a(const ProblemType& kernel, const Config& upright);
 ProblemType packed(const ProblemType& type, const Config& config);
 // Whether tensor cores multiply terms of its operands (kernels/tile/terms.cuh), which are copies in bf16.
-inline bool by_terms(const ProblemType& type) { return type.compute == GGEMM_COMPUTE_F32_ACCURATE; }
+inline bool by_terms(const ProblemType& type, Family family) { return family == Family::sm90 && type.compute == GGEMM_COMPUTE_F32_ACCURATE; }
 // Which of A and B are copied to workspace before such a kernel runs: those that tensor maps cannot describe, and those that are turned; of
 // the latter the strided bit is set too: neighbours in the copy are none in the source.
 std::uint8_t repacked_operands(const ProblemType& type, const Config& config);

@@ -95,13 +95,13 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   out.problem = p;
   const auto count = [](std::int64_t tiles) { return static_cast<kernels::u32>(tiles); };  // few enough, as was checked
   out.walk = kernels::tile_walk(count(kernels::ceil_div(p.m, config.tile_m)), count(kernels::ceil_div(p.n, config.tile_n)), count(kernels::ceil_div(p.k, config.tile_k)), p.raster, config.cluster_m, config.cluster_n);
-  const std::int64_t depth = core::by_terms(type) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
+  const std::int64_t depth = core::by_terms(type, config.family) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a(), products.count, products.a);
     out.b = map_of(device, type.b, layout.tf32(), layout.of_b(kernels::lines_of(p.b, depth, p.n, !layout.mn_b())), layout.box_b(), products.count, products.b);
     out.scales = scale_lines(device, type, config, p.scale_a, nullptr, 1, p.m, p.k);
   }
-  const kernels::Lines d = kernels::lines_of(p.d, p.m, type.gate ? p.n / 2 : p.n, layout.mn_d());
+  const kernels::Lines d = kernels::lines_of(p.d, p.m, core::columns_of_d(type, p.n), layout.mn_d());
   if (layout.boxes()) out.store = kernels::store_way(d, size_of(type.d));
   if (out.store == kernels::TensorStore::threads) return out;
   out.d = map_of(device, type.d, false, d, layout.box_d(), products.count, products.d);
@@ -192,7 +192,7 @@ bool uniform_groups(const Device& device, const core::ProblemType& described, co
   // Where lines of D go along m they end with the group, which only the device knows.
   const bool known_lines = layout.mn_d() == swap || p.m.kind == 0;
   if (layout.boxes() && known_lines && !p.rows.d_index.kind)
-    if (const auto d = lines_of_groups(p.d, kernels::lines_of(all.d, all.m, type.gate ? all.n / 2 : all.n, layout.mn_d()), p.groups, size_of(type.d), out.lines_d))
+    if (const auto d = lines_of_groups(p.d, kernels::lines_of(all.d, all.m, core::columns_of_d(type, all.n), layout.mn_d()), p.groups, size_of(type.d), out.lines_d))
       if (d->length * size_of(type.d) % 16 == 0) store = kernels::TensorStore::inner_boxes, out.d = map_of(device, type.d, false, *d, layout.box_d());
   if (described.by_engine && layout.boxes() && store == kernels::TensorStore::threads) return false;  // each group's own map reaches it
   out.rows = p.m;

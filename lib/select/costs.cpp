@@ -58,8 +58,8 @@ Brought brought(const Asked& asked) {
 }
 
 TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, double turned, const Brought& rates) {
-  const bool terms = core::by_terms(type);
-  const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
+  const bool terms = core::by_terms(type, c.family);
+  const double size = operand_size(type, c.family), bm = c.tile_m, bn = c.tile_n, bk = c.tile_k, columns = bn / c.warps_n, wgmmas = (terms ? kernels::term_products : 1) * bk * size / 32 * (bm / 64) * c.warps_n;
   // A wgmma spans 32 bytes of k and takes 64 rows: it is bound by the products, or by reading both operands from shared memory.
   const bool promotes = terms || core::promoted(type);
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.

@@ -38,7 +38,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
     const int turns = c.teams > 1 ? 16 : 0;
     const Config kernel = core::upright(c);
     const ProblemType t = core::kernel_type(type, c);
-    const int size = operand_size(type);
+    const int size = operand_size(type, c.family);
     const int tiles = kernels::tile_bytes(kernel.tile_m, kernel.tile_k, size, t.major_a == core::Major::mn) + kernels::tile_bytes(kernel.tile_n, kernel.tile_k, size, t.major_b == core::Major::mn);
     const int scales_a = kernels::tile_scales(t.scale_a, kernel.tile_m, consumer_rows(kernel)), scales_b = kernels::tile_scales(kernels::kind_in_tile(t.scale_b, t.gate == GGEMM_GATE_HALVES), kernel.tile_n, consumer_columns(kernel));
     const std::int64_t ring = kernels::ring_bytes(c.stages, tiles, kernels::slot_scale_bytes(scales_a, scales_b));
@@ -48,7 +48,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
   // The warps' sums (kernels/mainloop/gemv.cuh), of which four lanes have a term each where CUDA cores multiply.
   const int terms = gemv_by_cuda_cores(type) ? 4 : 1;
   if (c.family == Family::gemv) return std::int64_t(c.warps_n) * c.tile_m * c.tile_n * terms * sum_size(type);
-  const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * operand_size(type);
+  const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * operand_size(type, c.family);
   return c.family == Family::host ? 0 : std::max(staging, ring);
 }
 

@@ -7,15 +7,15 @@
 
 namespace ggemm::select {
 
-// Bytes of an element of A and B as tensor cores get it, and of a sum.
-inline int operand_size(const core::ProblemType& type) { return core::by_terms(type) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
+// Bytes of an element of A and B as a family's ring has it, and of a sum.
+inline int operand_size(const core::ProblemType& type, core::Family family) { return core::by_terms(type, family) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
 inline int sum_size(const core::ProblemType& type) { return type.sum == core::Sum::f64 ? 8 : 4; }
 
 // Whether the gemv family multiplies by CUDA cores (kernels/mainloop/gemv.cuh: BY_FMA).
 inline bool gemv_by_cuda_cores(const core::ProblemType& type) { return type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32); }
 
 // Whether f32 is multiplied as f64, by its tensor cores (kernels/mainloop/multistage.cuh: AtomFor); and whether anything is.
-inline bool f32_as_f64(const core::ProblemType& type, core::Family family) { return family == core::Family::sm80 && type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_DEFAULT; }
+inline bool f32_as_f64(const core::ProblemType& type, core::Family family) { return family == core::Family::sm80 && type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32; }
 inline bool by_f64_products(const core::ProblemType& type, core::Family family) { return (family == core::Family::sm80 && type.a == GGEMM_F64) || f32_as_f64(type, family); }
 
 // Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh), or lie

@@ -82,8 +82,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const bool apart = even && (type.grouped & core::apart_groups);  // which may differ in n too
   const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && (apart || !named.swap)), tiles_along(across, c.tile_n, even && (apart || named.swap)), even, apart);
   const double tiles = all.count * groups;
-  const bool terms = core::by_terms(type);
-  const double size = operand_size(type), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
+  const bool terms = core::by_terms(type, c.family);
+  const double size = operand_size(type, c.family), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
   const bool plain = !even && !terms && !type.grouped;  // or a batch, by a kernel of plain products (where one group has all rows, even is false too, but type.grouped set)
   // Where groups have rows in the upper halves of tiles alone, these are all that is brought and multiplied.
   const bool upper = even && m <= 64 && core::in_halves(core::kernel_type(type, named), c);

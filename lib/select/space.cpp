@@ -18,7 +18,7 @@ using core::ProblemType;
 using core::Sum;
 
 // Operands that are contiguous along m or n and not 16 bits wide are gathered from shared memory, which takes registers: bytes most of all.
-bool gathers_bytes(const ProblemType& type) { return operand_size(type) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
+bool gathers_bytes(const ProblemType& type) { return core::dtype_size(type.a) == 1 && (type.major_a == Major::mn || type.major_b == Major::mn); }
 int sums_a_thread(const Config& c) { return c.tile_m * c.tile_n / std::max(1, 32 * c.warps_m * c.warps_n); }
 
 struct Query {
@@ -72,7 +72,7 @@ constexpr Rule simt_rules[] = {
 
 // One operand's tile in shared memory: kernels/tile/shared_tile.cuh and pipeline/copy.cuh.
 bool tile_fits(const Query& q, int span, Major major) {
-  const int size = operand_size(q.type), inner = major == Major::k ? q.config.tile_k : span, outer = major == Major::k ? span : q.config.tile_k;
+  const int size = operand_size(q.type, q.config.family), inner = major == Major::k ? q.config.tile_k : span, outer = major == Major::k ? span : q.config.tile_k;
   const int row = inner * size, chunks = row / 16;
   const bool power = (std::min(row, 128) & (std::min(row, 128) - 1)) == 0;
   return row % 16 == 0 && power && row % std::min(row, 128) == 0 && row >= 64 && outer * row % 1024 == 0 && chunks > 0 && threads(q.config) % chunks == 0 && outer * chunks % threads(q.config) == 0;
@@ -89,9 +89,9 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return q.type.a == q.type.b; }, "A and B must have one dtype"},
     {[](const Query& q) {
        const int a = q.type.a;
-       return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || (a == GGEMM_F32 && q.type.compute == GGEMM_COMPUTE_TF32) || f32_as_f64(q.type, q.config.family);
+       return a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || a == GGEMM_F64 || a == GGEMM_F32;
      },
-     "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate"},
+     "mma.sync takes f16, bf16, i8, f64 and f32"},
     {[](const Query& q) { return !f32_as_f64(q.type, q.config.family) || (q.facts.compute_capability == 90 && (q.facts.f64_slower == 1 || q.facts.f64_slower == 2)); },
      "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32 or more"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "mma.sync's sums are not promoted: no scales by blocks"},
@@ -100,7 +100,7 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return warp_part(q.config.tile_m, q.config.warps_m) && warp_part(q.config.tile_n, q.config.warps_n); }, "a warp's part must be a power of two, of 16 rows and columns or more"},
     {[](const Query& q) {
        // Fragments alternate between two sets of registers, so a tile has an even number of k steps; copies come in batches of a power of two.
-       const int depth = q.config.tile_k * operand_size(q.type);
+       const int depth = q.config.tile_k * operand_size(q.type, q.config.family);
        return depth >= (by_f64_products(q.type, q.config.family) ? 128 : 64) && (depth & (depth - 1)) == 0;
      },
      "the tile's depth must be a power of two of 64 bytes (f64, and f32 as such: 128) or more"},
@@ -117,7 +117,7 @@ constexpr Rule sm80_rules[] = {
      "f64 tiles of 64 sums a thread are 16 deep where A is contiguous along m: addresses take registers too"},
     {[](const Query& q) {
        const int operands = (q.type.major_a == Major::mn) + (q.type.major_b == Major::mn);
-       return operand_size(q.type) != 4 || f32_as_f64(q.type, q.config.family) || sums_a_thread(q.config) * operands <= 64;
+       return operand_size(q.type, q.config.family) != 4 || f32_as_f64(q.type, q.config.family) || sums_a_thread(q.config) * operands <= 64;
      },
      "one 32-bit operand contiguous along m or n leaves registers for 64 sums a thread, two for 32"},
     {[](const Query& q) { return q.facts.compute_capability == 90 || sums_a_thread(q.config) <= 64; }, "only on compute capability 9.0 does ptxas find registers for more than 64 sums a thread"},
@@ -147,7 +147,7 @@ bool turns_a(const Query& q) { return q.type.compute == GGEMM_COMPUTE_TF32 && co
 
 // tile/panels.cuh: whole panels along k; along m or n one at least, and whole ones for each but the last of so many consumers; and parts of whole swizzle periods.
 bool panels_fit(const Query& q, int span, int consumers, Major major, int share) {
-  const int size = operand_size(q.type), inner = kernels::panel_bytes / size;
+  const int size = operand_size(q.type, q.config.family), inner = kernels::panel_bytes / size;
   if (major == Major::k ? q.config.tile_k % inner : span < inner || (consumers > 1 && span / consumers % inner)) return false;
   if (span % 8) return false;
   const int rows = kernels::box_rows(span, q.config.tile_k, size, major == Major::mn, share);
@@ -161,13 +161,13 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return core::dtype_size(q.type.c) <= 4 && core::dtype_size(q.type.d) <= 4; }, "the epilogue stores elements of 4 bytes or fewer"},
     {[](const Query& q) {
        const int a = q.type.a, b = q.type.b;
-       return core::fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && (q.type.compute == GGEMM_COMPUTE_TF32 || core::by_terms(q.type)))));
+       return core::fp8(q.type) || (a == b && (a == GGEMM_F16 || a == GGEMM_BF16 || a == GGEMM_I8 || (a == GGEMM_F32 && (q.type.compute == GGEMM_COMPUTE_TF32 || core::by_terms(q.type, q.config.family)))));
      },
      "wgmma takes f16, bf16, i8, pairs of e4m3 and e5m2, and f32 under compute tf32 and f32_accurate"},
-    {[](const Query& q) { return !core::by_terms(q.type) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
-    {[](const Query& q) { return !core::by_terms(q.type) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
-    {[](const Query& q) { return !core::by_terms(q.type) || q.config.stages % kernels::term_count == 0; }, "a tile of k of three terms takes three stages of the ring at a time"},
-    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || operand_size(q.type) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
+    {[](const Query& q) { return !core::by_terms(q.type, q.config.family) || !q.type.grouped; }, "operands are cut into terms in a plain product only"},
+    {[](const Query& q) { return !core::by_terms(q.type, q.config.family) || sums_a_thread(q.config) <= 64; }, "sums of terms are promoted every tile of k, with registers for 64 sums a thread"},
+    {[](const Query& q) { return !core::by_terms(q.type, q.config.family) || q.config.stages % kernels::term_count == 0; }, "a tile of k of three terms takes three stages of the ring at a time"},
+    {[](const Query& q) { return !core::scaled_by_blocks(q.type) || operand_size(q.type, q.config.family) == 1; }, "scales by blocks take operands of 8 bits, of which a tile is a block deep"},
     {[](const Query& q) { return !core::promoted(q.type) || q.config.tile_k == kernels::scale_block; }, "fp8 products, and those scaled by blocks, are promoted every 128 of k"},
     {[](const Query& q) {
        const ProblemType t = core::kernel_type(q.type, q.config);
@@ -195,7 +195,7 @@ constexpr Rule sm90_rules[] = {
      },
      "consumers are warpgroups of 4x1 warps (1x4 if swapped), each of 64 rows or a multiple"},
     {[](const Query& q) { return q.config.warps_m * q.config.warps_n * std::max<int>(1, q.config.teams) <= 8; }, "registers serve two consumers"},
-    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0 && !core::promoted(q.type) && !core::by_terms(q.type)); },
+    {[](const Query& q) { return q.config.teams <= 1 || (q.config.cluster_k == 1 && q.config.slices == 0 && !core::promoted(q.type) && !core::by_terms(q.type, q.config.family)); },
      "consumers that take turns have whole tiles, which CTAs do not share along k, and sums that are not promoted"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);
@@ -222,7 +222,7 @@ constexpr Rule sm90_rules[] = {
     {[](const Query& q) { return (q.config.cluster_k == 1 && q.config.slices <= 1) || !q.type.limited; }, "CTAs that share a tile along k have one each, and so as many as there are tiles: not with max_ctas"},
     {[](const Query& q) { return q.config.cluster_k == 1 || q.config.slices == 0; }, "where CTAs share a tile along k it is not cut besides"},
     {[](const Query& q) { return cluster(q.config) <= q.facts.multiprocessors; }, "a cluster needs as many multiprocessors (max_ctas, if that is less) as it has CTAs"},
-    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * operand_size(q.type); },
+    {[](const Query& q) { return q.config.cluster_k == 1 || q.config.tile_m * q.config.tile_n * 4 <= q.config.stages * (q.config.tile_m + q.config.tile_n) * q.config.tile_k * operand_size(q.type, q.config.family); },
      "CTAs that share a tile along k exchange its sums in the ring, which must hold them"},
     {[](const Query& q) {
        const Config c = core::upright(q.config);

@@ -243,9 +243,9 @@ std::vector<Config> table(const ProblemType& type) {
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
-    c.tile_k = static_cast<std::uint16_t>(row.family == Family::simt ? row.depth : row.depth / (row.family == Family::gemv ? static_cast<int>(core::dtype_size(type.a)) : operand_size(type)));
+    c.tile_k = static_cast<std::uint16_t>(row.family == Family::simt ? row.depth : row.depth / (row.family == Family::gemv ? static_cast<int>(core::dtype_size(type.a)) : operand_size(type, row.family)));
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
-    c.stages = static_cast<std::uint8_t>(row.family == Family::sm90 && core::by_terms(type) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
+    c.stages = static_cast<std::uint8_t>(core::by_terms(type, row.family) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
     if (row.family == Family::sm90) c.cluster_k = static_cast<std::uint8_t>(row.cluster_k);
     c.slices = static_cast<std::uint16_t>(row.slices);

@@ -62,6 +62,7 @@ core::DeviceFacts facts_of(const Arch& arch) {
   facts.multiprocessors = 132;  // more than any cluster has CTAs
   facts.shared_per_block = arch.shared_per_block_kib * 1024;
   facts.shared_per_multiprocessor = arch.shared_per_multiprocessor_kib * 1024;
+  facts.f64_slower = 2;  // as those of each capability that have most of f64, for which f32 is multiplied so
   facts.arch = facts.name = arch.name;
   return facts;
 }
@@ -210,7 +211,7 @@ std::array<std::array<int, 4>, 9> parts_of(const Variant& v, core::Family family
 // A configuration whatever the type, as tables of different types have it: its depth in bytes where it is so in the table, and without stages.
 core::Config shape_of(const core::ProblemType& type, core::Config config) {
   const bool tensor = config.family == core::Family::sm80 || config.family == core::Family::sm90;
-  if (tensor) config.tile_k = static_cast<std::uint16_t>(config.tile_k * select::operand_size(type));
+  if (tensor) config.tile_k = static_cast<std::uint16_t>(config.tile_k * select::operand_size(type, config.family));
   config.stages = 0;
   return config;
 }

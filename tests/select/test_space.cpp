@@ -56,7 +56,7 @@ std::vector<Broken> broken() {
   const auto large = [](Config config) { return config.large_above = 64, config; };
   const auto sliced = [](Config config, int slices) { return config.slices = static_cast<std::uint16_t>(slices), config; };
   const core::DeviceFacts h = device(90);
-  constexpr const char* mma_dtypes = "mma.sync takes f16, bf16, i8, f64, and f32 but for compute f32_accurate";
+  constexpr const char* mma_dtypes = "mma.sync takes f16, bf16, i8, f64 and f32";
   constexpr const char* as_f64 = "f32 is multiplied as f64 on compute capability 9.0, if the device has half as many operations of f64 as of f32 or more";
   constexpr const char* f32_lines = "f32 that is multiplied as f64, and contiguous along m or n, comes in lines of 128 bytes: 32 rows or columns";
   constexpr const char* depths = "the tile's depth must be a power of two of 64 bytes (f64, and f32 as such: 128) or more";
@@ -108,7 +108,7 @@ std::vector<Broken> broken() {
       {"tensor cores of sm_75", f16, tile(sm80, 64, 64, 32, 2, 2, 4), device(75), "needs compute capability 8.0 or newer"},
       {"f16 and bf16", mixed, tile(sm80, 64, 64, 32, 2, 2, 4), h, "A and B must have one dtype"},
       {"fp8", type_of(GGEMM_E4M3), tile(sm80, 64, 64, 64, 2, 2, 4), h, mma_dtypes},
-      {"f32x3", terms, tile(sm80, 64, 64, 32, 2, 2, 4), h, mma_dtypes},
+      {"f32x3 where f64 is slow", terms, tile(sm80, 64, 64, 32, 2, 2, 4), slow_f64(90), as_f64},
       {"f32 as f64 on sm_80", f32, tile(sm80, 64, 64, 32, 2, 2, 4), device(80), as_f64},
       {"f32 as f64 on sm_100", f32, tile(sm80, 64, 64, 32, 2, 2, 4), device(100), as_f64},
       {"f32 as f64 where that is slow", f32, tile(sm80, 64, 64, 32, 2, 2, 4), slow_f64(90), as_f64},
@@ -338,7 +338,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
       ++families[static_cast<std::size_t>(c.family)];
       if (swapped && c.family == Family::sm90 && !c.swap) FAIL_CHECK(core::config_name(type, c));
       if (c.raster != (c.family == Family::host ? 0 : 1)) FAIL_CHECK(core::config_name(type, c));
-      const int depth = c.tile_k * select::operand_size(type);
+      const int depth = c.tile_k * select::operand_size(type, c.family);
       if ((c.family == Family::sm80 || c.family == Family::sm90) && depth != 64 && depth != 128 && !(depth == 256 && (f64 || c.family == Family::sm90))) FAIL_CHECK(core::config_name(type, c));
     }
     CHECK(names.size() == rows.size());
@@ -368,7 +368,7 @@ TEST_CASE("space: every row of the table is legal for some problem on some devic
   std::map<std::string, bool> legal;
   for (const core::ProblemType& type : every_type())
     for (const Config& config : select::table(type)) {
-      const int depth = config.tile_k * select::operand_size(type);
+      const int depth = config.tile_k * select::operand_size(type, config.family);
       Config told = config;
       if (config.family == Family::sm90) told.stages = 1;
       told.tile_k = 1;
@@ -412,7 +412,7 @@ TEST_CASE("space: tensor cores serve the dtypes that they have, in every layout 
   for (const core::ProblemType& type : every_type()) {
     const bool one_dtype = type.a == type.b;
     const bool served = one_dtype && (type.a == GGEMM_F16 || type.a == GGEMM_BF16 || type.a == GGEMM_I8 || type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_TF32));
-    const bool as_f64 = one_dtype && type.a == GGEMM_F32 && type.compute == GGEMM_COMPUTE_DEFAULT;
+    const bool as_f64 = one_dtype && type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32;
     for (const int capability : capabilities) {
       int found = 0;
       for (const Config& config : select::table(type)) found += config.family == Family::sm80 && !select::illegal(type, config, device(capability));
