@@ -17,8 +17,8 @@
  *  - Unless its comment says otherwise, a call may be made from any thread at any time, also while streams are being captured, and touches no stream.
  *    What is destroyed must not be in use by another call.
  *  - Besides what its comment names, a call returns GGEMM_ERROR_ARGUMENT for a pointer that is NULL and may not be, for an enum's value that is none
- *    of its names and for a reserved word that is not 0, GGEMM_ERROR_VERSION for a struct_size that is too small or has unknown fields set, and
- *    GGEMM_ERROR_OUT_OF_MEMORY when host memory is used up.
+ *    of its names and for a reserved word that is not 0, GGEMM_ERROR_VERSION for a struct_size that is too small, or of a struct that is read and
+ *    has unknown fields set (of one that is written they are left as they are), and GGEMM_ERROR_OUT_OF_MEMORY when host memory is used up.
  *  - Callbacks must return normally: no exception and no longjmp may leave them.
  */
 #ifndef GGEMM_H
@@ -173,8 +173,9 @@ typedef struct ggemm_context_options {
   const char* shared_cache_dir;   /**< a second folder that is only read; NULL: $GGEMM_SHARED_CACHE_DIR, else none; "": none */
   uint64_t cache_limit_bytes;     /**< 0: 1 GiB; least recently used entries go first */
   const char* nvrtc_path;         /**< the NVRTC library's file; NULL: $GGEMM_NVRTC, else searched for; "": searched for */
-  const char* cblas_path;         /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for; "": none, own kernels only. One that is named
-                                       and cannot be used is a warning in the log when it is first needed, and own kernels are used */
+  const char* cblas_path;         /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for, and one that is twice as slow as own kernels is
+                                       passed over; "": none, own kernels only. One that is named and cannot be used is a warning in the log when it is
+                                       first needed, and own kernels are used */
 } ggemm_context_options;
 #define GGEMM_CONTEXT_OPTIONS_INIT \
   { sizeof(ggemm_context_options), GGEMM_DEVICE_BEST, 0, NULL, 0, (ggemm_log_level)0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL }
@@ -285,7 +286,8 @@ typedef enum ggemm_compute {
   GGEMM_COMPUTE_FP8_FAST = 2,
   /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
    *  terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
-   *  Needs A and B f32. Other kernels and the host device multiply as by default. @since 0.1 */
+   *  Needs A and B f32. Other kernels and the host device multiply as by default: products and sums of f32, or, on a device of compute capability 9.0
+   *  whose tensor cores multiply f64 as fast, of f64 that are rounded to f32 at the end. @since 0.1 */
   GGEMM_COMPUTE_F32_ACCURATE = 3,
   GGEMM_COMPUTE_FORCE32 = 0x7fffffff
 } ggemm_compute;
@@ -595,8 +597,8 @@ typedef enum ggemm_field {
  *  to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.
  *  Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
  *  no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Of a group whose sizes or strides are
- *  in memory, the host device and checked mode find strides of D that are 0. Not checked at all: other strides in memory by which elements of D share
- *  an address, pointers of different groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
+ *  in memory, the host device and checked mode find strides of D by which its elements share an address. Not checked at all: pointers of different
+ *  groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
  *  operands with gaps, and D against bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word. */
 typedef struct ggemm_grouped_args {
   size_t struct_size;
@@ -668,7 +670,7 @@ GGEMM_API ggemm_status ggemm_gemm(ggemm_context* context, const ggemm_gemm_desc*
  *  checked mode the status word.
  *  Stream: as ggemm_gemm.
  *  Capture: allowed, as in ggemm_gemm. A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
- *  Some workspace is needed, and reserved by ggemm_prepare and plans: by the kernels of the sm90 family some 650 bytes a group; by those with "kt" in
+ *  Some workspace is needed, and reserved by ggemm_prepare and plans: by the kernels of the sm90 family some 680 bytes a group; by those with "kt" in
  *  their names (see ggemm_config) 128 KiB a multiprocessor at most besides (those that ggemm_config_get lists); and for the sums that d_index makes,
  *  as is said there.
  *  Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm_grouped_matrix) to it if there is room. How
@@ -884,7 +886,9 @@ GGEMM_API ggemm_status ggemm_tune_result_init(ggemm_tune_result* result, size_t 
  *  @retval GGEMM_ERROR_ARGUMENT there is nothing to tune: groups, or m or n of a plain product, is 0, the sample has no group or only empty ones, or
  *          a grouped problem has neither sample_sizes nor all of expected_*. k may be 0, and tflops are then. All arguments are looked at before
  *          anything is compiled. A single candidate is verified, timed and recorded all the same.
- *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
+ *  @retval GGEMM_ERROR_UNSUPPORTED no candidate was legal and right; the text lists each one's reason. Or a name in options.configs is not legal for
+ *          the problem: nothing is tried then.
+ *  @retval GGEMM_ERROR_COMPILE, GGEMM_ERROR_LAUNCH what every measurement needs cannot be compiled or loaded; of a candidate it is its reason.
  *  @retval GGEMM_ERROR_CANCELLED options.function asked to stop before any candidate was right.
  *  @retval GGEMM_ERROR_OUT_OF_MEMORY the scratch memory cannot be had. @since 0.1 */
 GGEMM_API ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, const ggemm_tune_options* options, ggemm_tune_result* out_result);

@@ -38,13 +38,10 @@ bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
-// A compiler or driver refuses a kernel, where another may serve.
-bool of_kernel(const core::Error& error) { return error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH; }
-
 }  // namespace
 
 Request request_for(const core::Problem& p, const char* config, const char* tune_key) {
-  Request r{core::problem_key(p, p.m, p.n, p.k), {}, config, tune_key};
+  Request r{core::problem_key(p), {}, config, tune_key};
   r.key.config = core::text_hash(config);
   r.key.tune_key = core::text_hash(tune_key);
   r.sizes = {1, r.key.m, r.key.n, r.key.k};
@@ -180,7 +177,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   }
   if (config.slices > core::tail_slices) choice.sum_pieces = load(jit::render_sum_pieces(core::compiled(type, config.family), config, facts().arch), kernels::sum_pieces_threads, 0, 1, may_load);
   if ((choice.copied = select::copied_operands(type, config, request.sizes, facts())))
-    choice.copy = load(core::by_terms(type) ? jit::render_split(facts().arch) : jit::render_repack(copied_size, facts().arch), kernels::repack_threads, 0, 1, may_load);
+    choice.copy = load(core::by_terms(type, config.family) ? jit::render_split(facts().arch) : jit::render_repack(copied_size, facts().arch), kernels::repack_threads, 0, 1, may_load);
   return choice;
 }
 
@@ -189,6 +186,15 @@ void Engine::refuse_unfit(const Choice& choice) {
     if (kernel && kernel->local_bytes) fail(GGEMM_ERROR_COMPILE, "this NVRTC keeps %d bytes a thread of it in memory, for want of registers", kernel->local_bytes);
     if (kernel && !kernel->complaint.empty()) fail(GGEMM_ERROR_COMPILE, "%s", kernel->complaint.c_str());
   }
+}
+
+select::Ranking Engine::fitting(const Request& request) const {
+  select::Ranking ranking = rank(request);
+  if (!ranking.legal.empty()) return ranking;
+  const core::ProblemType& type = request.key.type;
+  std::string reasons;
+  for (const auto& r : ranking.rejected) reasons += "\n  " + core::config_name(type, r.config) + ": " + r.reason;
+  fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s%s:%s", facts().name.c_str(), core::which_product(type), reasons.c_str());
 }
 
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
@@ -217,12 +223,7 @@ ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
       log_.write(record->shipped ? GGEMM_LOG_INFO : GGEMM_LOG_WARNING, "a tuning record is passed over: %s", error.what());
     }
   }
-  const select::Ranking ranking = rank(request);
-  if (ranking.legal.empty()) {
-    std::string reasons;
-    for (const auto& r : ranking.rejected) reasons += "\n  " + core::config_name(type, r.config) + ": " + r.reason;
-    fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s%s:%s", facts().name.c_str(), core::which_product(type), reasons.c_str());
-  }
+  const select::Ranking ranking = fitting(request);
   // A kernel that a compiler or driver refuses must not stop a problem that another one serves.
   // After so many the best of another family is next.
   constexpr std::size_t tries = 8;
@@ -373,7 +374,11 @@ void Engine::prepare(const std::vector<Request>& requests, const std::function<b
   };
   std::vector<std::jthread> pool;
   const std::size_t workers = std::min<std::size_t>(static_cast<std::size_t>(threads_), requests.size());
-  for (std::size_t i = 0; i < workers; ++i) pool.emplace_back(work);
+  try {
+    for (std::size_t i = 0; i < workers; ++i) pool.emplace_back(work);
+  } catch (const std::system_error&) {
+    if (pool.empty()) throw;  // else those that could be started do it all
+  }
   std::exception_ptr first;
   for (std::size_t done = 1; done <= requests.size() && !stop; ++done) {
     std::unique_lock lock(mutex);

@@ -113,14 +113,19 @@ ChoicePointer Engine::choose_lines(const Choice& any, Request request, std::opti
   if (auto found = choices_.find(request.key)) return found->kernel && found->config == any.config ? found : nullptr;
   if (stream && device_->capturing(*stream)) return nullptr;
   try {
-    return choices_.get(request.key, [&] { return std::make_shared<const Choice>(load_lines(any, request)); });
-  } catch (const core::Error& error) {
-    if (error.status() == GGEMM_ERROR_COMPILE) choices_.get(request.key, [] { return std::make_shared<const Choice>(); });  // once
-    log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
+    const auto found = choices_.get(request.key, [&] {
+      try {
+        return std::make_shared<const Choice>(load_lines(any, request));
+      } catch (const core::Error& error) {
+        if (!of_kernel(error)) throw;
+        log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
+        return std::make_shared<const Choice>();  // kept, so that it is found out once
+      }
+    });
+    return found->kernel && found->config == any.config ? found : nullptr;
   } catch (const std::exception&) {
-    // Nor where memory is lacking.
+    return nullptr;  // memory is lacking, or another thread's capture forbids it
   }
-  return nullptr;
 }
 
 void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::GroupedParams params, void* stream) const {
@@ -137,7 +142,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   const GroupMemory memory{behind_sums, lease.arrivals, behind_sums + pieces, copies_in(choice, lease, bytes, wished, params.groups)};
   if (!(type.grouped & core::summed_rows)) return run_groups(choice, type, params, memory, stream);
   // The groups in their order, and then, in another launch, each row of D.
-  const std::int64_t columns = type.gate ? params.n.value / 2 : params.n.value;
+  const std::int64_t columns = core::columns_of_d(type, params.n.value);
   kernels::SumParams sum{lease.data, columns, params.groups, 0, 0, 0, params.m, params.rows, kernels::group_matrix(params.d, 0, 0, columns), params.status};
   // Few rows of D are cut, so that all of the device has a part of them; each CTA looks through the index for itself.
   const std::int64_t down = kernels::ceil_div(sum.rows.d_index.value, kernels::sum_rows), parts = down > 0 ? kernels::ceil_div(choice.sum->resident_ctas, down) : 1;

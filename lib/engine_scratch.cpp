@@ -205,7 +205,7 @@ ggemm_grouped_args ScratchProblem::lay_apart(core::GroupedProblem& p, const std:
 }
 
 ggemm_grouped_args ScratchProblem::lay_joined(core::GroupedProblem& p, const std::vector<select::Sizes>& sample) {
-  const auto count = static_cast<std::int64_t>(sample.size()), n = sample.front().n, k = sample.front().k, stored = type_.gate ? n / 2 : n;
+  const auto count = static_cast<std::int64_t>(sample.size()), n = sample.front().n, k = sample.front().k, stored = core::columns_of_d(type_, n);
   std::vector<std::int64_t> ends;
   std::int64_t rows = 0, longest = 0;
   for (const select::Sizes& s : sample) ends.push_back(rows += s.m), longest = std::max(longest, s.m);

@@ -109,7 +109,7 @@ class ScratchProblem {
   ggemm_grouped_args lay_apart(core::GroupedProblem& problem, const std::vector<select::Sizes>& sample);
   void make_rows_in_order(core::GroupedProblem& problem, std::int64_t rows);
   void make_points();
-  std::int64_t columns(const Group& group) const { return type_.gate ? group.n / 2 : group.n; }  // of D
+  std::int64_t columns(const Group& group) const { return core::columns_of_d(type_, group.n); }  // of D
   Expected expected(const Group& group, std::int64_t i, std::int64_t j) const;
   Point point(std::size_t group, std::int64_t i, std::int64_t j) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "core/error.hpp"
@@ -50,8 +51,7 @@ class EngineRunner final : public select::Runner {
 TuneReport Engine::tune(const Request& request, const core::Problem* plain, const core::GroupedProblem* grouped, const TuneRequest& tuning) {
   const auto start = std::chrono::steady_clock::now();
   const core::ProblemType& type = request.key.type;
-  const std::vector<core::Config> candidates = tuning.candidates.empty() ? select::candidates(rank(request), request.sizes) : tuning.candidates;
-  if (candidates.empty()) core::fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s", facts().name.c_str());
+  const std::vector<core::Config> candidates = tuning.candidates.empty() ? select::candidates(fitting(request), request.sizes) : tuning.candidates;
   // Of captures only those show that the default stream would break; tuning has no stream of the caller's to ask about.
   if (device_ && device_->capturing(nullptr)) core::fail(GGEMM_ERROR_NOT_PREPARED, "tuning allocates and synchronises, which is not allowed while a stream is captured");
   TuneReport report;
@@ -69,8 +69,11 @@ TuneReport Engine::tune(const Request& request, const core::Problem* plain, cons
           // The tuner meets the same error when it comes to this candidate.
         }
     };
-    if (device_)
-      for (int i = 0; i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
+    try {
+      for (int i = 0; device_ && i < std::min(threads_, 16); ++i) compilers.emplace_back(compile);
+    } catch (const std::system_error&) {
+      // No more threads to be had: the tuner compiles what none of these has.
+    }
     report.outcome = select::tune(candidates, runner, tuning.budget_seconds, tuning.progress);
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -28,7 +28,7 @@ namespace ggemm::api {
 // Keeps this thread's text; never throws.
 ggemm_status set_error(ggemm_status status, const char* text) noexcept;
 
-// The only place that catches.
+// The only place that makes a status of what was thrown.
 template <class Function>
 ggemm_status guard(Function&& function) noexcept {
   try {

@@ -168,7 +168,11 @@ ggemm_status ggemm_tune(ggemm_context* context, const ggemm_problem* problem, co
     TuneRequest tuning{o.budget_seconds > 0 ? o.budget_seconds : 10.0, {}, {}, nullptr};
     for (size_t i = 0; i < o.config_count; ++i) {
       if (!o.configs[i]) core::fail(GGEMM_ERROR_ARGUMENT, "options.configs[%zu] is NULL", i);
-      tuning.candidates.push_back(engine.forced_config(p.request, o.configs[i]));
+      try {
+        tuning.candidates.push_back(engine.forced_config(p.request, o.configs[i]));
+      } catch (const core::Error& error) {
+        core::fail(error.status(), "options.configs[%zu]: %s", i, error.what());
+      }
     }
     if (plain && (plain->m == 0 || plain->n == 0))
       core::fail(GGEMM_ERROR_ARGUMENT, "m=%lld, n=%lld: there is nothing to tune", static_cast<long long>(type.transposed ? plain->n : plain->m), static_cast<long long>(type.transposed ? plain->m : plain->n));

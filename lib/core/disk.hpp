@@ -22,7 +22,7 @@ struct DiskOptions {
   std::uint64_t limit_bytes = std::uint64_t(1) << 30;
 };
 
-// The folder that a context uses: as given, else by the environment as ggemm.h says ($GGEMM_CACHE_DIR, $XDG_CACHE_HOME/ggemm, $HOME/.cache/ggemm);
+// The folder of a context that names none: by the environment, as ggemm.h says ($GGEMM_CACHE_DIR, $XDG_CACHE_HOME/ggemm, $HOME/.cache/ggemm);
 // "" if there is none or the program runs with raised privileges.
 std::string default_cache_folder();
 

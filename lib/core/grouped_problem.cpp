@@ -260,7 +260,7 @@ void bind_rows(const GroupedProblem& problem, const ggemm_grouped_args& args, bo
   const ProblemType& type = problem.type;
   if (args.row_weights && !(type.grouped & scattered_rows))
     fail(GGEMM_ERROR_ARGUMENT, "row_weights=%p without d_index: they are of rows that go where it says", args.row_weights);
-  if (args.row_weights && type.sum == Sum::i32 && type.d == GGEMM_I32)
+  if (args.row_weights && int_epilogue(type))
     fail(GGEMM_ERROR_ARGUMENT, "row_weights=%p: i8 products stored as i32 take none", args.row_weights);
   if (args.row_weights) check_pointer(args.row_weights, "row_weights", 4, output, "");
   p.rows = {problem.a_index, problem.d_index, static_cast<const float*>(args.row_weights)};
@@ -275,8 +275,7 @@ bool differ(const kernels::Source& x, const kernels::Source& y) { return is_cons
 
 kernels::GroupChecks group_checks(const ProblemType& type, bool numbers) {
   const auto size = [](int dtype) { return static_cast<kernels::i32>(dtype_size(dtype)); };
-  const int scalar = type.sum == Sum::f64 ? GGEMM_F64 : type.sum == Sum::i32 && type.d == GGEMM_I32 ? GGEMM_I32 : GGEMM_F32;
-  return {size(type.a), size(type.b), size(type.c), size(type.d), type.bias ? size(type.bias_dtype) : 0, scalar, numbers, group_shape(type)};
+  return {size(type.a), size(type.b), size(type.c), size(type.d), type.bias ? size(type.bias_dtype) : 0, epilogue_dtype(type), numbers, group_shape(type)};
 }
 
 const char* form_name(ggemm_grouped_form form) { return forms[form]; }
@@ -397,7 +396,7 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
   check(problem.a, args.a, "a", type.a, product, "groups above 0");
   check(problem.b, args.b, "b", type.b, product, "groups above 0");
   check(problem.d, args.d, "d", type.d, output, "groups above 0");
-  check(problem.c, args.c, "c", type.c, reads_c, "beta other than 0");
+  check(problem.c, args.c, "c", type.c, reads_c, why_c(p.epilogue.beta));
   if (type.scale_a) check(problem.scale_a, args.scale_a, "scale_a", GGEMM_F32, product, "groups above 0");
   if (type.scale_b) check(problem.scale_b, args.scale_b, "scale_b", GGEMM_F32, product, "groups above 0");
   if (type.bias) check_pointer(args.bias, "bias", problem.bias.pointers ? 8 : dtype_size(type.bias_dtype), output, "epilogue.bias set");
@@ -405,9 +404,7 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
     const auto in_all = [&](const GroupedLayout& layout, const void* data, int dtype, const kernels::Source& rows, const kernels::Source& cols) {
       return dense_groups(layout, data, dtype, p.groups, rows, cols);
     };
-    kernels::Source columns = p.n;
-    columns.value = columns_of_d(type, p.n.value);
-    const Extent d = in_all(problem.d, args.d, type.d, rows_of(problem.d_index, problem.stored_m), columns);
+    const Extent d = in_all(problem.d, args.d, type.d, rows_of(problem.d_index, problem.stored_m), columns_of_d(type, p.n));
     const auto same = [&](const GroupedLayout& layout, const void* data) { return !layout.pointers && !problem.d.pointers && data == args.d; };
     const bool in_a =
         same(problem.a, args.a) || d.overlaps(in_all(problem.a, args.a, type.a, rows_of(problem.a_index, problem.stored_m), problem.stored_k));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProblemKey says which configuration is best for a call. (Which binary a kernel is, is jit::cubin_key: the two are different things.)
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -12,18 +13,12 @@
 namespace ggemm::core {
 
 // Sizes up to 16 stand for themselves, larger ones for the next of 8 steps an octave.
-constexpr std::int64_t bucket(std::int64_t size) {
-  if (size <= 16) return size;
-  const int step = std::bit_width(static_cast<std::uint64_t>(size - 1)) - 4;
-  return (((size - 1) >> step) + 1) << step;
-}
+constexpr int width(std::int64_t size) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))); }
+constexpr std::int64_t in_steps(std::int64_t size, int step) { return (((size - 1) >> step) + 1) << step; }
+constexpr std::int64_t bucket(std::int64_t size) { return size <= 16 ? size : in_steps(size, width(size) - 4); }
 
 // Of one product's rows above 2048 no step is longer than a tile's rows, until there are 128 of them an octave: with 12608 counted as 13312 the last of the rounds of tiles would be another.
-constexpr std::int64_t rows_bucket(std::int64_t rows) {
-  if (rows <= 2048) return bucket(rows);
-  const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1))), step = width > 15 ? width - 8 : 7;
-  return (((rows - 1) >> step) + 1) << step;
-}
+constexpr std::int64_t rows_bucket(std::int64_t rows) { return rows <= 2048 ? bucket(rows) : in_steps(rows, std::max(7, width(rows) - 8)); }
 
 // What the largest group has above the mean, of all that the others could leave it: in quarters, from 1 (groups are alike) to 5 (it has all rows). 0: not known.
 constexpr std::int64_t skew_of(std::int64_t groups, double mean, std::int64_t largest) {
@@ -60,7 +55,7 @@ inline std::uint64_t text_hash(const char* text) {
   return hash | 1;
 }
 
-inline ProblemKey problem_key(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) { return {p.type, 1, rows_bucket(m), n, k, 0, 0, p.max_ctas}; }
+inline ProblemKey problem_key(const Problem& p) { return {p.type, 1, rows_bucket(p.m), p.n, p.k, 0, 0, p.max_ctas}; }
 // A mean is given as a whole number, and a few rows for many groups as one for each: of a ragged m there are no more in all than its matrix has.
 inline double mean_rows(const GroupedProblem& p) {
   const double given = static_cast<double>(p.expected_m), groups = static_cast<double>(p.groups);

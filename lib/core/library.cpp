@@ -5,7 +5,10 @@
 #include <sched.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <memory>
 
 namespace ggemm::core {
 
@@ -33,9 +36,15 @@ std::string environment(const char* name) {
 }
 
 int allowed_threads() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+  // The system refuses a set that is smaller than its own, whose size it does not tell.
+  for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
+    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(cpus), [](cpu_set_t* p) { CPU_FREE(p); });
+    if (!set) break;
+    if (sched_getaffinity(0, bytes, set.get()) == 0) return std::max(1, CPU_COUNT_S(bytes, set.get()));
+    if (errno != EINVAL) break;
+  }
+  return 1;
 }
 
 }  // namespace ggemm::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/problem.hpp"
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -112,6 +113,8 @@ ProblemType check_type(const Desc& desc) {
   if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
   if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
+  if (e.activation == GGEMM_ACTIVATION_LEAKY_RELU && sum_type(desc.a.dtype, desc.b.dtype) != Sum::f64 && std::isfinite(e.activation_p0) && std::abs(e.activation_p0) > FLT_MAX)
+    fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g: the epilogue computes in f32, which has no such slope", e.activation_p0);
   if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_F32_ACCURATE) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
   if ((desc.compute == GGEMM_COMPUTE_TF32 || desc.compute == GGEMM_COMPUTE_F32_ACCURATE) && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
     fail(GGEMM_ERROR_ARGUMENT, "compute=%s with a.dtype=%s, b.dtype=%s: it takes f32 and f32", desc.compute == GGEMM_COMPUTE_TF32 ? "tf32" : "f32_accurate", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
@@ -129,7 +132,7 @@ ProblemType check_type(const Desc& desc) {
   type.bias_dtype = !e.bias ? 0 : e.bias_dtype ? static_cast<std::uint8_t>(e.bias_dtype) : type.d;
   check_scale_kinds(type, desc.scale_a.kind, desc.scale_b.kind);
   check_gate(type, e.gate);
-  if (type.sum == Sum::i32 && type.d == GGEMM_I32) check_int_epilogue(type, e);
+  if (int_epilogue(type)) check_int_epilogue(type, e);
   if (desc.max_ctas < 0) fail(GGEMM_ERROR_ARGUMENT, "max_ctas=%d must be 0, for no limit, or more", desc.max_ctas);
   check_reserved(desc.reserved1, "", "reserved1");
   type.limited = desc.max_ctas > 0;
@@ -150,7 +153,7 @@ namespace {
 
 // A scalar as the epilogue of this type computes: f64, i32 or f32.
 kernels::Scalar bind_scalar(const ProblemType& type, const void* pointer, bool on_device, int fallback, const char* field) {
-  const bool f64 = type.sum == Sum::f64, i32 = type.sum == Sum::i32 && type.d == GGEMM_I32;
+  const bool f64 = type.sum == Sum::f64, i32 = int_epilogue(type);
   const std::size_t size = f64 ? 8 : 4;
   kernels::Scalar scalar{nullptr, 0};
   if (!pointer) {
@@ -176,7 +179,7 @@ bool is_zero(const ProblemType& type, const kernels::Scalar& scalar) {
     std::memcpy(&v, &scalar.bits, 8);
     return v == 0;
   }
-  if (type.sum == Sum::i32 && type.d == GGEMM_I32) return static_cast<std::uint32_t>(scalar.bits) == 0;
+  if (int_epilogue(type)) return static_cast<std::uint32_t>(scalar.bits) == 0;
   float v;
   std::memcpy(&v, &scalar.bits, 4);
   return v == 0;
@@ -282,7 +285,7 @@ kernels::GemmParams bind(const Problem& problem, const ggemm_gemm_args& args) {
   check_pointer(args.a, "a", dtype_size(problem.type.a), product, "m, n and k above 0");
   check_pointer(args.b, "b", dtype_size(problem.type.b), product, "m, n and k above 0");
   check_pointer(args.d, "d", dtype_size(problem.type.d), output, "m and n above 0");
-  check_pointer(args.c, "c", dtype_size(problem.type.c), reads_c, "beta other than 0");
+  check_pointer(args.c, "c", dtype_size(problem.type.c), reads_c, why_c(p.epilogue.beta));
   if (problem.type.bias) check_pointer(args.bias, "bias", dtype_size(problem.type.bias_dtype), output, "epilogue.bias set");
   if (product) {
     const Extent d = dense_extent(p.d, problem.type.d, p.m, columns_of_d(problem.type, p.n));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A validated problem. Everything that a user can get wrong in a description or in arguments is checked here and nowhere else.
+// A validated problem. Everything that a user can get wrong in a description or in arguments is checked by `lib/core`, but for what a function of `lib/api` takes besides, and what groups have in memory.
 #pragma once
 #include <cstdint>
 
@@ -52,6 +52,12 @@ inline bool fp8(const ProblemType& type) { return fp8(type.a) && fp8(type.b); }
 inline bool promoted(const ProblemType& type) { return (fp8(type) && type.compute != GGEMM_COMPUTE_FP8_FAST) || scaled_by_blocks(type); }
 // D = alpha A B + beta C and nothing else (kernels/traits.cuh: BARE).
 inline bool bare(const ProblemType& type) { return !type.activation && !type.bias && !type.scale_a && !type.scale_b && !type.gate; }
+// The dtype that the epilogue computes in. Of i8 products that are stored as i32 it has integers alone.
+inline bool int_epilogue(const ProblemType& type) { return type.sum == Sum::i32 && type.d == GGEMM_I32; }
+inline int epilogue_dtype(const ProblemType& type) { return type.sum == Sum::f64 ? GGEMM_F64 : int_epilogue(type) ? GGEMM_I32 : GGEMM_F32; }
+// Columns of D, and of C, of a product of n.
+inline std::int64_t columns_of_d(const ProblemType& type, std::int64_t n) { return type.gate ? n / 2 : n; }
+inline kernels::Source columns_of_d(const ProblemType& type, kernels::Source n) { return n.value = columns_of_d(type, n.value), n; }
 // What kernels::group_params is told of a type.
 inline kernels::u32 group_shape(const ProblemType& type) { return kernels::group_shape(type.scale_a, type.scale_b, type.gate); }
 
@@ -114,7 +120,7 @@ Problem transposed(const Problem& problem);
 GroupedProblem transposed(const GroupedProblem& problem);
 kernels::GroupedParams transposed(const kernels::GroupedParams& params);
 
-// Throw Error with GGEMM_ERROR_ARGUMENT or _UNSUPPORTED and a sentence that names the field and the values.
+// Throw Error with GGEMM_ERROR_ARGUMENT or _VERSION and a sentence that names the field and the values.
 Problem check_problem(const ggemm_gemm_desc& desc);
 GroupedProblem check_problem(const ggemm_grouped_desc& desc);
 

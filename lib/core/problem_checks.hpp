@@ -83,12 +83,12 @@ void check_gate(ProblemType& type, int gate);
 // Columns in pairs are even in number, and have no C.
 void check_even(const ProblemType& type, std::int64_t n);
 void check_no_c(const ProblemType& type, bool reads_c, const kernels::Scalar& beta);
+inline const char* why_c(const kernels::Scalar& beta) { return beta.pointer ? "beta in device memory" : "beta other than 0"; }  // C is needed
 MatrixLayout check_scale(const Place& place, const ggemm_scale& scale, std::int64_t rows, std::int64_t cols);
 // m, n and k as the operands are stored: of rows of A that an index leads to, as many as A has.
 void check_scales(GroupedProblem& problem, const ggemm_grouped_desc& desc, const kernels::Source& m, const kernels::Source& n, const kernels::Source& k);
 
 inline const Place& place_of_d(const ProblemType& type) { return type.gate ? place_pairs : place_d; }
-inline std::int64_t columns_of_d(const ProblemType& type, std::int64_t n) { return type.gate ? n / 2 : n; }
 inline std::int64_t rows_of_c(const ProblemType& type, std::int64_t m) { return type.gate ? 0 : m; }  // pairs have no C
 inline std::int64_t scale_rows(const ProblemType& type, std::int64_t m) { return kernels::scales_along(type.scale_a, m); }
 inline std::int64_t scale_columns(const ProblemType& type, std::int64_t n) { return kernels::scales_along(type.scale_b, n); }

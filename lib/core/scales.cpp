@@ -68,7 +68,7 @@ void check_scale_kinds(ProblemType& type, int scale_a, int scale_b) {
     if (kind == GGEMM_SCALE_NONE) return;
     if (type.sum == Sum::f64)
       fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%s with a.dtype=%s, b.dtype=%s: scales are f32, and sums in f64 take none", name, scale_name(kind), dtype_name(type.a), dtype_name(type.b));
-    if (type.sum == Sum::i32 && type.d == GGEMM_I32) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%s: i8 products stored as i32 stay integers and take no scales", name, scale_name(kind));
+    if (int_epilogue(type)) fail(GGEMM_ERROR_ARGUMENT, "%s.kind=%s: i8 products stored as i32 stay integers and take no scales", name, scale_name(kind));
   };
   check(scale_a, "scale_a");
   check(scale_b, "scale_b");
@@ -80,7 +80,7 @@ void check_scale_kinds(ProblemType& type, int scale_a, int scale_b) {
 
 void check_gate(ProblemType& type, int gate) {
   if (static_cast<unsigned>(gate) > GGEMM_GATE_INTERLEAVED) fail(GGEMM_ERROR_ARGUMENT, "epilogue.gate=%d is not a ggemm_gate", gate);
-  if (gate && type.sum == Sum::i32 && type.d == GGEMM_I32) fail(GGEMM_ERROR_ARGUMENT, "epilogue.gate=%s: i8 products stored as i32 take no gate", gate_name(gate));
+  if (gate && int_epilogue(type)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.gate=%s: i8 products stored as i32 take no gate", gate_name(gate));
   type.gate = static_cast<std::uint8_t>(gate & 3);
 }
 

@@ -89,7 +89,7 @@ Kernel Device::load(std::span<const char> cubin, const std::string& name, int th
   const std::string& arch = impl_->facts.arch;
   // The driver is given no length, so it must not see what cannot be an ELF file.
   if (cubin.size() < smallest_elf || std::memcmp(cubin.data(), "\177ELF", 4) != 0)
-    core::fail(GGEMM_ERROR_LAUNCH, "the binary of %s for %s (%zu bytes) is not an ELF file", name.c_str(), arch.c_str(), cubin.size());
+    throw RefusedBinary(GGEMM_ERROR_LAUNCH, core::text("the binary of %s for %s (%zu bytes) is not an ELF file", name.c_str(), arch.c_str(), cubin.size()));
   const ColdScope scope(*impl_);
   scope.require();
 

@@ -33,7 +33,7 @@ Operand operand_of(const core::ProblemType& type, const kernels::GemmParams& x, 
     case Field::c:
       return {x.c.data, type.c, x.m, x.n, x.c};
     case Field::d:
-      return {x.d.data, type.d, x.m, type.gate ? x.n / 2 : x.n, x.d};
+      return {x.d.data, type.d, x.m, core::columns_of_d(type, x.n), x.d};
     case Field::scale_a:
       return {x.scale_a.data, GGEMM_F32, kernels::scales_along(type.scale_a, x.m), kernels::scales_deep(type.scale_a, x.k), x.scale_a};
     case Field::scale_b:

@@ -33,7 +33,7 @@ class Scatter {
   };
   void sort();
   void by_counting();
-  i64 columns() const { return std::max<i64>(type_.gate ? given_.n.value / 2 : given_.n.value, 0); }  // of D
+  i64 columns() const { return std::max<i64>(core::columns_of_d(type_, given_.n.value), 0); }  // of D
 
   const Kernels<V>* kernels_;
   core::ProblemType type_;

@@ -156,7 +156,7 @@ Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const c
   }
   const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version);
   Cubin out = compile(*nvrtc, request, sources.files, options.verbose);
-  log.write(GGEMM_LOG_INFO, "%s: compiled by NVRTC %s in %.0f ms", request.name.c_str(), out.nvrtc.c_str(), out.seconds * 1e3);
+  log.write(GGEMM_LOG_DEBUG, "%s: compiled by NVRTC %s in %.0f ms", request.name.c_str(), out.nvrtc.c_str(), out.seconds * 1e3);
   if (use_disk) try {
       disk->write(cubin_kind, key, out.complaint + '\0' + out.bytes, out.nvrtc);
     } catch (const std::bad_alloc&) {

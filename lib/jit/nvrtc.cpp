@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int majors[] = {13, 12};  // that can compile C++20, newest first
+constexpr int oldest_major = 12, oldest_minor = 3;  // of those whose kernels are good (docs/design.md)
 
 std::string soname(int major) { return "libnvrtc.so." + std::to_string(major); }
 
@@ -118,6 +119,10 @@ bool take(void* library, const std::string& path, int driver_version, Nvrtc& out
     tried.push_back(newer_text(path, out.version, driver_version));
     return false;
   }
+  if (out.major < oldest_major || (out.major == oldest_major && out.minor < oldest_minor)) {
+    tried.push_back(core::text("%s: NVRTC %s is older than %d.%d", path.c_str(), out.version.c_str(), oldest_major, oldest_minor));
+    return false;
+  }
   return load_builtins(out, tried);
 }
 
@@ -152,9 +157,9 @@ Nvrtc load(const std::string& path, int driver_version) {
   const bool driver_12 = driver_version > 0 && driver_version < 13000;
   core::fail(
       GGEMM_ERROR_COMPILE,
-      "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install nvidia-cuda-nvrtc%s` or with the CUDA toolkit%s (12.3 or newer), "
+      "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install nvidia-cuda-nvrtc%s` or with the CUDA toolkit%s (%d.%d or newer), "
       "or give the path of libnvrtc.so in GGEMM_NVRTC.",
-      list.c_str(), driver_12 ? "-cu12" : "", driver_12 ? " 12" : "");
+      list.c_str(), driver_12 ? "-cu12" : "", driver_12 ? " 12" : "", oldest_major, oldest_minor);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::vector<std::int64_t> sizes() {
 
 core::ProblemKey key_of(const ggemm_gemm_desc& desc) {
   const core::Problem problem = core::check_problem(desc);
-  return core::problem_key(problem, problem.m, problem.n, problem.k);
+  return core::problem_key(problem);
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ TEST_CASE("key: a grouped problem's key has the expected sizes in buckets and is
   other.m = ggemm_source{nullptr, 0, 100, GGEMM_SOURCE_CONST, 0}, other.expected_largest_m = 3300;
   CHECK(core::problem_key(core::check_problem(other)).skew == 1);
   const core::Problem plain = core::check_problem(plain_desc(GGEMM_BF16, GGEMM_BF16, GGEMM_BF16, 104, 1024, 0));
-  CHECK_FALSE(core::problem_key(plain, 104, 1024, 0).type == key.type);
+  CHECK_FALSE(core::problem_key(plain).type == key.type);
 }
 
 TEST_CASE("key: equal keys have equal hashes, and the hashes of many like keys differ") {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What descriptions and arguments become. (That wrong ones are refused, with which words, is tested through the C API in tests/api.)
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <climits>
 #include <cstring>
 #include <functional>
@@ -329,6 +331,22 @@ TEST_CASE("problem: an activation's parameters reach the kernel") {
   desc.epilogue.activation = GGEMM_ACTIVATION_LEAKY_RELU;
   desc.epilogue.activation_p0 = 0.125, desc.epilogue.activation_p1 = 0;
   CHECK(core::bind(core::check_problem(desc), buffers.args).epilogue.activation_p0 == 0.125);
+  // A slope that f32 has not would make NaN of 0; f64 has it.
+  desc.epilogue.activation_p0 = 1e300;
+  CHECK_THROWS_WITH(core::check_problem(desc), Catch::Matchers::ContainsSubstring("epilogue.activation_p0=1e+300"));
+  desc.a.dtype = desc.d.dtype = GGEMM_F64;
+  CHECK(core::bind(core::check_problem(desc), buffers.args).epilogue.activation_p0 == 1e300);
+}
+
+TEST_CASE("problem: a C that is missing is told from a beta that only the device knows") {
+  ggemm_gemm_desc desc = plain_desc(GGEMM_F32, GGEMM_F32, GGEMM_F32, 1, 1, 1);
+  Buffers buffers;
+  buffers.args.c = nullptr;
+  const float two = 2;
+  buffers.args.beta = &two;
+  CHECK_THROWS_WITH(core::bind(core::check_problem(desc), buffers.args), Catch::Matchers::ContainsSubstring("c is NULL with beta other than 0"));
+  desc.epilogue.scalars_on_device = 1;
+  CHECK_THROWS_WITH(core::bind(core::check_problem(desc), buffers.args), Catch::Matchers::ContainsSubstring("c is NULL with beta in device memory"));
 }
 
 TEST_CASE("problem: i8 products stored as i32 take integer epilogues only") {

@@ -52,7 +52,7 @@ void check_same(const ggemm_gemm_desc& desc, const ggemm_gemm_args& args) {
   REQUIRE(in_columns.type.transposed);
   CHECK(in_rows.type == computed(in_columns.type));
   const auto key = [](const core::Problem& problem) {
-    core::ProblemKey out = core::problem_key(problem, problem.m, problem.n, problem.k);
+    core::ProblemKey out = core::problem_key(problem);
     out.type = computed(out.type);
     return out;
   };

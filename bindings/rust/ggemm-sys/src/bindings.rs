@@ -154,8 +154,9 @@ pub struct ggemm_context_options {
     pub cache_limit_bytes: u64,
     /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for; "": searched for
     pub nvrtc_path: *const ::core::ffi::c_char,
-    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only. One that is named
- and cannot be used is a warning in the log when it is first needed, and own kernels are used*/
+    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for, and one that is twice as slow as own kernels is
+ passed over; "": none, own kernels only. One that is named and cannot be used is a warning in the log when it is
+ first needed, and own kernels are used*/
     pub cblas_path: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -387,13 +388,15 @@ pub const GGEMM_COMPUTE_TF32: ggemm_compute = 1;
 pub const GGEMM_COMPUTE_FP8_FAST: ggemm_compute = 2;
 /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
  terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
- Needs A and B f32. Other kernels and the host device multiply as by default.
+ Needs A and B f32. Other kernels and the host device multiply as by default: products and sums of f32, or, on a device of compute capability 9.0
+ whose tensor cores multiply f64 as fast, of f64 that are rounded to f32 at the end.
 
  Since 0.1*/
 pub const GGEMM_COMPUTE_F32_ACCURATE: ggemm_compute = 3;
 /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
  terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
- Needs A and B f32. Other kernels and the host device multiply as by default.
+ Needs A and B f32. Other kernels and the host device multiply as by default: products and sums of f32, or, on a device of compute capability 9.0
+ whose tensor cores multiply f64 as fast, of f64 that are rounded to f32 at the end.
 
  Since 0.1*/
 pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
@@ -1151,8 +1154,8 @@ pub type ggemm_field = ::core::ffi::c_uint;
  to such matrices, as the description says. No group's D may overlap another's, nor any group's A, B, bias or scales, nor another group's C.
  Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
  no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Of a group whose sizes or strides are
- in memory, the host device and checked mode find strides of D that are 0. Not checked at all: other strides in memory by which elements of D share
- an address, pointers of different groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
+ in memory, the host device and checked mode find strides of D by which its elements share an address. Not checked at all: pointers of different
+ groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
  operands with gaps, and D against bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2055,7 +2058,7 @@ extern "C" {
  Stream: as ggemm\_gemm.
 
  Capture: allowed, as in ggemm\_gemm. A captured call may be replayed with other sizes, ends, counts, strides and pointers in the same arrays.
- Some workspace is needed, and reserved by ggemm\_prepare and plans: by the kernels of the sm90 family some 650 bytes a group; by those with "kt" in
+ Some workspace is needed, and reserved by ggemm\_prepare and plans: by the kernels of the sm90 family some 680 bytes a group; by those with "kt" in
  their names (see ggemm\_config) 128 KiB a multiprocessor at most besides (those that ggemm\_config\_get lists); and for the sums that d\_index makes,
  as is said there.
  Some only helps, and is not reserved: the sm90 family copies operands off the fast path (see ggemm\_grouped\_matrix) to it if there is room. How
@@ -2343,7 +2346,10 @@ extern "C" {
  a grouped problem has neither sample\_sizes nor all of expected\_\*. k may be 0, and tflops are then. All arguments are looked at before
  anything is compiled. A single candidate is verified, timed and recorded all the same.
 
- Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason.
+ Returns GGEMM\_ERROR\_UNSUPPORTED no candidate was legal and right; the text lists each one's reason. Or a name in options.configs is not legal for
+ the problem: nothing is tried then.
+
+ Returns GGEMM\_ERROR\_COMPILE, GGEMM\_ERROR\_LAUNCH what every measurement needs cannot be compiled or loaded; of a candidate it is its reason.
 
  Returns GGEMM\_ERROR\_CANCELLED options.function asked to stop before any candidate was right.
 
