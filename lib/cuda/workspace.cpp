@@ -49,9 +49,10 @@ Workspace::Lease Workspace::get(const Device& device, void* stream, std::size_t 
     // A spare is not taken for a wish alone.
     if (capturing && !has(bytes)) larger = spare(wished);
     if (capturing && !has(bytes) && !larger.data()) larger = spare(bytes);
-    if (!capturing && wished > bytes && wished < mine.refused) {
+    if (!capturing && wished > bytes && (wished < mine.refused || ++mine.passed_over % calls_between_wishes == 0)) {
       larger = allocate_if_there_is(device, wished, stream);
-      if (!larger.data()) mine.refused = wished;
+      if (!larger.data()) mine.refused = std::min(mine.refused, wished);
+      else if (wished >= mine.refused) mine.refused = SIZE_MAX;
     }
     // By half as much again, so that rising sizes do not allocate each time.
     if (const std::size_t half_more = mine.buffer.size() / 2 * 3; !larger.data() && !has(bytes) && half_more > bytes) larger = allocate_if_there_is(device, half_more, stream);
@@ -100,8 +101,10 @@ kernels::GroupNote* Workspace::note(const Device& device, std::size_t hash) {
 }
 
 void Workspace::reserve(const Device& device, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard alone(reserving_);
+  std::unique_lock lock(mutex_);
   const std::size_t size = std::max(bytes, reserved_), kept = bytes > reserved_ ? 0 : spares_.size();
+  lock.unlock();  // launches go on meanwhile
   const std::size_t wanted = bytes == 0 ? 0 : std::clamp<std::size_t>(most_spare_bytes / size, 1, most_spares);
   if (kept >= wanted) return;
   // On a stream of our own, as the caller's may be captured; it is waited for, so that any other may use the memory.
@@ -109,13 +112,14 @@ void Workspace::reserve(const Device& device, std::size_t bytes) {
   std::vector<Buffer> more;
   for (std::size_t i = kept; i < wanted; ++i) more.push_back(allocate(device, size, stream.get()));
   device.synchronize(stream.get());
+  for (Buffer& buffer : more) buffer.forget_stream();
   // Not before: where memory has run out, what there was stays.
-  spares_.resize(kept);
+  lock.lock();
+  std::vector<Buffer> smaller;  // freed when all is unlocked
+  if (kept == 0) smaller.swap(spares_);
   reserved_ = size;
-  for (Buffer& buffer : more) {
-    buffer.forget_stream();
-    spares_.push_back(std::move(buffer));
-  }
+  for (Buffer& buffer : more) spares_.push_back(std::move(buffer));
+  lock.unlock();
 }
 
 // One of the reserved blocks, or nothing.

@@ -47,6 +47,8 @@ class Workspace {
   void reserve(const Device& device, std::size_t bytes);
   // Frees what a stream has, whose work is done, and which was never captured; before the stream is destroyed.
   void forget(void* stream);
+  // Calls on a stream between two tries to have what was wished for where memory had run out.
+  static constexpr unsigned calls_between_wishes = 256;
   static constexpr std::size_t most_spares = 8, most_spare_bytes = std::size_t(64) << 20;
 
  private:
@@ -55,7 +57,8 @@ class Workspace {
     unsigned long long stream_id = 0;
     Buffer buffer;
     bool captured = false;
-    std::size_t refused = SIZE_MAX;  // so many bytes, that were wished only, there were not; nor is asked for as many again
+    std::size_t refused = SIZE_MAX;  // so many bytes, that were wished only, there were not; for as many is not asked again for some calls
+    unsigned passed_over = 0;        // such calls
   };
   // A stream's handle; the default stream of each thread is one handle for many streams.
   using Key = std::pair<void*, std::thread::id>;
@@ -66,7 +69,8 @@ class Workspace {
   Buffer spare(std::size_t bytes);
   void retire(Entry& entry);
 
-  std::mutex mutex_;  // of those below, not of the entries
+  std::mutex reserving_;  // held while blocks are made
+  std::mutex mutex_;      // of those below, not of the entries
   std::map<Key, Entry> entries_;
   std::list<Buffer> retired_;  // that a graph, or work of a stream that is gone, may still use
   std::vector<Buffer> spares_;  // of reserved_ bytes each, in no stream's order

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda/driver_api.hpp"
+#include "cuda/workspace.hpp"
 #include "operands.hpp"
 #include "params.cuh"
 
@@ -491,6 +492,26 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
       driver().wait();
       CHECK(driver().all_launches().size() == before + 1);
       CHECK(lines.right());
+    }
+    // Where memory has run out they come as they lie too, until some calls later it is asked for again.
+    {
+      const ContextPointer poor = make_context(cuda_options(no_folder));
+      Cube<float> cube(257, GGEMM_F32, f32, 257, 1);
+      const auto launches = [&] {
+        const std::size_t before = driver().all_launches().size();
+        REQUIRE(ggemm_gemm(poor.get(), &cube.desc, &cube.args, nullptr) == GGEMM_OK);
+        driver().wait();
+        return driver().all_launches().size() - before;
+      };
+      constexpr int out_of_memory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
+      driver().fail("cuMemAllocAsync", 1, out_of_memory, 1);
+      CHECK(launches() == 1);
+      CHECK(driver().clear_failures() == 1);
+      CHECK(cube.right());
+      unsigned without = 1;
+      while (launches() == 1 && without < 2 * cuda::Workspace::calls_between_wishes) ++without;
+      CHECK(without == cuda::Workspace::calls_between_wishes);
+      CHECK(cube.right());
     }
     // A captured stream that has no memory for copies goes without; one that has does not.
     Stream stream;
