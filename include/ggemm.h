@@ -17,8 +17,9 @@
  *  - Unless its comment says otherwise, a call may be made from any thread at any time, also while streams are being captured, and touches no stream.
  *    What is destroyed must not be in use by another call.
  *  - Besides what its comment names, a call returns GGEMM_ERROR_ARGUMENT for a pointer that is NULL and may not be, for an enum's value that is none
- *    of its names and for a reserved word that is not 0, GGEMM_ERROR_VERSION for a struct_size that is too small, or of a struct that is read and
- *    has unknown fields set (of one that is written they are left as they are), and GGEMM_ERROR_OUT_OF_MEMORY when host memory is used up.
+ *    of its names and for a reserved word that is not 0, GGEMM_ERROR_VERSION for a struct_size that is too small and for a struct to be read with
+ *    unknown fields set, and GGEMM_ERROR_OUT_OF_MEMORY when host memory is used up. (Unknown fields of a struct to be written stay as they are; *_init
+ *    functions set them to 0.)
  *  - Callbacks must return normally: no exception and no longjmp may leave them.
  */
 #ifndef GGEMM_H
@@ -132,7 +133,7 @@ typedef enum ggemm_log_level {
   GGEMM_LOG_ERROR = 1,   /**< so far unused: failures are told by a call's status and ggemm_last_error() */
   GGEMM_LOG_WARNING = 2, /**< soft failures, such as a cache that cannot be written or a configuration passed over because its kernel fails */
   GGEMM_LOG_INFO = 3,    /**< compiles, loads, tunings, and fallbacks such as the host where no CUDA device is usable */
-  GGEMM_LOG_DEBUG = 4,   /**< kernels read from the disk cache */
+  GGEMM_LOG_DEBUG = 4,   /**< kernels read from the disk cache, and by which NVRTC others were compiled */
   GGEMM_LOG_FORCE32 = 0x7fffffff
 } ggemm_log_level;
 
@@ -173,8 +174,9 @@ typedef struct ggemm_context_options {
   const char* shared_cache_dir;   /**< a second folder that is only read; NULL: $GGEMM_SHARED_CACHE_DIR, else none; "": none */
   uint64_t cache_limit_bytes;     /**< 0: 1 GiB; least recently used entries go first */
   const char* nvrtc_path;         /**< the NVRTC library's file; NULL: $GGEMM_NVRTC, else searched for; "": searched for */
-  const char* cblas_path;         /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for, and one that is twice as slow as own kernels is
-                                       passed over; "": none, own kernels only. One that is named and cannot be used is a warning in the log when it is
+  const char* cblas_path;         /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for; "": none, own kernels only. One that is searched for
+                                       is not used if it takes more than twice as long as own kernels for a small product, which is timed when a product
+                                       first asks for it: name one, or "", where each run must have the same bits. One that is named and cannot be used is a warning in the log when it is
                                        first needed, and own kernels are used */
 } ggemm_context_options;
 #define GGEMM_CONTEXT_OPTIONS_INIT \
@@ -287,7 +289,7 @@ typedef enum ggemm_compute {
   /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
    *  terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
    *  Needs A and B f32. Other kernels and the host device multiply as by default: products and sums of f32, or, on a device of compute capability 9.0
-   *  whose tensor cores multiply f64 as fast, of f64 that are rounded to f32 at the end. @since 0.1 */
+   *  whose tensor cores multiply f64 fast, of f64 that are rounded to f32 at the end. Which kernel serves depends on the sizes. @since 0.1 */
   GGEMM_COMPUTE_F32_ACCURATE = 3,
   GGEMM_COMPUTE_FORCE32 = 0x7fffffff
 } ggemm_compute;
@@ -333,7 +335,7 @@ typedef struct ggemm_epilogue_desc {
   ggemm_bias bias;             /**< 0: none */
   ggemm_dtype bias_dtype;      /**< NONE: D's */
   uint32_t scalars_on_device;  /**< 1: args' alpha and beta point to device memory; 0: to host memory, read before the call returns */
-  double activation_p0;        /**< leaky relu: slope; clamp: low end; else not looked at, but not NaN */
+  double activation_p0;        /**< leaky relu: slope, finite in f32 (f64 where that is what is summed in); clamp: low end; else not looked at, but not NaN */
   double activation_p1;        /**< clamp: high end, not below the low one; likewise */
   ggemm_gate gate;             /**< 0: no gated pairs */
   uint32_t reserved0;          /**< 0 */

@@ -154,7 +154,7 @@ struct Plain {
     const Params& p;
     const Scheduler& at;
     i32 tiles;
-    bool large;
+    bool unusual_;
     GG_DEVICE If<T::BATCH, GemmParams, const GemmParams&> problem() const {
       if constexpr (T::BATCH) return product_of(p.batch, p.problem, at.product());
       else return p.problem;
@@ -166,7 +166,7 @@ struct Plain {
     GG_DEVICE i64 start() const { return 0; }
     GG_DEVICE TileCoord place() const { return at.place().at; }
     GG_DEVICE bool last() const { return at.last(); }
-    GG_DEVICE bool unusual() const { return large; }
+    GG_DEVICE bool unusual() const { return unusual_; }
     GG_DEVICE void renew() {}
     // Where k is cut: the cluster tile's number, or of slices the piece's; and the cluster tile's steps of k.
     GG_DEVICE const SliceParams& slices() const { return p.slices; }
@@ -199,7 +199,7 @@ struct Plain {
     if constexpr (T::BATCH) return at.product();
     else return 0;
   }
-  // After begin(), of terms (Mainloop::consume).
+  // After begin(). Of terms: whether an element is large or not finite.
   GG_DEVICE bool unusual() const {
     if (!T::TERMS || !p.terms) return false;
     const u32 turn = p.terms->turn, words[2] = {p.terms->unusual[0], p.terms->unusual[1]};  // one way to memory, not two
@@ -236,11 +236,11 @@ struct Plain {
   }
   GG_DEVICE void consume(const Cta& cta, int group) const {
     Consumer<T::CLUSTER_K> consumer{group};
-    const bool large = unusual();
+    const bool large_or_infinite = unusual();
     for (Scheduler to = scheduler(); to.next();) {
       const DepthPart depth = Shape::part(to.depth());
       if (!consumer.takes(depth.tiles)) continue;
-      consumer.run(cta, Tile{p, to, depth.tiles, large});
+      consumer.run(cta, Tile{p, to, depth.tiles, large_or_infinite});
     }
     consumer.finish(cta);
   }

@@ -38,6 +38,9 @@ bool empty(const kernels::GemmParams& p) { return p.m == 0 || p.n == 0; }
 
 constexpr std::int64_t most_tiles = INT32_MAX;  // kernels count tiles in 32 bits
 
+// A compiler or driver refuses a kernel, where another may serve.
+bool of_kernel(const core::Error& error) { return error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH; }
+
 }  // namespace
 
 Request request_for(const core::Problem& p, const char* config, const char* tune_key) {

@@ -10,7 +10,6 @@
 
 #include "core/config.hpp"
 #include "core/disk.hpp"
-#include "core/error.hpp"
 #include "core/key.hpp"
 #include "core/log.hpp"
 #include "core/problem.hpp"
@@ -91,9 +90,6 @@ struct TuneReport {
   double seconds = 0;
 };
 
-// A compiler or driver refuses a kernel, where another may serve.
-inline bool of_kernel(const core::Error& error) { return error.status() == GGEMM_ERROR_COMPILE || error.status() == GGEMM_ERROR_LAUNCH; }
-
 class Engine {
  public:
   explicit Engine(const ggemm_context_options& options);
@@ -124,7 +120,7 @@ class Engine {
 
   // progress(done, total, name of what was finished) returns false to cancel.
   void prepare(const std::vector<Request>& requests, const std::function<bool(std::size_t, std::size_t, const std::string&)>& progress);
-  // rank() of a problem that some configuration fits; throws GGEMM_ERROR_UNSUPPORTED, with each one's reason, of others.
+  // rank(); throws GGEMM_ERROR_UNSUPPORTED with each configuration's reason if none fits.
   select::Ranking fitting(const Request& request) const;
   select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts_for(request)); }
   // Multiprocessors that a call may use under max_ctas (0: no limit).

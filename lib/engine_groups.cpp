@@ -117,14 +117,15 @@ ChoicePointer Engine::choose_lines(const Choice& any, Request request, std::opti
       try {
         return std::make_shared<const Choice>(load_lines(any, request));
       } catch (const core::Error& error) {
-        if (!of_kernel(error)) throw;
+        if (error.status() != GGEMM_ERROR_COMPILE && !dynamic_cast<const cuda::RefusedBinary*>(&error)) throw;
         log_.write(GGEMM_LOG_INFO, "there is no kernel for lines of D that wait to be stored, so that all calls have the same one: %s", error.what());
         return std::make_shared<const Choice>();  // kept, so that it is found out once
       }
     });
     return found->kernel && found->config == any.config ? found : nullptr;
-  } catch (const std::exception&) {
-    return nullptr;  // memory is lacking, or another thread's capture forbids it
+  } catch (const std::exception& error) {
+    log_.write(GGEMM_LOG_INFO, "the kernel for lines of D that wait to be stored is not to be had now: %s", error.what());
+    return nullptr;
   }
 }
 

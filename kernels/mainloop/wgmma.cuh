@@ -252,8 +252,8 @@ class WgmmaMainloop {
     }
   }
 
-  // The same of elements that are large or not finite (tile/terms.cuh), slowly. What is not finite of a tile's corrections counts for nothing: it has a sign of its own, and the last product, which is added to them as
-  // it may reach beyond f32 by itself, brings what is not finite of the operands.
+  // The same of elements that are large or not finite (tile/terms.cuh), slowly. A step's corrections come first. One that is not finite counts as 0: it has a sign of its own, and the last product brings what is
+  // not finite of the operands. The last product is added to its own step's corrections, as a high term may be larger than its element: alone, or with those of other k, it might reach beyond f32.
   GG_DEVICE void consume_unusual(const Ring<T::STAGES>& ring, Cursor& at, u32 slots, int row, int column, i32 tiles) {
     const Operands origin(slots, row, column);
 #pragma unroll 1
@@ -262,24 +262,26 @@ class WgmmaMainloop {
 #pragma unroll 1
       for (int term = 0; term < TERM_SLOTS; ++term, ++at) ring.wait_full(at);
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) {
-        Sum part[WN / 2];
-        const auto multiply = [&](int first, int last) {
-          ptx::wgmma_fence();
+      for (int b = 0; b < BLOCKS; ++b)
+#pragma unroll 1
+        for (int step = 0; step < STEPS; ++step) {
+          Sum part[WN / 2];
+          const auto multiply = [&](int first, int last) {
+            ptx::wgmma_fence();
 #pragma unroll
-          for (int product = first; product < last; ++product) multiply_terms(part, origin.of(low), b, product, product > 0);
-          ptx::wgmma_commit();
-          ptx::wgmma_wait<0>();
+            for (int product = first; product < last; ++product) multiply_step(part, origin.of(low), b, product, step, product > 0);
+            ptx::wgmma_commit();
+            ptx::wgmma_wait<0>();
 #pragma unroll
-          for (Sum& sum : part) ptx::wgmma_settle(sum);
-        };
-        multiply(0, term_corrections);
+            for (Sum& sum : part) ptx::wgmma_settle(sum);
+          };
+          multiply(0, term_corrections);
 #pragma unroll
-        for (Sum& sum : part)
-          if ((bit_cast<u32>(sum) & 0x7f800000u) == 0x7f800000u) sum = 0;
-        multiply(term_corrections, term_products);
-        add_part(sums[b], part);
-      }
+          for (Sum& sum : part)
+            if ((bit_cast<u32>(sum) & 0x7f800000u) == 0x7f800000u) sum = 0;
+          multiply(term_corrections, term_products);
+          add_part(sums[b], part);
+        }
 #pragma unroll 1
       for (int term = 0; term < TERM_SLOTS; ++term) release(ring, low + term);
     }
@@ -287,10 +289,12 @@ class WgmmaMainloop {
 
   // The steps of one product of terms, for the b-th 64 rows, added to what is in `part` or not. low: the tile's first slot.
   GG_DEVICE static void multiply_terms(Sum (&part)[WN / 2], const Operands& low, int b, int product, bool added) {
-    const auto slot = [](int term) { return term_count - 1 - term; };
-    const Operands a = low.of(slot(term_of_a(product))), across = low.of(slot(term_of_b(product)));
 #pragma unroll
-    for (int step = 0; step < STEPS; ++step) ptx::Wgmma<WN>::mma(part, a.a_at(b, step), across.b_at(step), added || step > 0 ? 1 : 0);
+    for (int step = 0; step < STEPS; ++step) multiply_step(part, low, b, product, step, added || step > 0);
+  }
+  GG_DEVICE static void multiply_step(Sum (&part)[WN / 2], const Operands& low, int b, int product, int step, bool added) {
+    const auto slot = [](int term) { return term_count - 1 - term; };
+    ptx::Wgmma<WN>::mma(part, low.of(slot(term_of_a(product))).a_at(b, step), low.of(slot(term_of_b(product))).b_at(step), added ? 1 : 0);
   }
   // Once its products were waited for.
   GG_DEVICE static void add_part(Sum (&sums)[WN / 2], Sum (&part)[WN / 2]) {

@@ -102,7 +102,7 @@ ggemm_status ggemm_diagnose(const ggemm_context_options* options, ggemm_finding_
     report("host", true, true, core::text("%s, %d threads", engine.facts().name.c_str(), engine.facts().threads), "");
     const std::string blas = engine.host()->blas();
     const bool unwanted = o.cblas_path && !*o.cblas_path;
-    report("cblas", !blas.empty(), false, blas.empty() ? engine.host()->blas_tried() : blas, unwanted ? "give no path to have one searched for" : "install OpenBLAS (Debian, Ubuntu: libopenblas0), or set GGEMM_CBLAS to a CBLAS library's file, for faster f32 and f64 on the CPU");
+    report("cblas", !blas.empty(), false, blas.empty() ? engine.host()->blas_tried() : blas, unwanted ? "give no path to have one searched for" : "install a recent OpenBLAS (Debian, Ubuntu: libopenblas0), or set GGEMM_CBLAS to a CBLAS library's file, for faster f32 and f64 on the CPU; an older one may not know this processor, and be told of one that is like it by OPENBLAS_CORETYPE");
     const std::string problem = engine.disk().problem();
     report("cache", problem.empty() && !engine.disk().folder().empty(), false, engine.disk().folder().empty() ? (problem.empty() ? "memory only" : problem) : engine.disk().folder(),
            "set GGEMM_CACHE_DIR to a folder that only you may write to, so that kernels are compiled once");

@@ -12,13 +12,14 @@
 
 namespace ggemm::core {
 
+constexpr int octave_of(std::int64_t size) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))); }
+constexpr std::int64_t rounded_up(std::int64_t size, int bits) { return (((size - 1) >> bits) + 1) << bits; }
+
 // Sizes up to 16 stand for themselves, larger ones for the next of 8 steps an octave.
-constexpr int width(std::int64_t size) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))); }
-constexpr std::int64_t in_steps(std::int64_t size, int step) { return (((size - 1) >> step) + 1) << step; }
-constexpr std::int64_t bucket(std::int64_t size) { return size <= 16 ? size : in_steps(size, width(size) - 4); }
+constexpr std::int64_t bucket(std::int64_t size) { return size <= 16 ? size : rounded_up(size, octave_of(size) - 4); }
 
 // Of one product's rows above 2048 no step is longer than a tile's rows, until there are 128 of them an octave: with 12608 counted as 13312 the last of the rounds of tiles would be another.
-constexpr std::int64_t rows_bucket(std::int64_t rows) { return rows <= 2048 ? bucket(rows) : in_steps(rows, std::max(7, width(rows) - 8)); }
+constexpr std::int64_t rows_bucket(std::int64_t rows) { return rows <= 2048 ? bucket(rows) : rounded_up(rows, std::max(7, octave_of(rows) - 8)); }
 
 // What the largest group has above the mean, of all that the others could leave it: in quarters, from 1 (groups are alike) to 5 (it has all rows). 0: not known.
 constexpr std::int64_t skew_of(std::int64_t groups, double mean, std::int64_t largest) {

@@ -113,8 +113,6 @@ ProblemType check_type(const Desc& desc) {
   if (std::isnan(e.activation_p0) || std::isnan(e.activation_p1)) fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g, activation_p1=%g must not be NaN", e.activation_p0, e.activation_p1);
   if (e.activation == GGEMM_ACTIVATION_CLAMP && e.activation_p0 > e.activation_p1)
     fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g > activation_p1=%g: clamp takes the low end first", e.activation_p0, e.activation_p1);
-  if (e.activation == GGEMM_ACTIVATION_LEAKY_RELU && sum_type(desc.a.dtype, desc.b.dtype) != Sum::f64 && std::isfinite(e.activation_p0) && std::abs(e.activation_p0) > FLT_MAX)
-    fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g: the epilogue computes in f32, which has no such slope", e.activation_p0);
   if (static_cast<unsigned>(desc.compute) > GGEMM_COMPUTE_F32_ACCURATE) fail(GGEMM_ERROR_ARGUMENT, "compute=%d is not a ggemm_compute", static_cast<int>(desc.compute));
   if ((desc.compute == GGEMM_COMPUTE_TF32 || desc.compute == GGEMM_COMPUTE_F32_ACCURATE) && (desc.a.dtype != GGEMM_F32 || desc.b.dtype != GGEMM_F32))
     fail(GGEMM_ERROR_ARGUMENT, "compute=%s with a.dtype=%s, b.dtype=%s: it takes f32 and f32", desc.compute == GGEMM_COMPUTE_TF32 ? "tf32" : "f32_accurate", dtypes[desc.a.dtype].name, dtypes[desc.b.dtype].name);
@@ -133,6 +131,8 @@ ProblemType check_type(const Desc& desc) {
   check_scale_kinds(type, desc.scale_a.kind, desc.scale_b.kind);
   check_gate(type, e.gate);
   if (int_epilogue(type)) check_int_epilogue(type, e);
+  if (type.activation == GGEMM_ACTIVATION_LEAKY_RELU && !(std::abs(e.activation_p0) <= (type.sum == Sum::f64 ? DBL_MAX : FLT_MAX)))
+    fail(GGEMM_ERROR_ARGUMENT, "epilogue.activation_p0=%g: a slope must be finite in %s, in which the epilogue computes", e.activation_p0, dtypes[epilogue_dtype(type)].name);
   if (desc.max_ctas < 0) fail(GGEMM_ERROR_ARGUMENT, "max_ctas=%d must be 0, for no limit, or more", desc.max_ctas);
   check_reserved(desc.reserved1, "", "reserved1");
   type.limited = desc.max_ctas > 0;

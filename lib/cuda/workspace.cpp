@@ -115,11 +115,14 @@ void Workspace::reserve(const Device& device, std::size_t bytes) {
   for (Buffer& buffer : more) buffer.forget_stream();
   // Not before: where memory has run out, what there was stays.
   lock.lock();
-  std::vector<Buffer> smaller;  // freed when all is unlocked
-  if (kept == 0) smaller.swap(spares_);
+  if (kept == 0) {
+    spares_.swap(more);
+  } else {
+    spares_.reserve(wanted);
+    for (Buffer& buffer : more) spares_.push_back(std::move(buffer));
+  }
   reserved_ = size;
-  for (Buffer& buffer : more) spares_.push_back(std::move(buffer));
-  lock.unlock();
+  lock.unlock();  // before the smaller ones are freed
 }
 
 // One of the reserved blocks, or nothing.

@@ -48,7 +48,7 @@ class Workspace {
   // Frees what a stream has, whose work is done, and which was never captured; before the stream is destroyed.
   void forget(void* stream);
   // Calls on a stream between two tries to have what was wished for where memory had run out.
-  static constexpr unsigned calls_between_wishes = 256;
+  static constexpr unsigned calls_between_wishes = 64;
   static constexpr std::size_t most_spares = 8, most_spare_bytes = std::size_t(64) << 20;
 
  private:

@@ -77,6 +77,7 @@ bool Blas::found() {
       lock.unlock();
       // Who named one should know why products are slow.
       if (log_ && !sgemm_ && !given_.empty()) log_->write(GGEMM_LOG_WARNING, "the CBLAS that was named is not used, but ggemm's own kernels: %s", tried_.back().c_str());
+      if (log_ && slow_) log_->write(GGEMM_LOG_INFO, "a CBLAS is not used, but ggemm's own kernels: %s", tried_.back().c_str());
     }
   }
   return sgemm_ != nullptr;
@@ -99,9 +100,8 @@ void Blas::find() {
       take(given_);
     return;
   }
-  for (const char* name : candidates) {
-    if (take(name)) return;
-  }
+  for (const char* name : candidates)
+    if (take(name) || slow_) return;  // each that is opened stays so, with its threads
 }
 
 // Integers are passed 64 bits wide. On 64-bit Linux every integer argument has an eight-byte register or stack slot of its own, whose upper half a
@@ -131,10 +131,10 @@ bool Blas::take(const std::string& path) {
 }
 
 // What a system calls its BLAS may be the reference implementation, or an OpenBLAS that does not know this processor and takes it for one of 2004: a few
-// times slower than our own kernels. Twice as slow is well apart from noise, so that one run of a program chooses as the next does.
+// times slower than our own kernels. Twice as slow is far from what most take, so that one run of a program seldom chooses otherwise than the next.
 template <class T>
 bool Blas::fast(const std::string& path, Gemm<T> gemm) {
-  constexpr std::int64_t n = 64;  // libraries do not share so small a product among threads
+  constexpr std::int64_t n = 64;  // OpenBLAS shares larger ones among threads (interface/gemm.c: 65536 x 4 multiply-adds)
   constexpr int rounds = 20;
   constexpr double slow = 2;
   const std::vector<T> a(n * n, T(1)), b(n * n, T(1));
@@ -150,6 +150,7 @@ bool Blas::fast(const std::string& path, Gemm<T> gemm) {
     ours = std::min(ours, seconds([&] { own_(std::is_same_v<T, double> ? core::Sum::f64 : core::Sum::f32, n, a.data(), b.data(), d.data()); }));
   }
   if (theirs <= slow * ours) return true;
+  slow_ = true;
   tried_.push_back(core::text("%s: slow (%dx%dx%d of %s takes it %.1f us, ggemm's own kernels %.1f)", path.c_str(), static_cast<int>(n), static_cast<int>(n), static_cast<int>(n),
                               std::is_same_v<T, double> ? "f64" : "f32", theirs * 1e6, ours * 1e6));
   return false;

@@ -62,6 +62,7 @@ class Blas {
   std::atomic<bool> searched_ = false;
   std::string path_;
   std::vector<std::string> tried_;
+  bool slow_ = false;  // one was found, and is not used
   Gemm<float> sgemm_ = nullptr;
   Gemm<double> dgemm_ = nullptr;
 };

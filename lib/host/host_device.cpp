@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <fstream>
 #include <new>
 #include <vector>
@@ -49,11 +48,13 @@ struct HostDevice::Impl {
   Impl(int threads, const char* cblas_path, const core::Log* log)
       : facts(host_facts(threads)),
         isa(*usable_isas().front()),
-        blas(cblas_path, [this](core::Sum sum, i64 n, const void* a, const void* b, void* d) { sum == core::Sum::f64 ? run_square<double>(n, a, b, d) : run_square<float>(n, a, b, d); }, log),
+        blas(cblas_path, [this](core::Sum sum, i64 n, const void* a, const void* b, void* d) {
+          const auto multiply = sum == core::Sum::f64 ? multiply_squares<double> : multiply_squares<float>;
+          pool.get().run(1, [&](Scratch& scratch) { multiply(isa, n, a, b, d, scratch); });
+        }, log),
         pool(threads, scratch_bytes) {}
 
   template <class T, class V> void run(const core::ProblemType& type, const kernels::GemmParams& params);
-  template <class T> void run_square(i64 n, const void* a, const void* b, void* d);
   template <class T, class V> void run_blas(const core::ProblemType& type, const kernels::GemmParams& params, const BlasCall& call);
   template <class T, class V> void run_groups(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
   template <class T, class V> void run_scattered(const core::ProblemType& type, const kernels::GroupedParams& params, i64 filled);
@@ -92,22 +93,6 @@ void HostDevice::Impl::run(const core::ProblemType& given_type, const kernels::G
   }
   const Product<T, V> product(isa, type, params, facts.threads);
   share(product.tiles(), product.work(), [&](i64 tile, Scratch& scratch) { product.compute(tile, scratch); });
-}
-
-// Packed squares, in this thread.
-template <class T>
-void HostDevice::Impl::run_square(i64 n, const void* a, const void* b, void* d) {
-  constexpr bool f64 = std::is_same_v<T, double>;
-  core::ProblemType type{};
-  type.a = type.b = type.c = type.d = f64 ? GGEMM_F64 : GGEMM_F32;
-  type.sum = f64 ? core::Sum::f64 : core::Sum::f32;
-  kernels::GemmParams params{};
-  params.m = params.n = params.k = n;
-  params.a = {a, n, 1}, params.b = {b, n, 1}, params.d = {d, n, 1};
-  constexpr T one = 1;
-  std::memcpy(&params.epilogue.alpha.bits, &one, sizeof one);
-  const Product<T, T> product(isa, type, params, 1);
-  share(product.tiles(), 0, [&](i64 tile, Scratch& scratch) { product.compute(tile, scratch); });
 }
 
 // CBLAS writes its sums to D itself where they are of D's dtype and nothing else is added, and the epilogue follows in place; else to a panel, which the

@@ -2,6 +2,7 @@
 #include "host/product.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "core/error.hpp"
@@ -165,6 +166,24 @@ void Product<T, V>::compute(i64 tile, Scratch& scratch) const {
   }
   epilogue_.finish(work.sums, ld, block, work);
 }
+
+template <class T>
+void multiply_squares(const Isa& isa, i64 n, const void* a, const void* b, void* d, Scratch& scratch) {
+  constexpr bool f64 = std::is_same_v<T, double>;
+  core::ProblemType type{};
+  type.a = type.b = type.c = type.d = f64 ? GGEMM_F64 : GGEMM_F32;
+  type.sum = f64 ? core::Sum::f64 : core::Sum::f32;
+  kernels::GemmParams params{};
+  params.m = params.n = params.k = n;
+  params.a = {a, n, 1}, params.b = {b, n, 1}, params.d = {d, n, 1};
+  constexpr T one = 1;
+  std::memcpy(&params.epilogue.alpha.bits, &one, sizeof one);
+  const Product<T, T> product(isa, type, params, 1);
+  for (i64 tile = 0; tile < product.tiles(); ++tile) product.compute(tile, scratch);
+}
+
+template void multiply_squares<float>(const Isa&, i64, const void*, const void*, void*, Scratch&);
+template void multiply_squares<double>(const Isa&, i64, const void*, const void*, void*, Scratch&);
 
 template class Product<float, float>;
 template class Product<double, double>;

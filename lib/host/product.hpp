@@ -48,4 +48,8 @@ class Product {
   i64 block_rows_, block_columns_, tiles_m_, tiles_n_;
 };
 
+// D = A B of packed squares of T, in this thread: our own kernels, of which a CBLAS is asked not to be much slower.
+template <class T>
+void multiply_squares(const Isa& isa, i64 n, const void* a, const void* b, void* d, Scratch& scratch);
+
 }  // namespace ggemm::host

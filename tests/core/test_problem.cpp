@@ -332,6 +332,8 @@ TEST_CASE("problem: an activation's parameters reach the kernel") {
   desc.epilogue.activation_p0 = 0.125, desc.epilogue.activation_p1 = 0;
   CHECK(core::bind(core::check_problem(desc), buffers.args).epilogue.activation_p0 == 0.125);
   // A slope that f32 has not would make NaN of 0; f64 has it.
+  desc.epilogue.activation_p0 = -std::numeric_limits<double>::infinity();
+  CHECK_THROWS_WITH(core::check_problem(desc), Catch::Matchers::ContainsSubstring("epilogue.activation_p0=-inf"));
   desc.epilogue.activation_p0 = 1e300;
   CHECK_THROWS_WITH(core::check_problem(desc), Catch::Matchers::ContainsSubstring("epilogue.activation_p0=1e+300"));
   desc.a.dtype = desc.d.dtype = GGEMM_F64;

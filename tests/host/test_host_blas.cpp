@@ -11,6 +11,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "host/host_device.hpp"
+#include "host/product.hpp"
 #include "host_case.hpp"
 #include "support/allocations.hpp"
 #include "support/formats.hpp"
@@ -74,12 +75,32 @@ TEST_CASE("blas: one that is searched for is passed over where it is much slower
   CHECK(own_fast.tried().find(": slow (64x64x64 of f32 takes it ") != std::string::npos);
   host::Blas named(own_slow.path().c_str(), [](core::Sum, std::int64_t, const void*, const void*, void*) { FAIL("asked"); });
   CHECK(named.found());
-  // What the device gives to compare with is the product.
+  // Either way the device multiplies.
   const host::HostDevice device(1, nullptr);
   if (device.blas().empty()) CHECK(device.blas_tried().find(": slow (64x64x64 of f") != std::string::npos);
   HostCase x = large(GGEMM_F32, false, false, false);
   device.run(x.type(), x.params());
   CHECK(x.judge() == "");
+}
+
+TEST_CASE("blas: what a library is compared with is a product") {
+  const auto check = [](auto one) {
+    using T = decltype(one);
+    constexpr std::int64_t n = 37;
+    std::vector<T> a(n * n), b(n * n), d(n * n);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i % 7) - 3, b[i] = static_cast<T>(i % 5) - 2;
+    host::Pool(1, host::scratch_bytes).run(1, [&](host::Scratch& scratch) { host::multiply_squares<T>(*host::usable_isas().front(), n, a.data(), b.data(), d.data(), scratch); });
+    int wrong = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        T sum = 0;
+        for (std::size_t l = 0; l < n; ++l) sum += a[i * n + l] * b[l * n + j];
+        wrong += d[i * n + j] != sum;
+      }
+    CHECK(wrong == 0);
+  };
+  check(1.0f);
+  check(1.0);
 }
 
 TEST_CASE("blas: takes f32 and f64 with a unit stride that are large enough, and nothing else") {

@@ -62,7 +62,7 @@ core::DeviceFacts facts_of(const Arch& arch) {
   facts.multiprocessors = 132;  // more than any cluster has CTAs
   facts.shared_per_block = arch.shared_per_block_kib * 1024;
   facts.shared_per_multiprocessor = arch.shared_per_multiprocessor_kib * 1024;
-  facts.f64_slower = 2;  // as those of each capability that have most of f64, for which f32 is multiplied so
+  facts.f64_slower = 2;  // as on GPUs for data centres, so that kernels of f32 as f64 are among them
   facts.arch = facts.name = arch.name;
   return facts;
 }

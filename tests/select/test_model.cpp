@@ -342,7 +342,14 @@ TEST_CASE("model: tensor cores are preferred where they serve the problem") {
     CHECK(best(select::rank(accurate, {1, 4096, 4096, 64}, device(capability))).family == (capability == 90 ? Family::sm80 : Family::simt));
     CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, slow_f64(capability))).family == Family::simt);
     accurate.compute = GGEMM_COMPUTE_F32_ACCURATE;
-    CHECK(best(select::rank(accurate, {1, 4096, 4096, 4096}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::simt));
+    for (const std::int64_t size : {1024, 4096}) CHECK(best(select::rank(accurate, {1, size, size, size}, device(capability))).family == (capability == 90 ? Family::sm90 : Family::simt));
+    CHECK(best(select::rank(accurate, {1, 512, 512, 512}, device(capability))).family == (capability == 90 ? Family::sm80 : Family::simt));
+    CHECK(best(select::rank(accurate, {1, 512, 512, 512}, slow_f64(capability))).family == (capability == 90 ? Family::sm90 : Family::simt));
+    for (const std::uint8_t grouped : {core::grouped_call, core::batch_groups}) {
+      accurate.grouped = grouped;
+      CHECK(best(select::rank(accurate, {8, 512, 512, 512}, device(capability))).family == (capability == 90 ? Family::sm80 : Family::simt));
+      CHECK(best(select::rank(accurate, {8, 512, 512, 512}, slow_f64(capability))).family == Family::simt);
+    }
   }
 }
 

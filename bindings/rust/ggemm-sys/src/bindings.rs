@@ -77,7 +77,7 @@ pub const GGEMM_LOG_ERROR: ggemm_log_level = 1;
 pub const GGEMM_LOG_WARNING: ggemm_log_level = 2;
 /// compiles, loads, tunings, and fallbacks such as the host where no CUDA device is usable
 pub const GGEMM_LOG_INFO: ggemm_log_level = 3;
-/// kernels read from the disk cache
+/// kernels read from the disk cache, and by which NVRTC others were compiled
 pub const GGEMM_LOG_DEBUG: ggemm_log_level = 4;
 pub const GGEMM_LOG_FORCE32: ggemm_log_level = 2147483647;
 /// How urgent a line of log is. A level in the options, or of ggemm\_context\_set\_log, delivers lines of that level and of smaller numbers.
@@ -154,8 +154,9 @@ pub struct ggemm_context_options {
     pub cache_limit_bytes: u64,
     /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for; "": searched for
     pub nvrtc_path: *const ::core::ffi::c_char,
-    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for, and one that is twice as slow as own kernels is
- passed over; "": none, own kernels only. One that is named and cannot be used is a warning in the log when it is
+    /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only. One that is searched for
+ is not used if it takes more than twice as long as own kernels for a small product, which is timed when a product
+ first asks for it: name one, or "", where each run must have the same bits. One that is named and cannot be used is a warning in the log when it is
  first needed, and own kernels are used*/
     pub cblas_path: *const ::core::ffi::c_char,
 }
@@ -389,14 +390,14 @@ pub const GGEMM_COMPUTE_FP8_FAST: ggemm_compute = 2;
 /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
  terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
  Needs A and B f32. Other kernels and the host device multiply as by default: products and sums of f32, or, on a device of compute capability 9.0
- whose tensor cores multiply f64 as fast, of f64 that are rounded to f32 at the end.
+ whose tensor cores multiply f64 fast, of f64 that are rounded to f32 at the end. Which kernel serves depends on the sizes.
 
  Since 0.1*/
 pub const GGEMM_COMPUTE_F32_ACCURATE: ggemm_compute = 3;
 /** f32 inputs with an error no larger than that of f32 products and sums, on tensor cores where they serve it: each operand is copied as three bf16
  terms, of whose products six are summed. The terms end at 2^-133: an element between 2^-110 and 0 is off by 2^-134 at most, and may count as 0.
  Needs A and B f32. Other kernels and the host device multiply as by default: products and sums of f32, or, on a device of compute capability 9.0
- whose tensor cores multiply f64 as fast, of f64 that are rounded to f32 at the end.
+ whose tensor cores multiply f64 fast, of f64 that are rounded to f32 at the end. Which kernel serves depends on the sizes.
 
  Since 0.1*/
 pub const GGEMM_COMPUTE_FORCE32: ggemm_compute = 2147483647;
@@ -458,7 +459,7 @@ pub struct ggemm_epilogue_desc {
     pub bias_dtype: ggemm_dtype,
     /// 1: args' alpha and beta point to device memory; 0: to host memory, read before the call returns
     pub scalars_on_device: u32,
-    /// leaky relu: slope; clamp: low end; else not looked at, but not NaN
+    /// leaky relu: slope, finite in f32 (f64 where that is what is summed in); clamp: low end; else not looked at, but not NaN
     pub activation_p0: f64,
     /// clamp: high end, not below the low one; likewise
     pub activation_p1: f64,
