@@ -175,9 +175,9 @@ typedef struct ggemm_context_options {
   uint64_t cache_limit_bytes;     /**< 0: 1 GiB; least recently used entries go first */
   const char* nvrtc_path;         /**< the NVRTC library's file; NULL: $GGEMM_NVRTC, else searched for; "": searched for */
   const char* cblas_path;         /**< a CBLAS library's file; NULL: $GGEMM_CBLAS, else searched for; "": none, own kernels only. One that is searched for
-                                       is not used if it takes more than twice as long as own kernels for a small product, which is timed when a product
-                                       first asks for it: name one, or "", where each run must have the same bits. One that is named and cannot be used is a warning in the log when it is
-                                       first needed, and own kernels are used */
+                                       is not used if it takes more than twice as long as own kernels for a small product, which is timed when it is
+                                       first needed: name one, or "", where each run must have the same bits. One that is named and cannot be used is
+                                       a warning in the log then, and own kernels are used */
 } ggemm_context_options;
 #define GGEMM_CONTEXT_OPTIONS_INIT \
   { sizeof(ggemm_context_options), GGEMM_DEVICE_BEST, 0, NULL, 0, (ggemm_log_level)0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL }
@@ -600,8 +600,8 @@ typedef enum ggemm_field {
  *  Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
  *  no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Of a group whose sizes or strides are
  *  in memory, the host device and checked mode find strides of D by which its elements share an address. Not checked at all: pointers of different
- *  groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
- *  operands with gaps, and D against bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word. */
+ *  groups or operands against each other, groups of D whose sizes or strides are in memory against each other, operands with gaps, and D against
+ *  bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word. */
 typedef struct ggemm_grouped_args {
   size_t struct_size;
   const void* a;     /**< const void* const[groups], or the matrix; may be NULL when groups is 0, or a constant size in the description is */

@@ -71,7 +71,7 @@ bool Blas::found() {
   if (!searched_.load(std::memory_order_acquire)) {
     std::unique_lock lock(mutex_);
     if (!searched_.load(std::memory_order_relaxed)) {
-      tried_.clear();
+      tried_.clear(), slow_ = false;  // of a search that memory ended
       find();
       searched_.store(true, std::memory_order_release);
       lock.unlock();

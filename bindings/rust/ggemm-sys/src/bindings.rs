@@ -155,9 +155,9 @@ pub struct ggemm_context_options {
     /// the NVRTC library's file; NULL: $GGEMM\_NVRTC, else searched for; "": searched for
     pub nvrtc_path: *const ::core::ffi::c_char,
     /** a CBLAS library's file; NULL: $GGEMM\_CBLAS, else searched for; "": none, own kernels only. One that is searched for
- is not used if it takes more than twice as long as own kernels for a small product, which is timed when a product
- first asks for it: name one, or "", where each run must have the same bits. One that is named and cannot be used is a warning in the log when it is
- first needed, and own kernels are used*/
+ is not used if it takes more than twice as long as own kernels for a small product, which is timed when it is
+ first needed: name one, or "", where each run must have the same bits. One that is named and cannot be used is
+ a warning in the log then, and own kernels are used*/
     pub cblas_path: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1156,8 +1156,8 @@ pub type ggemm_field = ::core::ffi::c_uint;
  Refused is what the description shows: elements or groups of D that share an address, where all sizes and strides are constants; and a D that is
  no array of pointers and begins where A or B does, or overlaps A, B or C where both leave nothing out. Of a group whose sizes or strides are
  in memory, the host device and checked mode find strides of D by which its elements share an address. Not checked at all: pointers of different
- groups or operands against each other, groups of D whose sizes or strides are in memory against each other,
- operands with gaps, and D against bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word.*/
+ groups or operands against each other, groups of D whose sizes or strides are in memory against each other, operands with gaps, and D against
+ bias, scales, weights, scalars, the arrays of numbers and pointers, and the status word.*/
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ggemm_grouped_args {
