@@ -200,6 +200,17 @@ select::Ranking Engine::fitting(const Request& request) const {
   fail(GGEMM_ERROR_UNSUPPORTED, "no configuration fits this problem on %s%s:%s", facts().name.c_str(), core::which_product(type), reasons.c_str());
 }
 
+std::shared_ptr<const std::vector<select::Candidate>> Engine::list(const Request& request) {
+  {
+    const std::lock_guard lock(listing_);
+    if (listed_ && listed_key_ == request.key) return listed_;
+  }
+  const auto list = std::make_shared<const std::vector<select::Candidate>>(rank(request).legal);
+  const std::lock_guard lock(listing_);
+  listed_key_ = request.key;
+  return listed_ = list;
+}
+
 ChoicePointer Engine::make_choice(const Request& request, bool may_load) {
   const core::ProblemType& type = request.key.type;
   const auto chosen = [&](const core::Config& config, const char* origin) {

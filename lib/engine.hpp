@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -123,6 +124,8 @@ class Engine {
   // rank(); throws GGEMM_ERROR_UNSUPPORTED with each configuration's reason if none fits.
   select::Ranking fitting(const Request& request) const;
   select::Ranking rank(const Request& request) const { return select::rank(request.key.type, request.sizes, facts_for(request)); }
+  // The legal ones of rank(). Those of the last request are kept, as they are asked for one by one.
+  std::shared_ptr<const std::vector<select::Candidate>> list(const Request& request);
   // Multiprocessors that a call may use under max_ctas (0: no limit).
   int multiprocessors(std::int64_t max_ctas) const;
   // The device, with no more of them than the request may use.
@@ -176,6 +179,9 @@ class Engine {
   core::SingleFlight<std::string, cuda::Kernel> kernels_;  // by cubin key
   mutable cuda::Workspace workspace_;
   core::SingleFlight<core::ProblemKey, Choice, core::ProblemKeyHash> choices_;
+  std::mutex listing_;  // of the two below it
+  core::ProblemKey listed_key_;
+  std::shared_ptr<const std::vector<select::Candidate>> listed_;
 };
 
 }  // namespace ggemm

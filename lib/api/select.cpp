@@ -116,16 +116,16 @@ extern "C" {
 ggemm_status ggemm_config_count(ggemm_context* context, const ggemm_problem* problem, size_t* out_count) {
   return api::guard([&] {
     const api::ImportedProblem p = api::import_problem(problem);
-    api::required(out_count, "out_count") = api::required(context, "context").engine.rank(p.request).legal.size();
+    api::required(out_count, "out_count") = api::required(context, "context").engine.list(p.request)->size();
   });
 }
 
 ggemm_status ggemm_config_get(ggemm_context* context, const ggemm_problem* problem, size_t index, ggemm_config* out_config) {
   return api::guard([&] {
     const api::ImportedProblem p = api::import_problem(problem);
-    const select::Ranking ranking = api::required(context, "context").engine.rank(p.request);
-    if (index >= ranking.legal.size()) core::fail(GGEMM_ERROR_ARGUMENT, "index=%zu with %zu legal configurations", index, ranking.legal.size());
-    api::put(out_config, api::to_public(p.request.key.type, ranking.legal[index].config), "out_config");
+    const auto legal = api::required(context, "context").engine.list(p.request);
+    if (index >= legal->size()) core::fail(GGEMM_ERROR_ARGUMENT, "index=%zu with %zu legal configurations", index, legal->size());
+    api::put(out_config, api::to_public(p.request.key.type, (*legal)[index].config), "out_config");
   });
 }
 

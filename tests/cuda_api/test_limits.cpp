@@ -120,4 +120,37 @@ TEST_CASE("A limit of CTAs holds for groups and for plans, which tell it, and is
   machine.check_clean();
 }
 
+TEST_CASE("Configurations are enumerated for each problem, however calls for several take turns") {
+  Machine machine;
+  const TempFolder folder;
+  {
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    Many few, many, other;
+    few.desc.max_ctas = 1, other.desc.m = 32;
+    const auto names = [&](const Many& p) {
+      const ggemm_problem problem{&p.desc, nullptr};
+      std::size_t count = 0;
+      REQUIRE(ggemm_config_count(context.get(), &problem, &count) == GGEMM_OK);
+      std::vector<std::string> out;
+      for (std::size_t i = 0; i < count; ++i) {
+        ggemm_config config = GGEMM_CONFIG_INIT;
+        REQUIRE(ggemm_config_get(context.get(), &problem, i, &config) == GGEMM_OK);
+        out.push_back(config.name);
+      }
+      return out;
+    };
+    const std::vector<std::string> of_few = names(few), of_many = names(many), of_other = names(other);
+    CHECK(of_few.size() < of_many.size());
+    CHECK((of_other.size() == of_many.size() && of_other != of_many));
+    for (std::size_t i = 0; i < of_few.size(); ++i)
+      for (const auto& [p, expected] : {std::pair{&few, &of_few}, {&many, &of_many}, {&other, &of_other}}) {
+        const ggemm_problem problem{&p->desc, nullptr};
+        ggemm_config config = GGEMM_CONFIG_INIT;
+        REQUIRE(ggemm_config_get(context.get(), &problem, i, &config) == GGEMM_OK);
+        CHECK(config.name == (*expected)[i]);
+      }
+  }
+  machine.check_clean();
+}
+
 }  // namespace ggemm::tests
