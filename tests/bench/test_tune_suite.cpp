@@ -2,6 +2,7 @@
 #include "bench/tune_suite.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 
 #include "common/failure.hpp"
 

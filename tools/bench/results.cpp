@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "common/failure.hpp"
@@ -106,6 +107,17 @@ ordered_json to_json(const Row& row) {
   out["sm_mhz"] = or_null(row.sm_mhz);
   add_maker(out, row);
   return out;
+}
+
+std::string line_of(const Row& row) { return to_json(row).dump(); }
+
+bool read_line(const std::string& line, const std::function<void(const json&)>& read) {
+  try {
+    read(json::parse(line));
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
 }
 
 void read_row(const json& in, Row& row) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,8 +56,11 @@ inline Row row_for(const Case& one) { return row_of<Row>(one); }
 std::string measurement(const Row& row);
 
 nlohmann::ordered_json to_json(const Row& row);
+std::string line_of(const Row& row);  // of the file
 // Throws nlohmann's exceptions for anything that is not a row.
 void read_row(const nlohmann::json& json, Row& row);
+// False, whatever `read` has done of it, for a line that is not JSON, or of which it throws nlohmann's exceptions.
+bool read_line(const std::string& line, const std::function<void(const nlohmann::json&)>& read);
 
 // What a run measures with: a row counts as done only if it was measured with the same.
 struct Provenance {
@@ -88,7 +91,7 @@ class LineFile {
   std::uintmax_t whole_ = 0;  // bytes before it
 };
 
-// R: a CaseRow with to_json, read_row, measurement and counts.
+// R: a CaseRow with line_of, read_row, measurement and counts.
 template <class R>
 class RowFile {
  public:
@@ -105,7 +108,7 @@ class RowFile {
   bool has(const CaseRow& wanted, const Provenance& provenance) const { return latest(wanted, provenance) != nullptr; }
   // Adds the row here, as a later run reads it, and at the end of the file. Throws tools::Failure.
   void append(const R& row) {
-    const std::string line = to_json(row).dump();
+    const std::string line = line_of(row);
     read(line);
     file_.append(line);
   }
@@ -128,15 +131,11 @@ class RowFile {
 
  private:
   bool read(const std::string& line) {
-    try {
-      R row;
-      read_row(nlohmann::json::parse(line), row);
-      rows_.push_back(std::move(row));
-      lines_.push_back(line);
-      return true;
-    } catch (const nlohmann::json::exception&) {
-      return false;
-    }
+    R row;
+    if (!read_line(line, [&row](const nlohmann::json& json) { read_row(json, row); })) return false;
+    rows_.push_back(std::move(row));
+    lines_.push_back(line);
+    return true;
   }
   std::vector<R> rows_;
   std::vector<std::string> lines_;  // as they are in the file, which may say more

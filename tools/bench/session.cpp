@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/session.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
 #include <new>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run over the cases of a suite that can stop anywhere, and another can go on: what is in its file is not done again.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -10,6 +9,10 @@
 
 #include "bench/protocol.hpp"
 #include "bench/results.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace ggemm::bench {
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "bench/problem.hpp"
@@ -145,6 +146,8 @@ nlohmann::ordered_json to_json(const TunedRow& row) {
   add_maker(out, row);
   return out;
 }
+
+std::string line_of(const TunedRow& row) { return to_json(row).dump(); }
 
 void read_row(const nlohmann::json& in, TunedRow& row) {
   read_case(in, row);

@@ -25,6 +25,7 @@ struct TunedRow : CaseRow {
   std::vector<Candidate> candidates;
 };
 nlohmann::ordered_json to_json(const TunedRow& row);
+std::string line_of(const TunedRow& row);
 void read_row(const nlohmann::json& json, TunedRow& row);
 bool counts(const TunedRow& row, const Provenance& provenance);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/context.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <mutex>
 #include <set>

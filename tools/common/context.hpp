@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options that choose a device and its caches, the same in every command, and the context that they make.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "ggemm.h"
+
+namespace CLI {
+class App;
+}
 
 namespace ggemm::tools {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of the command line and what they stand for.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +8,12 @@
 #include <vector>
 
 #include "ggemm.h"
+
+namespace CLI {
+class App;
+class Option;
+class Validator;
+}  // namespace CLI
 
 namespace ggemm::tools {
 

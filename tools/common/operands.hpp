@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the commands that multiply files share: matrices of arrays, and the options of the product.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +10,10 @@
 #include "common/npy.hpp"
 #include "common/reference.hpp"
 #include "ggemm.h"
+
+namespace CLI {
+class App;
+}
 
 namespace ggemm::tools {
 

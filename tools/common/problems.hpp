@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Problems given by their sizes on the command line or in a suite file, for the commands that look at configurations.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "ggemm.h"
+
+namespace CLI {
+class App;
+}
 
 namespace ggemm::tools {
 

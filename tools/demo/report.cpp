@@ -2,6 +2,7 @@
 #include "demo/report.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "common/table.hpp"

@@ -2,7 +2,7 @@
 // What `ggemm demo` found out, as text and as JSON.
 #pragma once
 #include <array>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "demo/accuracy.hpp"
