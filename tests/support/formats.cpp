@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -20,8 +19,7 @@ struct Small {
   int exponent_bits, mantissa_bits;
   bool has_infinity;  // false: only the all-ones code is NaN, and the rest of the top exponent is finite
   bool saturates;
-  std::vector<double> values;     // of every code
-  std::vector<double> ascending;  // of the finite codes 0 .. largest_code, which ascend with the code
+  std::vector<double> values;  // of every code; the finite ones 0 .. largest_code ascend with it
   unsigned largest_code = 0;
   double overflow = 0;  // magnitudes from here on round past the largest finite value
 
@@ -46,7 +44,6 @@ struct Small {
       values[code + codes] = std::isnan(v) ? v : -v;
       if (std::isfinite(v)) largest_code = code;
     }
-    ascending.assign(values.begin(), values.begin() + largest_code + 1);
     // Half a step above the largest value. The next code would be even where the format has an infinity, so a tie goes up; a saturating format does
     // not care.
     overflow = values[largest_code] + (values[largest_code] - values[largest_code - 1]) / 2;
@@ -60,9 +57,11 @@ struct Small {
     }
     const double magnitude = std::fabs(value);
     if (magnitude >= overflow) return sign | (saturates ? largest_code : largest_code + 1);
-    const auto above = std::upper_bound(ascending.begin(), ascending.end(), magnitude);
-    if (above == ascending.end()) return sign | largest_code;
-    const unsigned high = static_cast<unsigned>(above - ascending.begin()), low = high - 1;
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(magnitude);
+    const int exponent = static_cast<int>(bits >> 52) - 1023 + (1 << (exponent_bits - 1)) - 1;
+    const unsigned low = exponent > 0 ? static_cast<unsigned>(exponent) << mantissa_bits | (bits >> (52 - mantissa_bits) & ((1u << mantissa_bits) - 1)) : static_cast<unsigned>(magnitude / values[1]);
+    if (low >= largest_code) return sign | largest_code;
+    const unsigned high = low + 1;
     const double to_low = magnitude - values[low], to_high = values[high] - magnitude;
     if (to_low != to_high) return sign | (to_low < to_high ? low : high);
     return sign | (low % 2 == 0 ? low : high);
@@ -183,7 +182,7 @@ double largest(ggemm_dtype dtype) {
     case GGEMM_I32:
       return 2147483647;
     default:
-      return small(dtype).ascending.back();
+      return small(dtype).values[small(dtype).largest_code];
   }
 }
 

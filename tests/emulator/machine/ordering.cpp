@@ -37,7 +37,11 @@ void Emulation::publish_all(const std::vector<Fiber*>& fibers) {
   if (!telling()) return;
   Knowledge all;
   for (Fiber* fiber : fibers) publish(*fiber, all, false);
-  for (Fiber* fiber : fibers) fiber->knowledge.learn(all);
+  // Each knew no more than all do together, but for the step that it has begun since.
+  for (Fiber* fiber : fibers) {
+    fiber->knowledge = all;
+    fiber->knowledge.known.learn(fiber->actor, fiber->step);
+  }
 }
 
 void Emulation::note(Cta& cta, const Fiber& fiber, uint32_t offset, std::size_t bytes, bool write, const Access& by, const char* what) {

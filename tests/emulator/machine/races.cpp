@@ -4,6 +4,17 @@
 #include <algorithm>
 
 namespace emulator {
+namespace {
+
+// (What the search spends most of its time in.)
+#if defined(__x86_64__)
+__attribute__((target_clones("avx2", "default")))
+#endif
+void raise(std::uint32_t* to, const std::uint32_t* least, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = std::max(to[i], least[i]);
+}
+
+}  // namespace
 
 void History::learn(std::size_t actor, std::uint32_t step) {
   if (actor >= steps_.size()) steps_.resize(actor + 1);
@@ -12,7 +23,7 @@ void History::learn(std::size_t actor, std::uint32_t step) {
 
 void History::learn(const History& other, std::size_t first) {
   if (other.steps_.size() > steps_.size()) steps_.resize(other.steps_.size());
-  for (std::size_t i = first; i < other.steps_.size(); ++i) steps_[i] = std::max(steps_[i], other.steps_[i]);
+  if (first < other.steps_.size()) raise(steps_.data() + first, other.steps_.data() + first, other.steps_.size() - first);
 }
 
 Epoch Shadow::read(std::size_t at, std::size_t bytes, Epoch by, const Knowledge& knowledge, bool asynchronous, std::size_t ordinary) {
