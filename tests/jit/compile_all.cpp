@@ -39,6 +39,7 @@ Compiles the shipped kernels by NVRTC (GGEMM_NVRTC, else searched for) and repor
   --all          every configuration with every dtype, layout, form and epilogue
   --arch A,B     only these architectures
   --kernel A,B   of all kernels those of these names, or, where there is none, those whose name contains it; prints what ptxas says
+  --part I/N     of those that the other options say every Nth, from the Ith
   --threads N    compiles at once (default: the cores allowed)
   --list         print the names and compile nothing
   --help
@@ -465,6 +466,7 @@ struct Arguments {
   std::size_t sample = 120;
   std::vector<const Arch*> archs;
   std::vector<std::string> kernels;
+  std::size_t part = 1, part_count = 1;
   int threads = core::allowed_threads();
 };
 
@@ -487,6 +489,14 @@ std::vector<std::string> parts(const std::string& list) {
   return out;
 }
 
+void read_part(const std::string& value, Arguments& out) {
+  const std::size_t slash = value.find('/');
+  if (slash == std::string::npos) wrong("--part " + value + " is not I/N");
+  out.part = static_cast<std::size_t>(positive("--part", value.substr(0, slash).c_str()));
+  out.part_count = static_cast<std::size_t>(positive("--part", value.c_str() + slash + 1));
+  if (out.part > out.part_count) wrong("there is no --part " + value);
+}
+
 std::vector<const Arch*> read_archs(const std::string& value) {
   std::vector<const Arch*> out;
   for (const std::string& name : parts(value)) {
@@ -507,6 +517,7 @@ Arguments read_arguments(int count, char** values) {
     else if (option == "--names") out.names = true;
     else if (option == "--list") out.list = true;
     else if (option == "--sample") out.sample = static_cast<std::size_t>(positive("--sample", value()));
+    else if (option == "--part") read_part(value(), out);
     else if (option == "--threads") out.threads = positive("--threads", value());
     else if (option == "--arch") out.archs = read_archs(value());
     else if (option == "--kernel") out.kernels = parts(value());
@@ -517,7 +528,7 @@ Arguments read_arguments(int count, char** values) {
   return out;
 }
 
-std::vector<Listed> chosen_tasks(const Arguments& arguments) {
+std::vector<Listed> all_chosen(const Arguments& arguments) {
   // Those that no configuration names.
   std::vector<Listed> all;
   for (const Arch* arch : arguments.archs) {
@@ -553,6 +564,12 @@ std::vector<Listed> chosen_tasks(const Arguments& arguments) {
     for (Listed& task : exact.empty() ? containing : exact)
       if (taken.insert(jit::cubin_key(task)).second) out.push_back(std::move(task));
   }
+  return out;
+}
+
+std::vector<Listed> chosen_tasks(const Arguments& arguments) {
+  std::vector<Listed> all = all_chosen(arguments), out;
+  for (std::size_t i = arguments.part - 1; i < all.size(); i += arguments.part_count) out.push_back(std::move(all[i]));
   return out;
 }
 
