@@ -72,7 +72,7 @@ Engine::Engine(const ggemm_context_options& o)
   if (o.device != GGEMM_DEVICE_HOST) {
     try {
       device_.emplace(o.ordinal, o.cuda_context, cuda::Allocator{o.allocate, o.deallocate, o.allocator_user});
-      jit_.emplace(jit::Options{or_environment(o.nvrtc_path, "GGEMM_NVRTC"), facts().driver_version, false}, disk_, log_);
+      jit_.emplace(jit::Options{or_environment(o.nvrtc_path, "GGEMM_NVRTC"), facts().driver_version, false, facts().compute_capability}, disk_, log_);
     } catch (const core::Error& error) {
       if (o.device == GGEMM_DEVICE_CUDA || o.cuda_context || error.status() != GGEMM_ERROR_DEVICE) throw;
       log_.write(GGEMM_LOG_INFO, "no CUDA device, so the host is used: %s", error.what());
@@ -132,8 +132,8 @@ std::shared_ptr<const cuda::Kernel> Engine::load(const jit::Request& request, in
       return kernel_of(cubin);
     }();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    log_.write(GGEMM_LOG_INFO, "%s %s in %.2f ms: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), seconds * 1e3, loaded.registers,
-               loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
+    log_.write(GGEMM_LOG_INFO, "%s %s in %.2f ms%s%s: %d registers, %d bytes of shared memory, %d CTAs a multiprocessor", cubin.from_disk ? "loaded" : "compiled", request.name.c_str(), seconds * 1e3,
+               cubin.from_disk ? "" : " by NVRTC ", cubin.from_disk ? "" : cubin.nvrtc.c_str(), loaded.registers, loaded.dynamic_shared, loaded.ctas_per_multiprocessor);
     if (!cubin.complaint.empty()) loaded.complaint = core::text("NVRTC %s made it slow: %s", cubin.nvrtc.c_str(), cubin.complaint.c_str());
     if (loaded.local_bytes) log_.write(GGEMM_LOG_WARNING, "%s uses %d bytes of local memory a thread", request.name.c_str(), loaded.local_bytes);
     if (!loaded.complaint.empty()) log_.write(GGEMM_LOG_WARNING, "%s: %s", request.name.c_str(), loaded.complaint.c_str());

@@ -63,7 +63,7 @@ if [ $quick = 1 ]; then
 else
   if [ "${CI:-}" = true ]; then run_suite tests build/tests -LE beyond_sample; else run_suite tests build/tests; fi
   build build/asan -DGGEMM_BUILD_TESTS=ON -DGGEMM_BUILD_TOOLS=OFF -DGGEMM_WERROR=ON -DGGEMM_SANITIZE=address,undefined \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DGGEMM_CUDA_INCLUDE=$ggemm_cuda_include"
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DGGEMM_CUDA_INCLUDE=$ggemm_cuda_include" "-DGGEMM_OLDEST_NVRTC=${ggemm_oldest_nvrtc:-}"
   run_suite sanitizers build/asan
   echo "== bindings"
   suites+=("$results/bindings.xml")

@@ -39,7 +39,10 @@ void report_cuda(const Report& report, const ggemm_context_options& options) {
   for (const auto& d : driver.devices)
     report(core::text("device %d", d.ordinal).c_str(), true, false, core::text("%s, compute capability %d.%d, %.1f GiB", d.name.c_str(), d.compute_capability / 10, d.compute_capability % 10, static_cast<double>(d.memory_bytes) / (1 << 30)), "");
   const std::string path = options.nvrtc_path ? options.nvrtc_path : core::environment("GGEMM_NVRTC");
-  const jit::NvrtcReport nvrtc = jit::diagnose({path, driver.version, false});
+  int compute_capability = 0;
+  for (const auto& d : driver.devices)
+    if (d.ordinal == options.ordinal) compute_capability = d.compute_capability;
+  const jit::NvrtcReport nvrtc = jit::diagnose({path, driver.version, false, compute_capability});
   // Of what went wrong, the last line (or the whole, if it is one) says what to install for this driver.
   const std::size_t advice = nvrtc.detail.rfind('\n');
   // Without a GPU nothing is compiled.

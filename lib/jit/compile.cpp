@@ -94,7 +94,7 @@ class Program {
 // Whether what an NVRTC made badly might be made better by the one that is here now.
 bool another_nvrtc(const Options& options, const std::string& maker) {
   try {
-    return load_nvrtc(options.nvrtc_path, options.driver_version)->version != maker;
+    return load_nvrtc(options.nvrtc_path, options.driver_version, options.compute_capability)->version != maker;
   } catch (const core::Error&) {
     return false;  // there is none
   }
@@ -154,7 +154,7 @@ Cubin cached_or_compiled(const Options& options, const core::Disk* disk, const c
       }
     }
   }
-  const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version);
+  const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version, options.compute_capability);
   Cubin out = compile(*nvrtc, request, sources.files, options.verbose);
   log.write(GGEMM_LOG_DEBUG, "%s: compiled by NVRTC %s in %.0f ms", request.name.c_str(), out.nvrtc.c_str(), out.seconds * 1e3);
   if (use_disk) try {

@@ -73,7 +73,7 @@ std::string serialised_wgmma(const std::string& log) {
 NvrtcReport diagnose(const Options& options) {
   NvrtcReport out;
   try {
-    const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version);
+    const auto nvrtc = load_nvrtc(options.nvrtc_path, options.driver_version, options.compute_capability);
     out.found = true;
     out.version = nvrtc->version;
     out.path = nvrtc->path;

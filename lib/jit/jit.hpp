@@ -33,6 +33,7 @@ struct Options {
   std::string nvrtc_path;      // "": search
   int driver_version = 0;      // an NVRTC of a newer major version than this is passed over; 0: any
   bool verbose = false;        // ptxas -v, so that the log names registers and spills; such a compile leaves the disk cache alone
+  int compute_capability = 0;  // an NVRTC that does not compile for it is passed over; 0: any
 };
 
 class Jit {

@@ -80,6 +80,7 @@ bool bind(void* library, const char* name, Function& function, const std::string
 
 bool bind_all(void* library, Nvrtc& out, const std::string& path, std::vector<std::string>& tried) {
   return bind(library, "nvrtcVersion", out.get_version, path, tried) && bind(library, "nvrtcGetErrorString", out.error_string, path, tried) &&
+         bind(library, "nvrtcGetNumSupportedArchs", out.arch_count, path, tried) && bind(library, "nvrtcGetSupportedArchs", out.archs, path, tried) &&
          bind(library, "nvrtcCreateProgram", out.create, path, tried) && bind(library, "nvrtcDestroyProgram", out.destroy, path, tried) &&
          bind(library, "nvrtcCompileProgram", out.compile, path, tried) && bind(library, "nvrtcGetProgramLogSize", out.log_size, path, tried) &&
          bind(library, "nvrtcGetProgramLog", out.log, path, tried) && bind(library, "nvrtcGetCUBINSize", out.cubin_size, path, tried) &&
@@ -105,8 +106,21 @@ std::string newer_text(const std::string& path, const std::string& version, int 
                     driver_version % 1000 / 10);
 }
 
-// Takes an opened library if it is a complete NVRTC that suits the driver.
-bool take(void* library, const std::string& path, int driver_version, Nvrtc& out, std::vector<std::string>& tried) {
+// One that cannot say is let try.
+bool compiles_for(const Nvrtc& nvrtc, int compute_capability) {
+  int count = 0;
+  if (nvrtc.arch_count(&count) || count <= 0) return true;
+  std::vector<int> archs(static_cast<std::size_t>(count));
+  return nvrtc.archs(archs.data()) || std::find(archs.begin(), archs.end(), compute_capability) != archs.end();
+}
+
+// What it is for; 0: any.
+struct Device {
+  int driver_version, compute_capability;
+};
+
+// Takes an opened library if it is a complete NVRTC that suits driver and device.
+bool take(void* library, const std::string& path, Device device, Nvrtc& out, std::vector<std::string>& tried) {
   if (!bind_all(library, out, path, tried)) return false;
   if (const int result = out.get_version(&out.major, &out.minor)) {
     tried.push_back(path + ": nvrtcVersion fails: " + out.error_string(result));
@@ -115,46 +129,50 @@ bool take(void* library, const std::string& path, int driver_version, Nvrtc& out
   out.version = core::text("%d.%d", out.major, out.minor);
   const std::string file = core::library_path(reinterpret_cast<const void*>(out.get_version));
   out.path = file.empty() ? path : file;
-  if (newer_than_driver(out.major, driver_version)) {
-    tried.push_back(newer_text(path, out.version, driver_version));
+  if (newer_than_driver(out.major, device.driver_version)) {
+    tried.push_back(newer_text(path, out.version, device.driver_version));
     return false;
   }
   if (out.major < oldest_major || (out.major == oldest_major && out.minor < oldest_minor)) {
     tried.push_back(core::text("%s: NVRTC %s is older than %d.%d", path.c_str(), out.version.c_str(), oldest_major, oldest_minor));
     return false;
   }
+  if (device.compute_capability && !compiles_for(out, device.compute_capability)) {
+    tried.push_back(core::text("%s: NVRTC %s does not compile for this device, of compute capability %d.%d", path.c_str(), out.version.c_str(), device.compute_capability / 10, device.compute_capability % 10));
+    return false;
+  }
   return load_builtins(out, tried);
 }
 
-bool open_and_take(const std::string& path, int driver_version, Nvrtc& out, std::vector<std::string>& tried) {
+bool open_and_take(const std::string& path, Device device, Nvrtc& out, std::vector<std::string>& tried) {
   void* library = core::open_library(path, tried);
-  return library && take(library, path, driver_version, out, tried);
+  return library && take(library, path, device, out, tried);
 }
 
-bool search(int driver_version, Nvrtc& out, std::vector<std::string>& tried) {
+bool search(Device device, Nvrtc& out, std::vector<std::string>& tried) {
   for (const int major : majors)
     if (void* library = core::loaded_library(soname(major).c_str()))
-      if (take(library, soname(major) + " (loaded already)", driver_version, out, tried)) return true;
+      if (take(library, soname(major) + " (loaded already)", device, out, tried)) return true;
   for (const std::string& path : nvrtc_candidates()) {
     // Its name tells the major version, which spares loading 100 MB for nothing.
     const std::size_t dot = path.rfind('.');
     const std::string major = path.substr(dot + 1);
-    if (newer_than_driver(std::stoi(major), driver_version)) {
-      tried.push_back(newer_text(path, major, driver_version));
-    } else if (open_and_take(path, driver_version, out, tried)) {
+    if (newer_than_driver(std::stoi(major), device.driver_version)) {
+      tried.push_back(newer_text(path, major, device.driver_version));
+    } else if (open_and_take(path, device, out, tried)) {
       return true;
     }
   }
   return false;
 }
 
-Nvrtc load(const std::string& path, int driver_version) {
+Nvrtc load(const std::string& path, Device device) {
   Nvrtc out;
   std::vector<std::string> tried;
-  if (path.empty() ? search(driver_version, out, tried) : open_and_take(path, driver_version, out, tried)) return out;
+  if (path.empty() ? search(device, out, tried) : open_and_take(path, device, out, tried)) return out;
   std::string list;
   for (const std::string& line : tried) list += "\n  " + line;
-  const bool driver_12 = driver_version > 0 && driver_version < 13000;
+  const bool driver_12 = device.driver_version > 0 && device.driver_version < 13000;
   core::fail(
       GGEMM_ERROR_COMPILE,
       "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install nvidia-cuda-nvrtc%s` or with the CUDA toolkit%s (%d.%d or newer), "
@@ -189,10 +207,10 @@ std::vector<std::string> nvrtc_candidates() {
   return out.take();
 }
 
-std::shared_ptr<const Nvrtc> load_nvrtc(const std::string& path, int driver_version) {
+std::shared_ptr<const Nvrtc> load_nvrtc(const std::string& path, int driver_version, int compute_capability) {
   // Never destroyed: threads may still compile while the process ends.
   static auto* const loaded = new core::SingleFlight<std::string, Nvrtc>;
-  return loaded->get(core::text("%d %s", driver_version / 1000, path.c_str()), [&] { return load(path, driver_version); });
+  return loaded->get(core::text("%d %d %s", driver_version / 1000, compute_capability, path.c_str()), [&] { return load(path, {driver_version, compute_capability}); });
 }
 
 }  // namespace ggemm::jit

@@ -17,6 +17,8 @@ struct Nvrtc {
   int major = 0, minor = 0;
   const char* (*error_string)(int) = nullptr;
   int (*get_version)(int*, int*) = nullptr;
+  int (*arch_count)(int*) = nullptr;  // of what it compiles for, as the next
+  int (*archs)(int*) = nullptr;       // 90 for sm_90a
   int (*create)(NvrtcProgram**, const char* source, const char* name, int headers, const char* const* texts, const char* const* names) = nullptr;
   int (*destroy)(NvrtcProgram**) = nullptr;
   int (*compile)(NvrtcProgram*, int count, const char* const* options) = nullptr;
@@ -27,9 +29,9 @@ struct Nvrtc {
 };
 
 // One for the process, loaded when it is first needed and never unloaded. `path` is the library's file; "" searches. An NVRTC of a newer major
-// version than the driver's (1000 * major + 10 * minor; 0: any) is passed over. Throws GGEMM_ERROR_COMPILE with every path tried; the next call tries
-// again.
-std::shared_ptr<const Nvrtc> load_nvrtc(const std::string& path, int driver_version);
+// version than the driver's (1000 * major + 10 * minor; 0: any) is passed over, and one that does not compile for a device of this compute capability
+// (90; 0: any). Throws GGEMM_ERROR_COMPILE with every path tried; the next call tries again.
+std::shared_ptr<const Nvrtc> load_nvrtc(const std::string& path, int driver_version, int compute_capability = 0);
 
 // Where a search looks, in this order, after the libraries that the process has loaded already. A name without a folder is left to the dynamic
 // loader.

@@ -44,6 +44,7 @@ TEST_CASE("The first call compiles, loads and launches; later ones only launch")
     p.desc.config = small_tile;
     REQUIRE(call_and_wait(context, p) == GGEMM_OK);
     CHECK(log.count("compiled ") == 1);
+    CHECK(std::any_of(log.lines.begin(), log.lines.end(), [](const std::string& line) { return line.starts_with("compiled ") && line.find(" ms by NVRTC ") != std::string::npos; }));
     const long loads = driver().calls("cuModuleLoadData");
     CHECK(loads == 1);
     const long before = driver().calls(nullptr), launches = driver().calls("cuLaunchKernelEx");

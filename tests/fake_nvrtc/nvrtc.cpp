@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include "fake_driver/cubin.hpp"
@@ -80,6 +81,20 @@ NVRTC int nvrtcVersion(int* major, int* minor) {
   const Inside inside;
   if (const int result = begin("nvrtcVersion")) return result;
   *major = state().major, *minor = state().minor;
+  return 0;
+}
+
+// Any that a test may have.
+NVRTC int nvrtcGetNumSupportedArchs(int* count) {
+  const Inside inside;
+  if (const int result = begin("nvrtcGetNumSupportedArchs")) return result;
+  *count = 130;
+  return 0;
+}
+NVRTC int nvrtcGetSupportedArchs(int* archs) {
+  const Inside inside;
+  if (const int result = begin("nvrtcGetSupportedArchs")) return result;
+  std::iota(archs, archs + 130, 0);
   return 0;
 }
 

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string load_error(const std::string& path, int driver_version) {
-  return error_of([&] { jit::load_nvrtc(path, driver_version); }, GGEMM_ERROR_COMPILE);
+std::string load_error(const std::string& path, int driver_version, int compute_capability = 0) {
+  return error_of([&] { jit::load_nvrtc(path, driver_version, compute_capability); }, GGEMM_ERROR_COMPILE);
 }
 
 std::size_t place(const std::vector<std::string>& list, const std::string& item) {
@@ -53,6 +53,37 @@ TEST_CASE("nvrtc: one that is newer than the driver is passed over") {
     CHECK(contains(text, "pip install nvidia-cuda-nvrtc-cu12") == (nvrtc->major == 13));
   }
   CHECK(jit::load_nvrtc(nvrtc->path, nvrtc->major * 1000)->version == nvrtc->version);  // a newer minor version is no matter
+}
+
+TEST_CASE("nvrtc: one that does not compile for the device is passed over") {
+  const auto nvrtc = nvrtc_or_skip();
+  for (const std::string& path : {nvrtc->path, std::string()}) {
+    const std::string text = load_error(path, 0, 35);
+    INFO(text);
+    CHECK(contains(text, "NVRTC " + nvrtc->version + " does not compile for this device, of compute capability 3.5"));
+  }
+  for (const int known : {75, 80, 90}) CHECK(jit::load_nvrtc(nvrtc->path, 0, known)->path == nvrtc->path);
+}
+
+TEST_CASE("search for nvrtc that compiles for a newer device", "[.]") {
+  // In a process of its own, which meets the oldest one first.
+  const auto older = jit::load_nvrtc("", 0, 90), newer = jit::load_nvrtc("", 0, 120);
+  if (!fs::equivalent(fs::path(older->path).parent_path(), fs::path(variable("CUDA_HOME")) / "lib64")) SKIP("this machine has an NVRTC where the dynamic loader finds it");
+  CHECK(fs::equivalent(fs::path(newer->path).parent_path(), fs::path(variable("CUDA_PATH")) / "lib64"));
+}
+
+TEST_CASE("nvrtc: the search goes on behind one that does not compile for the device") {
+  const auto nvrtc = nvrtc_or_skip();
+  if (std::string(GGEMM_OLDEST_NVRTC).empty()) SKIP("needs NVRTC 12.3: configure with -DGGEMM_OLDEST_NVRTC=<its libnvrtc.so.12>");
+  TempFolder folder;
+  for (const auto& [name, library] : {std::pair{"older", std::string(GGEMM_OLDEST_NVRTC)}, {"newer", nvrtc->path}}) {
+    fs::create_directories(folder / name);
+    fs::create_directory_symlink(fs::absolute(library).parent_path(), fs::path(folder / name) / "lib64");
+  }
+  const int result = run_test("search for nvrtc that compiles for a newer device",
+                              {{"CUDA_HOME", folder / "older"}, {"CUDA_PATH", folder / "newer"}, {"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}});
+  if (result == 4) SKIP("this machine has an NVRTC where the dynamic loader finds it");
+  CHECK(result == 0);
 }
 
 TEST_CASE("nvrtc: a file that is absent, no library, or another library is refused by name with the way to install it") {

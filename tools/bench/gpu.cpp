@@ -93,7 +93,7 @@ Gpu::~Gpu() {
 cuda::Kernel Gpu::build(const std::string& file, const std::string& kernel, const std::vector<std::pair<std::string, std::string>>& defines,
                         int threads, int shared) const {
   const jit::Request request{kernel, file, defines, device_.facts().arch};
-  const auto nvrtc = jit::load_nvrtc(nvrtc_path_, device_.facts().driver_version);
+  const auto nvrtc = jit::load_nvrtc(nvrtc_path_, device_.facts().driver_version, device_.facts().compute_capability);
   const jit::Cubin cubin = jit::compile(*nvrtc, request, kernel_files(), false);
   return device_.load(cubin.bytes, kernel, threads, shared);
 }

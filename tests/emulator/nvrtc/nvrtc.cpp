@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -217,6 +218,17 @@ NVRTC const char* nvrtcGetErrorString(int result) {
 
 NVRTC int nvrtcVersion(int* major, int* minor) {
   *major = 13, *minor = 0;
+  return success;
+}
+
+// Those of which its GPU has what kernels ask for.
+constexpr int emulated_archs[] = {75, 80, 86, 89, 90, 100, 120};
+NVRTC int nvrtcGetNumSupportedArchs(int* count) {
+  *count = static_cast<int>(std::size(emulated_archs));
+  return success;
+}
+NVRTC int nvrtcGetSupportedArchs(int* archs) {
+  std::copy(std::begin(emulated_archs), std::end(emulated_archs), archs);
   return success;
 }
 
