@@ -158,14 +158,14 @@ find_cuda() {
 lacks_nvrtc() { [ $wants_cuda = 1 ] && [ -z "$nvrtc" ]; }
 oldest=$deps/nvrtc-12.3 oldest_nvrtc=${GGEMM_OLDEST_NVRTC-$deps/nvrtc-12.3/nvidia/cuda_nvrtc/lib/libnvrtc.so.12}
 lacks_oldest_nvrtc() { needs_tests && [ -n "$oldest_nvrtc" ] && [ ! -f "$oldest_nvrtc" ]; }
-# Beside the other, in a folder of its own. All but one test do without.
+# Beside the other, in a folder of its own. All but two tests do without.
 install_oldest_nvrtc() {
   echo "setup: installing NVRTC 12.3 from PyPI into build/deps/nvrtc-12.3"
   rm -rf "$oldest" "$oldest.new"
   if [ -x "$venv/bin/pip" ] && (quietly "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$oldest.new" nvidia-cuda-nvrtc-cu12==12.3.107); then mv "$oldest.new" "$oldest"; fi
   [ ! -f "$oldest_nvrtc" ] || return 0
   [ "${CI:-}" != true ] || die "NVRTC 12.3 cannot be had from PyPI"
-  echo "setup: NVRTC 12.3 cannot be had from PyPI; one test is skipped"
+  echo "setup: NVRTC 12.3 cannot be had from PyPI; two tests are skipped"
 }
 lacks_cuda_h() { needs_tests && [ -z "$cuda_include" ]; }
 lacks_go() { needs_bindings && ! has_go; }
@@ -178,7 +178,7 @@ look() {
   part CMake cmake has_cmake
   part xxHash libxxhash-dev has_header xxhash.h
   part CLI11 libcli11-dev has_header CLI/CLI.hpp
-  part "nlohmann JSON" nlohmann-json3-dev has_header nlohmann/json.hpp
+  part "nlohmann JSON" nlohmann-json3-dev has_header nlohmann/json_fwd.hpp
   if lacks_nvrtc || lacks_cuda_h || needs_bindings; then part "Python's venv" python3-venv has_venv; fi
   needs_tests || return 0
   part pkg-config pkg-config have pkg-config

@@ -114,70 +114,73 @@ bool compiles_for(const Nvrtc& nvrtc, int compute_capability) {
   return nvrtc.archs(archs.data()) || std::find(archs.begin(), archs.end(), compute_capability) != archs.end();
 }
 
-// What it is for; 0: any.
-struct Device {
-  int driver_version, compute_capability;
+struct Search {
+  int driver_version, compute_capability;  // 0: any
+  Nvrtc found{};
+  std::vector<std::string> tried{};  // what was passed over, and why
+  bool another_device = false;       // one of them does not compile for this one
 };
 
 // Takes an opened library if it is a complete NVRTC that suits driver and device.
-bool take(void* library, const std::string& path, Device device, Nvrtc& out, std::vector<std::string>& tried) {
-  if (!bind_all(library, out, path, tried)) return false;
+bool take(void* library, const std::string& path, Search& s) {
+  Nvrtc& out = s.found;
+  if (!bind_all(library, out, path, s.tried)) return false;
   if (const int result = out.get_version(&out.major, &out.minor)) {
-    tried.push_back(path + ": nvrtcVersion fails: " + out.error_string(result));
+    s.tried.push_back(path + ": nvrtcVersion fails: " + out.error_string(result));
     return false;
   }
   out.version = core::text("%d.%d", out.major, out.minor);
   const std::string file = core::library_path(reinterpret_cast<const void*>(out.get_version));
   out.path = file.empty() ? path : file;
-  if (newer_than_driver(out.major, device.driver_version)) {
-    tried.push_back(newer_text(path, out.version, device.driver_version));
+  if (newer_than_driver(out.major, s.driver_version)) {
+    s.tried.push_back(newer_text(path, out.version, s.driver_version));
     return false;
   }
   if (out.major < oldest_major || (out.major == oldest_major && out.minor < oldest_minor)) {
-    tried.push_back(core::text("%s: NVRTC %s is older than %d.%d", path.c_str(), out.version.c_str(), oldest_major, oldest_minor));
+    s.tried.push_back(core::text("%s: NVRTC %s is older than %d.%d", path.c_str(), out.version.c_str(), oldest_major, oldest_minor));
     return false;
   }
-  if (device.compute_capability && !compiles_for(out, device.compute_capability)) {
-    tried.push_back(core::text("%s: NVRTC %s does not compile for this device, of compute capability %d.%d", path.c_str(), out.version.c_str(), device.compute_capability / 10, device.compute_capability % 10));
+  if (s.compute_capability && !compiles_for(out, s.compute_capability)) {
+    s.tried.push_back(core::text("%s: NVRTC %s does not compile for compute capability %d.%d", path.c_str(), out.version.c_str(), s.compute_capability / 10, s.compute_capability % 10));
+    s.another_device = true;
     return false;
   }
-  return load_builtins(out, tried);
+  return load_builtins(out, s.tried);
 }
 
-bool open_and_take(const std::string& path, Device device, Nvrtc& out, std::vector<std::string>& tried) {
-  void* library = core::open_library(path, tried);
-  return library && take(library, path, device, out, tried);
+bool open_and_take(const std::string& path, Search& s) {
+  void* library = core::open_library(path, s.tried);
+  return library && take(library, path, s);
 }
 
-bool search(Device device, Nvrtc& out, std::vector<std::string>& tried) {
+bool take_first(Search& s) {
   for (const int major : majors)
     if (void* library = core::loaded_library(soname(major).c_str()))
-      if (take(library, soname(major) + " (loaded already)", device, out, tried)) return true;
+      if (take(library, soname(major) + " (loaded already)", s)) return true;
   for (const std::string& path : nvrtc_candidates()) {
     // Its name tells the major version, which spares loading 100 MB for nothing.
     const std::size_t dot = path.rfind('.');
     const std::string major = path.substr(dot + 1);
-    if (newer_than_driver(std::stoi(major), device.driver_version)) {
-      tried.push_back(newer_text(path, major, device.driver_version));
-    } else if (open_and_take(path, device, out, tried)) {
+    if (newer_than_driver(std::stoi(major), s.driver_version)) {
+      s.tried.push_back(newer_text(path, major, s.driver_version));
+    } else if (open_and_take(path, s)) {
       return true;
     }
   }
   return false;
 }
 
-Nvrtc load(const std::string& path, Device device) {
-  Nvrtc out;
-  std::vector<std::string> tried;
-  if (path.empty() ? search(device, out, tried) : open_and_take(path, device, out, tried)) return out;
+Nvrtc load(const std::string& path, Search s) {
+  if (path.empty() ? take_first(s) : open_and_take(path, s)) return s.found;
   std::string list;
-  for (const std::string& line : tried) list += "\n  " + line;
-  const bool driver_12 = device.driver_version > 0 && device.driver_version < 13000;
+  for (const std::string& line : s.tried) list += "\n  " + line;
+  const bool driver_12 = s.driver_version > 0 && s.driver_version < 13000;
+  const std::string device = s.another_device ? core::text(", and one that knows compute capability %d.%d", s.compute_capability / 10, s.compute_capability % 10) : "";
   core::fail(
       GGEMM_ERROR_COMPILE,
-      "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install nvidia-cuda-nvrtc%s` or with the CUDA toolkit%s (%d.%d or newer), "
+      "NVRTC, which compiles the kernels, cannot be used. Tried:%s\nInstall it with `pip install %snvidia-cuda-nvrtc%s` or with the CUDA toolkit%s (%d.%d or newer%s), "
       "or give the path of libnvrtc.so in GGEMM_NVRTC.",
-      list.c_str(), driver_12 ? "-cu12" : "", driver_12 ? " 12" : "", oldest_major, oldest_minor);
+      list.c_str(), s.another_device ? "--upgrade " : "", driver_12 ? "-cu12" : "", driver_12 ? " 12" : "", oldest_major, oldest_minor, device.c_str());
 }
 
 }  // namespace

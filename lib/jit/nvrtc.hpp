@@ -28,9 +28,9 @@ struct Nvrtc {
   int (*cubin)(NvrtcProgram*, char*) = nullptr;
 };
 
-// One for the process, loaded when it is first needed and never unloaded. `path` is the library's file; "" searches. An NVRTC of a newer major
-// version than the driver's (1000 * major + 10 * minor; 0: any) is passed over, and one that does not compile for a device of this compute capability
-// (90; 0: any). Throws GGEMM_ERROR_COMPILE with every path tried; the next call tries again.
+// Loaded when it is first needed and never unloaded: one for the process, but for unlike devices. `path` is the library's file; "" searches. An NVRTC of
+// a newer major version than the driver's (1000 * major + 10 * minor; 0: any) is passed over, and one that does not compile for a device of this
+// compute capability (90; 0: any). Throws GGEMM_ERROR_COMPILE with every path tried; the next call tries again.
 std::shared_ptr<const Nvrtc> load_nvrtc(const std::string& path, int driver_version, int compute_capability = 0);
 
 // Where a search looks, in this order, after the libraries that the process has loaded already. A name without a folder is left to the dynamic

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "complaints.hpp"
@@ -569,7 +570,11 @@ std::vector<Listed> all_chosen(const Arguments& arguments) {
 
 std::vector<Listed> chosen_tasks(const Arguments& arguments) {
   std::vector<Listed> all = all_chosen(arguments), out;
+  if (arguments.part_count == 1) return all;
+  // Each has its share of each family on each architecture, whose turns would else go with the parts'.
+  std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return std::tie(a.root, a.arch) < std::tie(b.root, b.arch); });
   for (std::size_t i = arguments.part - 1; i < all.size(); i += arguments.part_count) out.push_back(std::move(all[i]));
+  if (out.empty()) wrong("of " + std::to_string(all.size()) + " kernels there is none in that part");
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tile/numeric.cuh"
+#include "wide.hpp"
 
 namespace emulator {
 namespace {
@@ -22,10 +23,7 @@ std::vector<float> table(std::size_t count) {
 }
 
 // A row of sums plus one row of b times a number.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose libraries are not there yet when a clone is chosen
-__attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-void add_row(int n, double a, const float* b, double* sums) {
+EMULATOR_WIDE void add_row(int n, double a, const float* b, double* sums) {
   for (int j = 0; j < n; ++j) sums[j] += a * static_cast<double>(b[j]);
 }
 

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 
+#include "wide.hpp"
+
 namespace emulator {
 namespace {
 
 // (What the search spends most of its time in.)
-#if defined(__x86_64__)
-__attribute__((target_clones("avx2", "default")))
-#endif
-void raise(std::uint32_t* to, const std::uint32_t* least, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = std::max(to[i], least[i]);
+EMULATOR_WIDE void take_later(std::uint32_t* steps, const std::uint32_t* others, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) steps[i] = std::max(steps[i], others[i]);
 }
 
 }  // namespace
@@ -23,7 +22,7 @@ void History::learn(std::size_t actor, std::uint32_t step) {
 
 void History::learn(const History& other, std::size_t first) {
   if (other.steps_.size() > steps_.size()) steps_.resize(other.steps_.size());
-  if (first < other.steps_.size()) raise(steps_.data() + first, other.steps_.data() + first, other.steps_.size() - first);
+  if (first < other.steps_.size()) take_later(steps_.data() + first, other.steps_.data() + first, other.steps_.size() - first);
 }
 
 Epoch Shadow::read(std::size_t at, std::size_t bytes, Epoch by, const Knowledge& knowledge, bool asynchronous, std::size_t ordinary) {
