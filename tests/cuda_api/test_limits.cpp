@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // max_ctas: how many CTAs are launched, of which kernel.
 #include <algorithm>
+#include <atomic>
 #include <string_view>
+#include <thread>
 
 #include "machine.hpp"
 
@@ -149,6 +151,18 @@ TEST_CASE("Configurations are enumerated for each problem, however calls for sev
         REQUIRE(ggemm_config_get(context.get(), &problem, i, &config) == GGEMM_OK);
         CHECK(config.name == (*expected)[i]);
       }
+    // And of several threads, whose lists take each other's place.
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (const auto& [p, expected] : {std::pair{&few, &of_few}, {&many, &of_many}, {&other, &of_other}})
+      threads.emplace_back([&wrong, p = p, expected = expected, c = context.get()] {
+        const ggemm_problem problem{&p->desc, nullptr};
+        ggemm_config config = GGEMM_CONFIG_INIT;
+        for (std::size_t i = 0; i < 20; ++i)
+          if (ggemm_config_get(c, &problem, i, &config) != GGEMM_OK || config.name != (*expected)[i]) ++wrong;
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(wrong == 0);
   }
   machine.check_clean();
 }
