@@ -31,7 +31,10 @@ inline std::uint8_t long_side(const ProblemType& type, std::int64_t m, std::int6
   const std::int64_t most = kernels::longest_side, deepest = type.compute == GGEMM_COMPUTE_F32_ACCURATE ? most / kernels::term_count : most;
   return m > most || n > most || k > deepest ? too_long : 0;
 }
-// A size of each group.
+inline bool is_constant(const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; }
+inline bool is_constant(const kernels::Source& source, std::int64_t value) { return is_constant(source) && source.value == value; }
+// What is each group's own, and a size of each.
+kernels::Source check_source(const ggemm_source& source, const char* owner, const char* field, std::int64_t groups);
 kernels::Source check_size_source(const ggemm_source& source, const char* field, std::int64_t groups);
 // The strides of a matrix of rows x cols.
 void check_strides(const Place& place, int dtype, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows, std::int64_t cols);
@@ -68,6 +71,7 @@ struct Stored {
   bool ragged_rows = false, ragged_cols = false;
   bool one() const { return ragged_rows || ragged_cols; }
 };
+// (grouped_layout.cpp)
 GroupedLayout check_grouped_matrix(const Place& place, const ggemm_grouped_desc& desc, const ggemm_grouped_matrix& matrix, int dtype, const Stored& stored);
 // Whether groups of a D, of which no two elements of one group meet, share an element: each of the three is counted so often, at a distance of so many elements.
 struct Repeats {

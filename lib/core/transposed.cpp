@@ -7,6 +7,8 @@
 namespace ggemm::core {
 namespace {
 
+using checks::is_constant;
+
 MatrixLayout transposed(const MatrixLayout& m) { return {m.col_stride, m.row_stride, m.packed_cols, m.packed_rows}; }
 GroupedLayout transposed(const GroupedLayout& m) { return {m.col_stride, m.row_stride, m.pointers, m.group_stride, m.start_stride}; }
 kernels::SourceMatrix transposed(const kernels::SourceMatrix& m) {
@@ -20,9 +22,6 @@ ProblemType described_otherwise(const ProblemType& type) {
   out.transposed = !type.transposed;
   return out;
 }
-
-bool is_constant(const kernels::Source& source) { return source.kind == GGEMM_SOURCE_CONST; }
-bool is_constant(const kernels::Source& source, std::int64_t value) { return is_constant(source) && source.value == value; }
 
 // Numbers in place of packed strides, which are of rows alone: a row's elements. Whether the host knows them.
 bool unpack(GroupedProblem& p) {
