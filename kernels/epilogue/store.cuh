@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a tile's sums to D: through shared memory, so that whatever a mainloop's threads hold, neighbouring threads write neighbouring elements of D.
 #pragma once
+#include "epilogue/pack.cuh"
 #include "epilogue/sum_scale.cuh"
 #include "ptx/async.cuh"
 #include "ptx/barrier.cuh"
@@ -146,6 +147,56 @@ class StoreEpilogue {
       }
     }
 
+    // COUNT neighbours of rows from column j on, whose sums a thread has.
+    template <int COUNT>
+    struct Run {
+      static_assert(!Columns::PAIRED && !T::SCATTER && COUNT % 2 == 0, "columns and rows in order");
+      static constexpr int BYTES = COUNT * sizeof(D);
+      using Piece = If<BYTES % 16 == 0, ptx::Vector16, If<BYTES % 8 == 0, u64, u32>>;
+      static constexpr int IN_PIECE = sizeof(Piece) / sizeof(D);
+      static constexpr bool WIDE = sizeof(D) >= 4;  // elements may go one by one
+
+      const Output& out;
+      int j;
+      bool at_once, pieces;  // of all threads alike: a row's go without a look at C, one beside the other; as Pieces
+
+      GG_DEVICE Run(const Output& output, int column, i64 n) : out(output), j(column) {
+        const Matrix& d = out.d;
+        const bool neighbours = out.s.beta == Value(0) && d.col_stride == 1;
+        pieces = neighbours && n % COUNT == 0 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(d.row_stride * static_cast<i64>(sizeof(D)))) & (sizeof(Piece) - 1)) == 0;
+        at_once = WIDE ? neighbours : pieces;
+      }
+      // Where at_once.
+      GG_DEVICE void store(int i, const Sum (&sums)[COUNT]) const {
+        if (i >= out.rows || j >= out.columns) return;
+        D* const to = out.d_at(i, j);
+        if (!WIDE || pieces) {
+#pragma unroll
+          for (int v = 0; v < COUNT; v += IN_PIECE) {
+            union { Piece piece; Pair<D> pair[IN_PIECE / 2]; } in;
+#pragma unroll
+            for (int e = v; e < v + IN_PIECE; e += 2) in.pair[(e - v) / 2] = Pair<D>::from(out.result(sums[e], i, j + e, out.addend(i, j + e)), out.result(sums[e + 1], i, j + e + 1, out.addend(i, j + e + 1)));
+            reinterpret_cast<Piece*>(to)[v / IN_PIECE] = in.piece;
+          }
+        } else {
+#pragma unroll
+          for (int v = 0; v < COUNT; ++v)
+            if (j + v < out.columns) to[v] = out.value(sums[v], i, j + v, out.addend(i, j + v));
+        }
+      }
+      // One after the other, which takes few registers.
+      GG_DEVICE void store_each(int i, Sum (&sums)[COUNT]) const {
+#pragma unroll 1
+        for (int at = j; i < out.rows && at < out.columns && at < j + COUNT; ++at) {
+          Value add = out.addend(i, at);
+          if (out.s.beta != Value(0)) add = multiply_add(out.s.beta, to_sum<Value>(*out.c_at(i, at)), add);
+          *out.d_at(i, at) = out.value(sums[0], i, at, add);
+#pragma unroll
+          for (int v = 0; v + 1 < COUNT; ++v) sums[v] = sums[v + 1];
+        }
+      }
+    };
+
     // Row i of the tile in D; below 0: it is left out.
     GG_DEVICE auto row_of(int i) const {
       if constexpr (T::SCATTER) return read_row(group_rows.d_index, first_row + i);
@@ -172,7 +223,8 @@ class StoreEpilogue {
         return scale_a.at(i);
       }
     }
-    GG_DEVICE D value(Sum sum, int i, int at, Value addend) const { return Store<D>::from(weighted(i, epilogue_value<T::ACTIVATION>(scaled(sum, i, at), addend, s))); }
+    GG_DEVICE Value result(Sum sum, int i, int at, Value addend) const { return weighted(i, epilogue_value<T::ACTIVATION>(scaled(sum, i, at), addend, s)); }
+    GG_DEVICE D value(Sum sum, int i, int at, Value addend) const { return Store<D>::from(result(sum, i, at, addend)); }
     // Of a pair's two sums.
     GG_DEVICE D gated(Sum gate, Sum up, int i, int j) const {
       const int g = Columns::gate(j), u = Columns::up(j);

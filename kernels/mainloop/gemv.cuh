@@ -10,6 +10,26 @@
 
 namespace ggemm::kernels {
 
+// A row of A or a column of B.
+struct OperandLine {
+  const char* at;
+  bool on;  // false: it is nowhere, and counts as zeros
+};
+// COUNT elements of a line from k on, of which those outside count as zeros.
+template <int SIZE, int COUNT>
+GG_DEVICE ptx::Vector16 line_elements(const OperandLine& line, i64 unit, i64 k, i64 from, i64 to) {
+  using Bits = If<SIZE == 8, u64, If<SIZE == 4, u32, If<SIZE == 2, u16, u8>>>;
+  union { ptx::Vector16 vector; Bits element[16 / SIZE]; } out;
+  out.vector = {};
+#pragma unroll
+  for (int e = 0; e < COUNT; ++e)
+    out.element[e] = static_cast<Bits>(ptx::load_constant(reinterpret_cast<const Bits*>(line.at + (k + e) * unit * SIZE), line.on && k + e >= from && k + e < to));
+  return out.vector;
+}
+
+// Elements that CUDA cores multiply.
+template <class Element, bool TF32> struct ByFma { static constexpr bool value = IsSame<Element, double>::value || (IsSame<Element, float>::value && !TF32); };
+
 // A word of a vector as mma.sync takes it.
 template <class Element> struct MmaWord {
   static constexpr int WORDS = 1;
@@ -136,8 +156,7 @@ class GemvMainloop {
   static constexpr int SIZE = sizeof(Wide), VECTOR = 16 / SIZE, WARPS = T::THREADS / 32;
   static constexpr bool PAIRS = (THIN_A ? T::B_MN_MAJOR : T::A_MN_MAJOR) && (THIN_A || !T::GATHER);  // the wide operand's neighbours lie side by side
   static_assert(sizeof(Thin) == SIZE && T::BK == WARPS * 4 * VECTOR, "a step is 64 bytes along k for each warp");
-  static constexpr bool BY_FMA = IsSame<Wide, double>::value || (IsSame<Wide, float>::value && !T::TF32);
-  using Product = If<BY_FMA, GemvByFma<If<SIZE == 8, double, float>, WIDE, THIN>, GemvByMma<Wide, Thin, typename T::Sum, WIDE, THIN>>;
+  using Product = If<ByFma<Wide, T::TF32>::value, GemvByFma<If<SIZE == 8, double, float>, WIDE, THIN>, GemvByMma<Wide, Thin, typename T::Sum, WIDE, THIN>>;
   static constexpr int WIDE_LINES = WIDE / 8, THIN_LINES = Product::LINES;
 
  public:
@@ -173,11 +192,8 @@ class GemvMainloop {
   GG_DEVICE static int warp() { return static_cast<int>(threadIdx.x / 32); }
   GG_DEVICE static int lane() { return static_cast<int>(threadIdx.x % 32); }
 
-  // A row of A or a column of B. Of those beyond the end, whose sums are not stored, the tile's first is taken.
-  struct Line {
-    const char* at;
-    bool on;  // false: it is nowhere, and counts as zeros
-  };
+  // Of rows and columns beyond the end, whose sums are not stored, the tile's first is taken.
+  using Line = OperandLine;
   GG_DEVICE static Line line_of_a(const GemmParams& p, const GroupRows& group_rows, i64 row, int i) {
     i64 of = row + i < p.m ? row + i : row;
     if constexpr (T::GATHER) of = read_row(group_rows.a_index, of);
@@ -244,7 +260,7 @@ class GemvMainloop {
 #pragma unroll
       for (int j = 0; j < THIN_LINES; ++j)
         if constexpr (THIN_VECTORS) b[slot][j] = ptx::load_constant(reinterpret_cast<const ptx::Vector16*>(thin[j].at + vector(step) * 16), step < own && thin[j].on);
-        else b[slot][j] = elements<VECTOR>(thin[j], thin_unit, vector(step) * VECTOR, 0, step < own ? k_end : 0);
+        else b[slot][j] = line_elements<SIZE, VECTOR>(thin[j], thin_unit, vector(step) * VECTOR, 0, step < own ? k_end : 0);
     };
     const auto load = [&](int slot, i32 step) {
       if constexpr (PAIRS) {
@@ -286,22 +302,11 @@ class GemvMainloop {
       WideVectors a;
       ThinVectors b;
 #pragma unroll
-      for (int i = 0; i < WIDE_LINES; ++i) a[i] = elements<HALF>(wide[i], wide_unit, k, from, to);
+      for (int i = 0; i < WIDE_LINES; ++i) a[i] = line_elements<SIZE, HALF>(wide[i], wide_unit, k, from, to);
 #pragma unroll
-      for (int j = 0; j < THIN_LINES; ++j) b[j] = elements<HALF>(thin[j], thin_unit, k, from, to);
+      for (int j = 0; j < THIN_LINES; ++j) b[j] = line_elements<SIZE, HALF>(thin[j], thin_unit, k, from, to);
       Product::add(sums, a, b);
     }
-  }
-  // COUNT of a line from k on, of which those outside count as zeros.
-  template <int COUNT>
-  GG_DEVICE static ptx::Vector16 elements(const Line& line, i64 unit, i64 k, i64 from, i64 to) {
-    using Bits = If<SIZE == 8, u64, If<SIZE == 4, u32, If<SIZE == 2, u16, u8>>>;
-    union { ptx::Vector16 vector; Bits element[VECTOR]; } out;
-    out.vector = {};
-#pragma unroll
-    for (int e = 0; e < COUNT; ++e)
-      out.element[e] = static_cast<Bits>(ptx::load_constant(reinterpret_cast<const Bits*>(line.at + (k + e) * unit * SIZE), line.on && k + e >= from && k + e < to));
-    return out.vector;
   }
 
   Sum* parts_;

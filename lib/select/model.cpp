@@ -283,7 +283,18 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   return beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.1 * thin_tiles : 1.2 + 0.3 * thin_tiles : 0) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again));
 }
 
+// Of many rows, few columns and little of k: H200, docs/performance.md, "Many rows, few columns, little of k".
+double estimate_short_rows(const ProblemType& type, const Config& c, double groups, double m, double n, double k) {
+  constexpr double launch = 3.4, streamed = 3.7e6;                 // microseconds; bytes in one
+  constexpr double one_by_one = 170e-6, latency = 5;               // microseconds a row, and a tile's, whose elements are loaded and stored one after the other
+  const double size = static_cast<double>(core::dtype_size(type.a)), bytes = groups * m * (k * size + n * static_cast<double>(core::dtype_size(type.d))), steps = ceil_div(k, c.tile_k), across = ceil_div(n, c.tile_n);
+  const bool fma = gemv_by_cuda_cores(type);
+  if (steps > 1 || across > 1 || (!fma && ((type.unreachable & core::operand_a) || std::fmod(n, 8) != 0))) return launch + steps * latency + groups * steps * across * ceil_div(m, c.tile_m) * c.tile_m * one_by_one;
+  return launch + std::max(bytes / streamed, groups * m * (fma ? 5e-6 + 0.075e-6 * c.tile_k * c.tile_n * size : 8e-6 + 0.6e-6 * c.tile_n));
+}
+
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
+  if (c.family == Family::gemv && c.warps_m > 1) return estimate_short_rows(type, c, groups, m, n, k);
   if (c.family == Family::gemv) return estimate_gemv(type, c, groups, m, n, k, facts);
   return c.family == Family::sm90 ? estimate_sm90(type, c, groups, m, n, k, facts, even) : estimate_others(type, c, groups, m, n, k, facts);
 }

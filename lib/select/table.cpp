@@ -229,6 +229,16 @@ constexpr Row f32_rows[] = {
     {Family::simt, 16, 32, 64, 2, 1, 4, 0, 0, 0, 1, core::tail_slices},
 };
 
+// Those of plain products of many rows, few columns and little of k: a warp has rows of its own. By tensor cores, and by CUDA cores.
+constexpr Row short_rows[] = {
+    {Family::gemv, 512, 32, 32, 8, 1, 1},
+    {Family::gemv, 1024, 16, 32, 8, 1, 1},
+};
+constexpr Row short_rows_by_fma[] = {
+    {Family::gemv, 1024, 4, 4, 8, 1, 1},
+    {Family::gemv, 1024, 8, 8, 8, 1, 1},
+};
+
 constexpr std::int64_t shared_of_sm90 = 227 * 1024;  // what a CTA may have there
 
 }  // namespace
@@ -243,7 +253,8 @@ std::vector<Config> table(const ProblemType& type) {
     Config c{};
     c.family = row.family;
     c.tile_m = static_cast<std::uint16_t>(row.tile_m), c.tile_n = static_cast<std::uint16_t>(row.tile_n);
-    c.tile_k = static_cast<std::uint16_t>(row.family == Family::simt ? row.depth : row.depth / (row.family == Family::gemv ? static_cast<int>(core::dtype_size(type.a)) : operand_size(type, row.family)));
+    const bool in_elements = row.family == Family::simt || (row.family == Family::gemv && row.warps_m > 1);
+    c.tile_k = static_cast<std::uint16_t>(in_elements ? row.depth : row.depth / (row.family == Family::gemv ? static_cast<int>(core::dtype_size(type.a)) : operand_size(type, row.family)));
     c.warps_m = static_cast<std::uint8_t>(row.warps_m), c.warps_n = static_cast<std::uint8_t>(row.warps_n);
     c.stages = static_cast<std::uint8_t>(core::by_terms(type, row.family) ? row.stages / kernels::term_count * kernels::term_count : row.stages);
     c.cluster_m = static_cast<std::uint8_t>(row.cluster_m), c.cluster_n = static_cast<std::uint8_t>(row.cluster_n), c.swap = static_cast<std::uint8_t>(row.swap);
@@ -286,6 +297,10 @@ std::vector<Config> table(const ProblemType& type) {
     if (type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32)
       for (const Row& row : f32_rows)
         if (row.slices == 0 || !type.limited) add(row, 0);
+    if (gemv_by_cuda_cores(type))
+      for (const Row& row : short_rows_by_fma) add(row, 0);
+    else if (core::dtype_size(type.a) == 2)
+      for (const Row& row : short_rows) add(row, 0);
   }
   return out;
 }

@@ -252,6 +252,28 @@ TEST_CASE("model: few columns, and rows of what other families serve badly, are 
   }
 }
 
+TEST_CASE("model: many rows of few columns and little of k go from memory to registers, and what is longer does not") {
+  const auto chosen = [](ggemm_dtype dtype, const char* layout, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type_of(dtype, layout), {1, m, n, k}, device(90))); };
+  const auto tile = [](const Config& c) { return std::tuple<Family, int, int>(c.family, c.tile_m, c.tile_n); };
+  for (const char* layout : {"tn", "tt"}) {
+    INFO(layout);
+    for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16}) {
+      CHECK(tile(chosen(dtype, layout, 1000000, 32, 32)) == std::tuple(Family::gemv, 512, 32));
+      CHECK(tile(chosen(dtype, layout, 1000000, 16, 16)) == std::tuple(Family::gemv, 1024, 16));
+      CHECK(chosen(dtype, layout, 1000000, 64, 64).family == Family::sm90);
+      CHECK(chosen(dtype, layout, 1000000, 16, 64).family == Family::sm90);
+      CHECK(chosen(dtype, layout, 1000000, 30, 32).family == Family::sm90);  // columns that are no vectors
+    }
+    for (const ggemm_dtype dtype : {GGEMM_F32, GGEMM_F64}) {
+      CHECK(tile(chosen(dtype, layout, 1000000, 3, 3)) == std::tuple(Family::gemv, 1024, 4));
+      CHECK(tile(chosen(dtype, layout, 1000000, 8, 5)) == std::tuple(Family::gemv, 1024, 8));
+      CHECK(chosen(dtype, layout, 1000000, 3, 300).tile_m < 1024);
+      CHECK(chosen(dtype, layout, 3, 1000000, 3).tile_m < 1024);
+    }
+  }
+  CHECK(chosen(GGEMM_F32, "nt", 1000000, 3, 3).family != Family::gemv);  // A along m
+}
+
 TEST_CASE("model: a large product takes a large tile, a small one a small tile, few rows a flat one, few columns a narrow one") {
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16}) {
     for (const char* layout : {"tn", "tt", "nn", "nt"}) {

@@ -62,6 +62,8 @@ std::vector<Broken> broken() {
   constexpr const char* depths = "the tile's depth must be a power of two of 64 bytes (f64, and f32 as such: 128) or more";
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0";
+  constexpr const char* own_rows = "several warps down have rows each: none beside them, one step under way, of one product without pairs and max_ctas, whose A is contiguous along k";
+  constexpr const char* short_rows = "warps that have rows each take 16 at a time of f16 and bf16, by 8 to 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep";
   constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
@@ -206,8 +208,18 @@ std::vector<Broken> broken() {
       {"4 rows of f32 on sm_100", f32, tile(gemv, 4, 16, 128, 1, 8, 2), device(100), few_rows},
       {"4 rows of f64", type_of(GGEMM_F64), tile(gemv, 4, 16, 64, 1, 8, 2), h, few_rows},
       {"pairs of one column", pairs(f32, GGEMM_GATE_HALVES), tile(gemv, 16, 1, 128, 1, 8, 2), h, "with gated pairs the tile must have whole pairs"},
-      {"few rows, two warps down", f16, tile(gemv, 8, 16, 256, 2, 4, 4), h, "warps must be 1 down, and the tile 64 bytes deep for each"},
-      {"few rows, 32 bytes a warp", f16, tile(gemv, 8, 16, 128, 1, 8, 4), h, "warps must be 1 down, and the tile 64 bytes deep for each"},
+      {"few rows, two warps down", f16, tile(gemv, 8, 16, 256, 2, 4, 4), h, own_rows},
+      {"few rows, 32 bytes a warp", f16, tile(gemv, 8, 16, 128, 1, 8, 4), h, "the tile must be 64 bytes deep for each warp"},
+      {"rows of warps, two steps under way", f16, tile(gemv, 512, 32, 32, 8, 1, 2), h, own_rows},
+      {"rows of warps, of A along m", type_of(GGEMM_F16, "nt"), tile(gemv, 512, 32, 32, 8, 1, 1), h, own_rows},
+      {"rows of warps, in pairs", pairs(f16, GGEMM_GATE_INTERLEAVED), tile(gemv, 512, 32, 32, 8, 1, 1), h, own_rows},
+      {"rows of warps, and a limit of CTAs", changed(f16, [](core::ProblemType& t) { t.limited = 1; }), tile(gemv, 512, 32, 32, 8, 1, 1), h, own_rows},
+      {"rows of warps, of groups", changed(f16, [](core::ProblemType& t) { t.grouped = core::grouped_call; }), tile(gemv, 512, 32, 32, 8, 1, 1), h, own_rows},
+      {"rows of warps, 40 columns", f16, tile(gemv, 512, 40, 32, 8, 1, 1), h, short_rows},
+      {"rows of warps, 128 bytes deep", f16, tile(gemv, 512, 32, 64, 8, 1, 1), h, short_rows},
+      {"rows of warps, 16 columns of f32", f32, tile(gemv, 1024, 16, 4, 8, 1, 1), h, short_rows},
+      {"rows of warps, of 8 bits", type_of(GGEMM_I8), tile(gemv, 512, 32, 64, 8, 1, 1), h, short_rows},
+      {"rows of warps, half a step", f16, tile(gemv, 192, 32, 32, 8, 1, 1), h, short_rows},
       {"few rows, 5 steps under way", f16, tile(gemv, 8, 16, 256, 1, 8, 5), h, "1 to 4 steps may be under way"},
       {"the host's on CUDA", f32, Config{}, h, "needs the host device"},
   };
@@ -327,9 +339,10 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     // and of what is multiplied as f64, four more, which has six other deep ones too; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
     const bool whole_steps = type.grouped || type.gate, cut_small = !type.grouped && type.a == GGEMM_F32 && type.b == GGEMM_F32;
     const bool largest_cut = !type.activation && !type.bias && !type.gate && !(type.grouped & core::batch_or_indexed);
-    // 21 are of plain products without pairs, 10 more of such of f32 by CUDA cores.
+    // 21 are of plain products without pairs, 10 more of such of f32 by CUDA cores, and 2, of warps that have rows each, of what has 16 bits or CUDA cores multiply.
     const bool long_tiles = cut_small && !type.gate && type.compute != GGEMM_COMPUTE_TF32;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 + 21 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) + (long_tiles ? 0 : 10) + (!f64 ? 10 : type.grouped ? 4 : 0) == rows_of_f32);
+    const bool short_rows = !whole_steps && (select::gemv_by_cuda_cores(type) || core::dtype_size(type.a) == 2);
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 + 21 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) + (long_tiles ? 0 : 10) + (short_rows ? 0 : 2) + (!f64 ? 10 : type.grouped ? 4 : 0) == rows_of_f32);
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {
@@ -359,7 +372,7 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     CHECK(families[1] >= 3);
     CHECK(families[2] >= 10);
     CHECK(families[3] >= 10);
-    CHECK(families[4] == 10);
+    CHECK(families[4] == (short_rows ? 12 : 10));
   }
 }
 
@@ -587,7 +600,7 @@ TEST_CASE("space: legal configurations fit in the device, threads and registers"
         ++legal;
         const int threads = select::threads(c), ctas = select::min_ctas(type, c), sum = type.sum == core::Sum::f64 ? 2 : 1;
         const bool fits = threads >= 32 && threads % 32 == 0 && threads <= 1024 && select::shared_bytes(type, c) + select::static_shared_bytes(type, c) <= facts.shared_per_block && c.tile_m * c.tile_n / threads * sum <= 128 && ctas >= 1 &&
-                          ctas * threads * (c.family == Family::gemv ? 80 : 128) <= 65536;  // so many registers a thread at the least
+                          ctas * threads * (c.family == Family::gemv ? c.warps_m > 1 ? 64 : 80 : 128) <= 65536;  // so many registers a thread at the least
         if (!fits) FAIL_CHECK(core::config_name(type, c) << " on sm_" << capability);
       }
     }
