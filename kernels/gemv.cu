@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of products of few rows or columns, by the memory that they read: mma.sync or CUDA cores straight from global memory; plain, grouped and batches; one size of A and B, sm_80 and up.
-// Its warps share k, or, where there is little of it, have rows each.
+// Its warps share k, or, where there is little of it, have rows or columns each.
 #include "epilogue/store.cuh"
 #include "mainloop/gemv.cuh"
 #include "mainloop/rows.cuh"
@@ -18,7 +18,7 @@ GG_DEVICE void compute(const GemmParams& problem, const GroupRows& rows, i64 row
   if constexpr (Tile::WARPS_M > 1) {
     const int with_each_call = 0;  // come sums
     const auto output = Epilogue::prepare(with_each_call, problem, rows, row, column);
-    RowsMainloop<Tile>(shared).run(problem, row, column, output);
+    If<(Tile::BM > Tile::BN), RowsMainloop<Tile>, ColumnsMainloop<Tile>>(shared).run(problem, row, column, output);
   } else {
     GemvMainloop<Tile> mainloop(shared);
     const auto output = [&] { return Epilogue::prepare(mainloop, problem, rows, row, column); };

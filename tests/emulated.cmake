@@ -161,9 +161,10 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1:5x70x1100 bf16_bf16
   list(GET case 1 sizes)
   ggemm_add_emulated_kernels("gemv_${config}" 3 --config gemv_${config} --per-kernel 6 --sizes ${sizes} --repeat 2)
 endforeach()
-# Many rows: of few columns and little of k, of more of either than a tile has, and off 16 bytes.
+# Many rows, many columns: of few columns, or rows, and little of k, of more of either than a tile has, and off 16 bytes.
 foreach(config IN ITEMS bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1:1100x32x32,600x24x32,517x30x30 bf16_bf16_f32_tn_512x32x32_w8x1_s1_r1:1030x32x16,517x70x70 f16_f16_f32_tt_1024x16x32_w8x1_s1_r1:2100x16x16,1030x40x32 f32_f32_f32_tt_1024x4x4_w8x1_s1_r1:2100x3x3,1030x4x4,1030x9x3
-                        f32_f32_f32_tn_1024x8x8_w8x1_s1_r1:2100x8x8,1030x7x19 f64_f64_f64_tt_1024x4x4_w8x1_s1_r1:2100x3x3,1030x4x2 f64_f64_f64_tn_1024x8x8_w8x1_s1_r1:2100x8x8,1030x5x9 f32x3_f32x3_f32_tt_1024x8x8_w8x1_s1_r1:1030x5x6)
+                        f32_f32_f32_tn_1024x8x8_w8x1_s1_r1:2100x8x8,1030x7x19 f64_f64_f64_tt_1024x4x4_w8x1_s1_r1:2100x3x3,1030x4x2 f64_f64_f64_tn_1024x8x8_w8x1_s1_r1:2100x8x8,1030x5x9 f32x3_f32x3_f32_tt_1024x8x8_w8x1_s1_r1:1030x5x6
+                        f32_f32_f32_tt_4x2048x4_w8x1_s1_r1:3x2100x3,4x1100x4,3x1101x9 f32_f32_f32_nt_8x2048x8_w8x1_s1_r1:8x2100x8,19x1101x7 f64_f64_f64_tt_4x2048x4_w8x1_s1_r1:3x2100x3,4x1100x2 f64_f64_f64_nt_8x2048x8_w8x1_s1_r1:8x2100x8,11x1101x5)
   string(REPLACE ":" ";" case ${config})
   list(GET case 0 config)
   list(GET case 1 sizes)
@@ -514,13 +515,16 @@ ggemm_add_emulated_mutant("sums of no products are not 0 where teams take turns"
 set(short gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1)
 ggemm_add_emulated_mutant("rows beyond the last are read" ${short} mainloop/rows.cuh "const bool on = i + r * Product::APART < rows" "const bool on = true" --sizes 1030x3x3)
 ggemm_add_emulated_mutant("columns are multiplied before they are there" ${short} "mainloop/rows.cuh#1" "__syncthreads()" "(void)0" --sizes 1030x3x3)
-ggemm_add_emulated_mutant("of long k the first columns are taken again" ${short} mainloop/rows.cuh "fill_columns<T>(columns_, p, depth, column, from)" "fill_columns<T>(columns_, p, depth, column, 0)" --sizes 1030x3x9)
+ggemm_add_emulated_mutant("of long k the first columns are taken again" ${short} mainloop/rows.cuh "fill(p, column, from, depth)" "fill(p, column, 0, depth)" --sizes 1030x3x9)
 ggemm_add_emulated_mutant("elements come in another order" ${short} mainloop/rows.cuh "out.word[w] = SIZE == 4 ? after" "out.word[3 - w] = SIZE == 4 ? after" --sizes 1030x3x9)
 ggemm_add_emulated_mutant("C is not looked at, rows of warps" gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 epilogue/store.cuh "neighbours = out.s.beta == Value(0) && d.col_stride == 1" "neighbours = d.col_stride == 1" --sizes 1030x3x3)
 set(short gemv_bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1)
 ggemm_add_emulated_mutant("vectors beyond the last of k are read, rows of warps" ${short} mainloop/rows.cuh "line + k * SIZE), on && k < depth)" "line + k * SIZE), on)" --sizes 600x32x16)
 ggemm_add_emulated_mutant("columns of B are taken for each other" ${short} mainloop/rows.cuh "lane() / 4 / 2 * RUN + lane() / 4 % 2" "lane() / 4" --sizes 600x32x32)
 ggemm_add_emulated_mutant("rows are taken for those below" ${short} mainloop/rows.cuh "stores.store(i + r * Product::APART" "stores.store(i + (1 - r) * Product::APART" --sizes 600x32x32)
+set(short gemv_f32_f32_f32_tt_4x2048x4_w8x1_s1_r1)
+ggemm_add_emulated_mutant("columns beyond the last are read" ${short} mainloop/rows.cuh "j < columns && k + e < depth" "k + e < depth" --sizes 3x1100x3)
+ggemm_add_emulated_mutant("columns that are neighbours are stored apart" ${short} mainloop/rows.cuh "output.store_sum(i, j + 32 * v, sums[v])" "output.store_sum(i, j + v, sums[v])" --sizes 3x1101x3)
 set(edits_file ${CMAKE_CURRENT_BINARY_DIR}/emulator/edits.txt)
 file(WRITE ${edits_file} "${edits}")
 add_test(NAME "lint: each change of a kernel that must be noticed has its place" COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/edits.py ${PROJECT_SOURCE_DIR}/kernels ${edits_file})

@@ -147,27 +147,34 @@ class StoreEpilogue {
       }
     }
 
-    // COUNT neighbours of rows from column j on, whose sums a thread has.
+    // One element, whose sum this thread has.
+    GG_DEVICE void store_sum(int i, int j, Sum sum) const {
+      static_assert(!Columns::PAIRED && !T::SCATTER, "columns and rows in order");
+      if (i >= rows || j >= columns) return;
+      Value add = addend(i, j);
+      if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
+      *d_at(i, j) = value(sum, i, j, add);
+    }
+    // COUNT neighbours of a row, whose sums a thread has.
     template <int COUNT>
     struct Run {
-      static_assert(!Columns::PAIRED && !T::SCATTER && COUNT % 2 == 0, "columns and rows in order");
       static constexpr int BYTES = COUNT * sizeof(D);
       using Piece = If<BYTES % 16 == 0, ptx::Vector16, If<BYTES % 8 == 0, u64, u32>>;
       static constexpr int IN_PIECE = sizeof(Piece) / sizeof(D);
       static constexpr bool WIDE = sizeof(D) >= 4;  // elements may go one by one
+      static_assert(COUNT % 2 == 0, "D's elements go two by two");
 
       const Output& out;
-      int j;
       bool at_once, pieces;  // of all threads alike: a row's go without a look at C, one beside the other; as Pieces
 
-      GG_DEVICE Run(const Output& output, int column, i64 n) : out(output), j(column) {
+      GG_DEVICE Run(const Output& output, i64 n) : out(output) {
         const Matrix& d = out.d;
         const bool neighbours = out.s.beta == Value(0) && d.col_stride == 1;
         pieces = neighbours && n % COUNT == 0 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(d.row_stride * static_cast<i64>(sizeof(D)))) & (sizeof(Piece) - 1)) == 0;
         at_once = WIDE ? neighbours : pieces;
       }
-      // Where at_once.
-      GG_DEVICE void store(int i, const Sum (&sums)[COUNT]) const {
+      // Where at_once; j: a multiple of COUNT.
+      GG_DEVICE void store(int i, int j, const Sum (&sums)[COUNT]) const {
         if (i >= out.rows || j >= out.columns) return;
         D* const to = out.d_at(i, j);
         if (!WIDE || pieces) {
@@ -185,12 +192,10 @@ class StoreEpilogue {
         }
       }
       // One after the other, which takes few registers.
-      GG_DEVICE void store_each(int i, Sum (&sums)[COUNT]) const {
+      GG_DEVICE void store_each(int i, int j, Sum (&sums)[COUNT]) const {
 #pragma unroll 1
-        for (int at = j; i < out.rows && at < out.columns && at < j + COUNT; ++at) {
-          Value add = out.addend(i, at);
-          if (out.s.beta != Value(0)) add = multiply_add(out.s.beta, to_sum<Value>(*out.c_at(i, at)), add);
-          *out.d_at(i, at) = out.value(sums[0], i, at, add);
+        for (int at = j; at < j + COUNT; ++at) {
+          out.store_sum(i, at, sums[0]);
 #pragma unroll
           for (int v = 0; v + 1 < COUNT; ++v) sums[v] = sums[v + 1];
         }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mainloop of many rows, few columns and little of k: a warp has rows of A of its own, which go straight from global memory to its registers, and their sums from there to D. B stays where the products
-// want it. What keeps memory busy is that a multiprocessor has many warps, each of which waits for its own rows alone. sm_80 and up.
+// The mainloops of many rows, few columns and little of k, and of few rows and many columns: a warp has lines of its own, which go straight from global memory to its registers, and their sums from there to D.
+// The thin operand stays where the products want it. What keeps memory busy is that a multiprocessor has many warps, each of which waits for its own lines alone. sm_80 and up.
 #pragma once
 #include "mainloop/gemv.cuh"
 
 namespace ggemm::kernels {
 
-// B's tile, BK deep, where all warps read it: columns one after the other.
-template <class T>
-GG_DEVICE void fill_columns(typename T::B* to, const GemmParams& p, i64 depth, i64 first_column, i64 k) {
+// The tile of the thin operand, COUNT lines of DEPTH, where all warps read it: lines one after the other.
+template <int COUNT, int DEPTH, int THREADS, class Element>
+GG_DEVICE void fill_lines(Element* to, const void* data, i64 mn_stride, i64 k_stride, i64 lines, i64 k, i64 depth) {
   __syncthreads();
 #pragma unroll 1
-  for (int at = static_cast<int>(threadIdx.x); at < T::BK * T::BN; at += T::THREADS) {
-    const i64 row = k + at % T::BK, column = first_column + at / T::BK;
-    to[at] = row < depth && column < p.n ? static_cast<const typename T::B*>(p.b.data)[row * p.b.row_stride + column * p.b.col_stride] : typename T::B{};
+  for (int at = static_cast<int>(threadIdx.x); at < DEPTH * COUNT; at += THREADS) {
+    const i64 along = k + at % DEPTH;
+    const int line = at / DEPTH;
+    to[at] = along < depth && line < lines ? static_cast<const Element*>(data)[line * mn_stride + along * k_stride] : Element{};
   }
   __syncthreads();
 }
@@ -114,7 +115,7 @@ class RowsMainloop {
   // Stores the tile by Output::Run. All threads of the CTA.
   template <class Output>
   GG_DEVICE void run(const GemmParams& p, i64 row, i64 column, const Output& output) {
-    const typename Output::template Run<Product::RUN> stores(output, Product::column(), p.n);
+    const typename Output::template Run<Product::RUN> stores(output, p.n);
     const i64 depth = ptx::renewed(p.k), unit = p.a.col_stride, stride = p.a.row_stride * SIZE;  // (k anew: mainloop/gemv.cuh)
     const int first = static_cast<int>(threadIdx.x) / 32 * Product::ROWS + Product::row(), rows = static_cast<int>(min_of(p.m - row, T::BM));
     const char* const a = reinterpret_cast<const char*>(static_cast<const A*>(p.a.data) + (row + first) * p.a.row_stride);
@@ -144,7 +145,7 @@ class RowsMainloop {
         }
     };
     load(a, first);
-    fill_columns<T>(columns_, p, depth, column, 0);
+    fill(p, column, 0, depth);
     product_.keep(columns_);
 #pragma unroll 1
     for (int i = first; i - Product::row() < rows; i += STEP) {
@@ -154,7 +155,7 @@ class RowsMainloop {
       a += STEP * stride;
       load(a, i + STEP);
 #pragma unroll
-      for (int r = 0; r < LANE_ROWS; ++r) stores.store(i + r * Product::APART, sums[r]);
+      for (int r = 0; r < LANE_ROWS; ++r) stores.store(i + r * Product::APART, Product::column(), sums[r]);
       if (i + STEP >= T::BM) break;
     }
   }
@@ -167,7 +168,7 @@ class RowsMainloop {
       zero(sums);
 #pragma unroll 1
       for (i64 from = 0; from < depth; from += T::BK) {
-        fill_columns<T>(columns_, p, depth, column, from);
+        fill(p, column, from, depth);
         product_.keep(columns_);
         Rows of_a;
 #pragma unroll
@@ -178,8 +179,11 @@ class RowsMainloop {
       }
       a += STEP * stride;
 #pragma unroll
-      for (int r = 0; r < LANE_ROWS; ++r) stores.store_each(i + r * Product::APART, sums[r]);
+      for (int r = 0; r < LANE_ROWS; ++r) stores.store_each(i + r * Product::APART, Product::column(), sums[r]);
     }
+  }
+  GG_DEVICE void fill(const GemmParams& p, i64 column, i64 k, i64 depth) const {
+    fill_lines<T::BN, T::BK, T::THREADS>(columns_, static_cast<const typename T::B*>(p.b.data) + column * p.b.col_stride, p.b.col_stride, p.b.row_stride, p.n - column, k, depth);
   }
   GG_DEVICE static void zero(Sums& sums) {
 #pragma unroll
@@ -208,6 +212,93 @@ class RowsMainloop {
 
   typename T::B* columns_;
   Product product_;
+};
+
+// The same of few rows and many columns that are neighbours in memory, by CUDA cores: a lane has so many columns as are 16 bytes.
+template <class T>
+class ColumnsMainloop {
+  using Element = typename T::Sum;
+  using Bits = If<sizeof(Element) == 8, u64, u32>;
+  static constexpr int VECTOR = 16 / sizeof(Element), STEP = T::WARPS_M * 32 * VECTOR;
+  static_assert(ByFma<typename T::B, T::TF32>::value && IsSame<Element, typename T::A>::value && IsSame<Element, typename T::B>::value, "no element is converted");
+  static_assert(T::WARPS_N == 1 && T::BN % STEP == 0 && T::BK % VECTOR == 0, "warps have equally many of a tile's columns");
+
+ public:
+  GG_DEVICE explicit ColumnsMainloop(char* shared) : rows_(reinterpret_cast<Element*>(shared)) {}
+
+  // As RowsMainloop::run.
+  template <class Output>
+  GG_DEVICE void run(const GemmParams& p, i64 row, i64 column, const Output& output) {
+    const typename Output::template Run<VECTOR> stores(output, p.n);
+    const i64 depth = ptx::renewed(p.k);  // (anew: mainloop/gemv.cuh)
+    const bool vectors = stores.pieces && p.b.col_stride == 1 && ((reinterpret_cast<u64>(p.b.data) | static_cast<u64>(p.b.row_stride * static_cast<i64>(sizeof(Element)))) & 15) == 0;
+    if (vectors) walk<true>(p, row, column, depth, [&](int i, int j, const Element (&sums)[VECTOR]) { stores.store(i, j, sums); });
+    else walk<false>(p, row, column, depth, [&](int i, int j, const Element (&sums)[VECTOR]) {
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) output.store_sum(i, j + 32 * v, sums[v]);
+    });
+  }
+
+ private:
+  // BY_VECTORS: a lane's columns are neighbours; else 32 apart, so that lanes' are.
+  template <bool BY_VECTORS, class Store>
+  GG_DEVICE void walk(const GemmParams& p, i64 row, i64 column, i64 depth, Store store) {
+    struct Elements { Element of[VECTOR]; };
+    const int lane = static_cast<int>(threadIdx.x) % 32, columns = static_cast<int>(min_of(p.n - column, T::BN));
+    const Element* const b = static_cast<const Element*>(p.b.data) + column * p.b.col_stride;
+    bool filled = false;
+#pragma unroll 1
+    for (int first = static_cast<int>(threadIdx.x) / 32 * (32 * VECTOR); first < T::BN; first += STEP) {
+      if (filled && first >= columns) return;
+      const int j = first + lane * (BY_VECTORS ? VECTOR : 1);
+      Element sums[T::BM][VECTOR];
+#pragma unroll
+      for (int i = 0; i < T::BM; ++i)
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) sums[i][v] = 0;
+#pragma unroll 1
+      for (i64 k = 0; k < depth; k += T::BK) {
+        Elements of_b[T::BK];
+#pragma unroll
+        for (int e = 0; e < T::BK; ++e) {
+          const Element* const at = b + (k + e) * p.b.row_stride;
+          if constexpr (BY_VECTORS) of_b[e] = bit_cast<Elements>(ptx::load_streamed(reinterpret_cast<const ptx::Vector16*>(at + j), j < columns && k + e < depth));
+          else
+#pragma unroll
+            for (int v = 0; v < VECTOR; ++v) of_b[e].of[v] = bit_cast<Element>(ptx::load_constant(reinterpret_cast<const Bits*>(at + (j + 32 * v) * p.b.col_stride), j + 32 * v < columns && k + e < depth));
+        }
+        if (!filled) fill_lines<T::BM, T::BK, T::THREADS>(rows_, static_cast<const Element*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row, k, depth);
+        filled = depth <= T::BK;
+        const int anew = ptx::renewed(0);
+#pragma unroll
+        for (int i = 0; i < T::BM; ++i)
+#pragma unroll
+          for (int e = 0; e < T::BK; e += VECTOR) {
+            const Elements x = bit_cast<Elements>(reinterpret_cast<const ptx::Vector16*>(rows_)[anew + (i * T::BK + e) / VECTOR]);
+#pragma unroll
+            for (int w = 0; w < VECTOR; ++w)
+#pragma unroll
+              for (int v = 0; v < VECTOR; ++v) sums[i][v] = multiply_add(x.of[w], of_b[e + w].of[v], sums[i][v]);
+          }
+      }
+      if constexpr (BY_VECTORS) {
+#pragma unroll
+        for (int i = 0; i < T::BM; ++i) store(i, j, sums[i]);
+      } else {
+        // Row after row, which takes few registers and little code.
+#pragma unroll 1
+        for (int i = 0; i < T::BM; ++i) {
+          store(i, j, sums[0]);
+#pragma unroll
+          for (int next = 0; next + 1 < T::BM; ++next)
+#pragma unroll
+            for (int v = 0; v < VECTOR; ++v) sums[next][v] = sums[next + 1][v];
+        }
+      }
+    }
+  }
+
+  Element* rows_;
 };
 
 }  // namespace ggemm::kernels

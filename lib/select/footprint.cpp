@@ -47,7 +47,7 @@ std::int64_t shared_bytes(const ProblemType& given, const Config& c) {
   const std::int64_t staging = std::int64_t(c.tile_m) * (c.tile_n + 32 / sum_size(type)) * sum_size(type);
   // The warps' sums (kernels/mainloop/gemv.cuh), of which four lanes have a term each where CUDA cores multiply.
   const int terms = gemv_by_cuda_cores(type) ? 4 : 1;
-  if (c.family == Family::gemv && c.warps_m > 1) return std::int64_t(c.tile_k) * c.tile_n * static_cast<std::int64_t>(core::dtype_size(type.b));  // columns of B (kernels/mainloop/rows.cuh)
+  if (c.family == Family::gemv && c.warps_m > 1) return std::int64_t(c.tile_k) * std::min(c.tile_m, c.tile_n) * static_cast<std::int64_t>(core::dtype_size(type.b));  // the thin operand (kernels/mainloop/rows.cuh)
   if (c.family == Family::gemv) return std::int64_t(c.warps_n) * c.tile_m * c.tile_n * terms * sum_size(type);
   const std::int64_t ring = c.family == Family::simt ? std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n + 8) * sum_size(type) : std::int64_t(c.stages) * c.tile_k * (c.tile_m + c.tile_n) * operand_size(type, c.family);
   return c.family == Family::host ? 0 : std::max(staging, ring);
@@ -83,10 +83,11 @@ int min_ctas(const ProblemType& type, const Config& config) {
   if (config.family == Family::sm90) return 1;
   if (config.family != Family::gemv) return threads(config) <= 128 ? 2 : 1;
   if (config.warps_m > 1) {
-    // Of a step: rows of A, and sums; and what a lane keeps of B (kernels/mainloop/rows.cuh).
-    const int size = static_cast<int>(core::dtype_size(type.a)), columns = gemv_by_cuda_cores(type) ? 0 : config.tile_n / 8 * config.tile_k * size / 16;
-    const int registers = (gemv_by_cuda_cores(type) ? 70 : core::bare(type) ? 34 : 46) + columns + (gemv_by_cuda_cores(type) ? (config.tile_k + config.tile_n) * size / 4 : config.tile_k * size / 8 + config.tile_n / 2);
-    return std::clamp(65536 / (registers * threads(config)), 1, 1024 / threads(config));
+    // What a lane has of the wide operand, of sums, and of the thin one (kernels/mainloop/rows.cuh).
+    const int size = static_cast<int>(core::dtype_size(type.a)), depth = config.tile_k * size / 4;
+    const int lane = !gemv_by_cuda_cores(type) ? (core::bare(type) ? 34 : 46) + depth + config.tile_n / 2 + config.tile_n / 8 * depth / 4
+                     : config.tile_m < config.tile_n ? (size == 8 || !core::bare(type) ? 66 : 50) + 4 * (config.tile_k + config.tile_m) : 70 + depth + config.tile_n * size / 4;
+    return std::clamp(65536 / (lane * threads(config)), 1, 1024 / threads(config));
   }
   // What is under way is in registers, of which ptxas takes many more if it is let.
   if (threads(config) > 256 || std::max(config.tile_m, config.tile_n) > 16) return 1;

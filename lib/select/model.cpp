@@ -161,7 +161,9 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double bytes = groups * ((m * k + k * n) * stored + m * n * d);
   // Operands that are copied first are read and written once more, in a launch of their own.
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = groups * ((copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0));
-  const double copies = elements == 0 ? 0 : elements * each / 2.8e6 + 2.5;
+  constexpr double a_line = 0.15e-3;  // microseconds, however short (1000000 lines of 6 or 60 bytes)
+  const double lines = groups * ((copied & first ? (kernel.major_a == core::Major::k ? down : k) : 0) + (copied & second ? (kernel.major_b == core::Major::k ? across : k) : 0));
+  const double copies = elements == 0 ? 0 : std::max(elements * each / 2.8e6, lines * a_line) + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
   const double few_rows = even && named.tile_m < 16 && m > 1 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
@@ -283,18 +285,20 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   return beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.1 * thin_tiles : 1.2 + 0.3 * thin_tiles : 0) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again));
 }
 
-// Of many rows, few columns and little of k: H200, docs/performance.md, "Many rows, few columns, little of k".
-double estimate_short_rows(const ProblemType& type, const Config& c, double groups, double m, double n, double k) {
-  constexpr double launch = 3.4, streamed = 3.7e6;                 // microseconds; bytes in one
-  constexpr double one_by_one = 170e-6, latency = 5;               // microseconds a row, and a tile's, whose elements are loaded and stored one after the other
-  const double size = static_cast<double>(core::dtype_size(type.a)), bytes = groups * m * (k * size + n * static_cast<double>(core::dtype_size(type.d))), steps = ceil_div(k, c.tile_k), across = ceil_div(n, c.tile_n);
-  const bool fma = gemv_by_cuda_cores(type);
-  if (steps > 1 || across > 1 || (!fma && ((type.unreachable & core::operand_a) || std::fmod(n, 8) != 0))) return launch + steps * latency + groups * steps * across * ceil_div(m, c.tile_m) * c.tile_m * one_by_one;
-  return launch + std::max(bytes / streamed, groups * m * (fma ? 5e-6 + 0.075e-6 * c.tile_k * c.tile_n * size : 8e-6 + 0.6e-6 * c.tile_n));
+// Of little of k, and few columns or rows: H200, docs/performance.md, "Many rows, few columns, little of k".
+double estimate_short_lines(const ProblemType& type, const Config& c, double groups, double m, double n, double k) {
+  constexpr double launch = 3.4, streamed = 3.7e6, latency = 5;  // microseconds; bytes in one; of a step of k, whose elements come one after the other
+  const bool fma = gemv_by_cuda_cores(type), columns = c.tile_m < c.tile_n;
+  const double size = static_cast<double>(core::dtype_size(type.a)), wide = columns ? n : m, thin = columns ? m : n, thin_tile = std::min(c.tile_m, c.tile_n), wide_tile = std::max(c.tile_m, c.tile_n);
+  const double bytes = groups * wide * (k * size + thin * static_cast<double>(core::dtype_size(type.d))), steps = ceil_div(k, c.tile_k), across = ceil_div(thin, thin_tile);
+  // Microseconds a line: of vectors; and one element after the other.
+  const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 70e-6 + 0.1e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
+  if (steps > 1 || across > 1 || (!fma && ((type.unreachable & core::operand_a) || std::fmod(n, 8) != 0))) return launch + (steps - 1) * latency + groups * steps * across * ceil_div(wide, wide_tile) * wide_tile * one_by_one;
+  return launch + std::max(bytes / streamed, groups * wide * line);
 }
 
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
-  if (c.family == Family::gemv && c.warps_m > 1) return estimate_short_rows(type, c, groups, m, n, k);
+  if (c.family == Family::gemv && c.warps_m > 1) return estimate_short_lines(type, c, groups, m, n, k);
   if (c.family == Family::gemv) return estimate_gemv(type, c, groups, m, n, k, facts);
   return c.family == Family::sm90 ? estimate_sm90(type, c, groups, m, n, k, facts, even) : estimate_others(type, c, groups, m, n, k, facts);
 }

@@ -133,14 +133,15 @@ constexpr Rule gemv_rules[] = {
     {[](const Query& q) { return q.type.a == q.type.b || core::fp8(q.type); }, "A and B must have one dtype, or be e4m3 and e5m2"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "sums are not promoted: no scales by blocks"},
     {[](const Query& q) { return q.config.slices == 0; }, "warps share k, and CTAs do not"},
-    {[](const Query& q) { return !own_rows(q) || (q.config.warps_n == 1 && q.config.stages == 1 && q.type.major_a == Major::k && !q.type.gate && !core::compiled(q.type, q.config.family).grouped); },
-     "several warps down have rows each: none beside them, one step under way, of one product without pairs and max_ctas, whose A is contiguous along k"},
+    {[](const Query& q) { return !own_rows(q) || (q.config.warps_n == 1 && q.config.stages == 1 && (q.config.tile_m > q.config.tile_n ? q.type.major_a == Major::k : q.type.major_b == Major::mn) && !q.type.gate && !core::compiled(q.type, q.config.family).grouped); },
+     "several warps down have rows each, or columns: none beside them, one step under way, of one product without pairs and max_ctas; for rows A must be contiguous along k, for columns B along n"},
     {[](const Query& q) {
-       const bool fma = gemv_by_cuda_cores(q.type);
-       const int rows = q.config.warps_m * (fma ? 32 : 16), depth = q.config.tile_k * static_cast<int>(core::dtype_size(q.type.a));
-       return !own_rows(q) || ((fma || core::dtype_size(q.type.a) == 2) && q.config.tile_m % rows == 0 && q.config.tile_n % (fma ? 4 : 8) == 0 && q.config.tile_n <= (fma ? 8 : 32) && depth % (fma ? 16 : 64) == 0 && depth <= 64);
+       const bool fma = gemv_by_cuda_cores(q.type), columns = q.config.tile_m < q.config.tile_n;
+       const int size = static_cast<int>(core::dtype_size(q.type.a)), lines = q.config.warps_m * (!fma ? 16 : columns ? 512 / size : 32), depth = q.config.tile_k * size;
+       const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
+       return !own_rows(q) || ((fma || (size == 2 && !columns)) && wide % lines == 0 && thin % (fma ? 4 : 8) == 0 && thin <= (fma ? 8 : 32) && depth % (fma ? 16 : 64) == 0 && depth <= 64);
      },
-     "warps that have rows each take 16 at a time of f16 and bf16, by 8 to 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep"},
+     "warps that have rows each take 16 at a time of f16 and bf16, by 8 to 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them"},
     {[](const Query& q) {
        if (own_rows(q)) return true;
        const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);

@@ -229,7 +229,7 @@ constexpr Row f32_rows[] = {
     {Family::simt, 16, 32, 64, 2, 1, 4, 0, 0, 0, 1, core::tail_slices},
 };
 
-// Those of plain products of many rows, few columns and little of k: a warp has rows of its own. By tensor cores, and by CUDA cores.
+// Those of plain products of little of k, and few columns, or rows: a warp has rows of its own, or columns. By tensor cores, and by CUDA cores.
 constexpr Row short_rows[] = {
     {Family::gemv, 512, 32, 32, 8, 1, 1},
     {Family::gemv, 1024, 16, 32, 8, 1, 1},
@@ -237,6 +237,8 @@ constexpr Row short_rows[] = {
 constexpr Row short_rows_by_fma[] = {
     {Family::gemv, 1024, 4, 4, 8, 1, 1},
     {Family::gemv, 1024, 8, 8, 8, 1, 1},
+    {Family::gemv, 4, 2048, 4, 8, 1, 1},
+    {Family::gemv, 8, 2048, 8, 8, 1, 1},
 };
 
 constexpr std::int64_t shared_of_sm90 = 227 * 1024;  // what a CTA may have there

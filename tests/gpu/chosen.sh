@@ -37,9 +37,10 @@ done
 for options in "bf16_bf16_f32_tn_16x8x512_w1x16_s2_r1 --sizes 20001x7x2063 --per-kernel 3" "bf16_bf16_f32_tn_8x32x256_w1x8_s2_r1 --sizes 8x20000x2048 --per-kernel 3" "f32_f32_f32_tt_1x16x128_w1x8_s4_r1 --sizes 1x9002x3000 --per-kernel 8" "i8_i8_i32_nn_16x8x1024_w1x16_s2_r1 --sizes 9000x8x3001 --per-kernel 8"; do
   chosen+=("--kind plain --config gemv_$options")
 done
-# Warps that have rows each.
+# Warps that have rows each, or columns.
 for options in "bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1 --sizes 100001x32x32" "bf16_bf16_f32_tn_512x32x32_w8x1_s1_r1 --sizes 20001x30x30" "f16_f16_f32_tt_1024x16x32_w8x1_s1_r1 --sizes 100001x16x16" "f16_f16_f32_tn_1024x16x32_w8x1_s1_r1 --sizes 5001x40x70" \
-  "f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 --sizes 200001x3x3" "f32_f32_f32_tn_1024x8x8_w8x1_s1_r1 --sizes 100001x8x8" "f64_f64_f64_tt_1024x4x4_w8x1_s1_r1 --sizes 200001x3x3" "f64_f64_f64_tn_1024x8x8_w8x1_s1_r1 --sizes 5001x11x19"; do
+  "f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 --sizes 200001x3x3" "f32_f32_f32_tn_1024x8x8_w8x1_s1_r1 --sizes 100001x8x8" "f64_f64_f64_tt_1024x4x4_w8x1_s1_r1 --sizes 200001x3x3" "f64_f64_f64_tn_1024x8x8_w8x1_s1_r1 --sizes 5001x11x19" \
+  "f32_f32_f32_tt_4x2048x4_w8x1_s1_r1 --sizes 3x200000x3" "f32_f32_f32_nt_8x2048x8_w8x1_s1_r1 --sizes 8x100001x8" "f64_f64_f64_tt_4x2048x4_w8x1_s1_r1 --sizes 3x200000x3" "f64_f64_f64_nt_8x2048x8_w8x1_s1_r1 --sizes 19x5001x11"; do
   chosen+=("--kind plain --config gemv_$options --per-kernel 10")
 done
 for kind in plain grouped; do

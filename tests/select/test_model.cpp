@@ -263,15 +263,25 @@ TEST_CASE("model: many rows of few columns and little of k go from memory to reg
       CHECK(chosen(dtype, layout, 1000000, 64, 64).family == Family::sm90);
       CHECK(chosen(dtype, layout, 1000000, 16, 64).family == Family::sm90);
       CHECK(chosen(dtype, layout, 1000000, 30, 32).family == Family::sm90);  // columns that are no vectors
+      core::ProblemType apart = type_of(dtype, layout);
+      apart.unreachable = core::operand_a | core::operand_b;
+      for (const std::int64_t narrow : {3, 30}) CHECK(best(select::rank(apart, {1, 1000000, narrow, narrow}, device(90))).family == Family::gemv);  // lines that would be copied first
     }
     for (const ggemm_dtype dtype : {GGEMM_F32, GGEMM_F64}) {
       CHECK(tile(chosen(dtype, layout, 1000000, 3, 3)) == std::tuple(Family::gemv, 1024, 4));
       CHECK(tile(chosen(dtype, layout, 1000000, 8, 5)) == std::tuple(Family::gemv, 1024, 8));
       CHECK(chosen(dtype, layout, 1000000, 3, 300).tile_m < 1024);
-      CHECK(chosen(dtype, layout, 3, 1000000, 3).tile_m < 1024);
     }
   }
-  CHECK(chosen(GGEMM_F32, "nt", 1000000, 3, 3).family != Family::gemv);  // A along m
+  for (const ggemm_dtype dtype : {GGEMM_F32, GGEMM_F64}) {
+    for (const char* layout : {"tt", "nt"}) {
+      CHECK(chosen(dtype, layout, 3, 1000000, 3).tile_n == 2048);
+      CHECK(chosen(dtype, layout, 8, 1000000, 8).tile_n == 2048);
+      CHECK(chosen(dtype, layout, 3, 1000000, 300).tile_n < 2048);
+    }
+    CHECK(chosen(dtype, "tn", 3, 1000000, 3).family != Family::gemv);  // B along k
+    CHECK(chosen(dtype, "nt", 1000000, 3, 3).family != Family::gemv);  // A along m
+  }
 }
 
 TEST_CASE("model: a large product takes a large tile, a small one a small tile, few rows a flat one, few columns a narrow one") {
