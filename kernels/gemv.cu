@@ -12,12 +12,13 @@ using namespace ggemm::kernels;
 using T = Traits;
 using Scheduler = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler<T::BM, T::BN, T::GROUP_SHAPE, true>, PlainScheduler<T::BM, T::BN, true>>>;
 
+// (A template, so that what a kernel does not take is not made.)
 template <class Tile>
 GG_DEVICE void compute(const GemmParams& problem, const GroupRows& rows, i64 row, i64 column, char* shared) {
   using Epilogue = StoreEpilogue<Tile, 0>;
   if constexpr (Tile::WARPS_M > 1) {
-    const int with_each_call = 0;  // come sums
-    const auto output = Epilogue::prepare(with_each_call, problem, rows, row, column);
+    const int no_sums = 0;  // they come with each call
+    const auto output = Epilogue::prepare(no_sums, problem, rows, row, column);
     If<(Tile::BM > Tile::BN), RowsMainloop<Tile>, ColumnsMainloop<Tile>>(shared).run(problem, row, column, output);
   } else {
     GemvMainloop<Tile> mainloop(shared);

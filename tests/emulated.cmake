@@ -162,9 +162,9 @@ foreach(config IN ITEMS bf16_bf16_f32_tn_8x16x256_w1x8_s4_r1:5x70x1100 bf16_bf16
   ggemm_add_emulated_kernels("gemv_${config}" 3 --config gemv_${config} --per-kernel 6 --sizes ${sizes} --repeat 2)
 endforeach()
 # Many rows, many columns: of few columns, or rows, and little of k, of more of either than a tile has, and off 16 bytes.
-foreach(config IN ITEMS bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1:1100x32x32,600x24x32,517x30x30 bf16_bf16_f32_tn_512x32x32_w8x1_s1_r1:1030x32x16,517x70x70 f16_f16_f32_tt_1024x16x32_w8x1_s1_r1:2100x16x16,1030x40x32 f32_f32_f32_tt_1024x4x4_w8x1_s1_r1:2100x3x3,1030x4x4,1030x9x3
+foreach(config IN ITEMS bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1:1100x32x32,600x24x32,517x30x30 bf16_bf16_f32_tn_512x32x32_w8x1_s1_r1:1030x32x16,517x70x70 f16_f16_f32_tt_1024x16x32_w8x1_s1_r1:2100x16x16,1030x40x32,1x1x1,1030x16x0 f32_f32_f32_tt_1024x4x4_w8x1_s1_r1:2100x3x3,1030x4x4,1030x9x3,1x1x1,1030x3x0
                         f32_f32_f32_tn_1024x8x8_w8x1_s1_r1:2100x8x8,1030x7x19 f64_f64_f64_tt_1024x4x4_w8x1_s1_r1:2100x3x3,1030x4x2 f64_f64_f64_tn_1024x8x8_w8x1_s1_r1:2100x8x8,1030x5x9 f32x3_f32x3_f32_tt_1024x8x8_w8x1_s1_r1:1030x5x6
-                        f32_f32_f32_tt_4x2048x4_w8x1_s1_r1:3x2100x3,4x1100x4,3x1101x9 f32_f32_f32_nt_8x2048x8_w8x1_s1_r1:8x2100x8,19x1101x7 f64_f64_f64_tt_4x2048x4_w8x1_s1_r1:3x2100x3,4x1100x2 f64_f64_f64_nt_8x2048x8_w8x1_s1_r1:8x2100x8,11x1101x5)
+                        f32_f32_f32_tt_4x2048x4_w8x1_s1_r1:3x2100x3,4x1100x4,3x1101x9,1x1x1,3x1101x0 f32_f32_f32_nt_8x2048x8_w8x1_s1_r1:8x2100x8,19x1101x7 f64_f64_f64_tt_4x2048x4_w8x1_s1_r1:3x2100x3,4x1100x2 f64_f64_f64_nt_8x2048x8_w8x1_s1_r1:8x2100x8,11x1101x5)
   string(REPLACE ":" ";" case ${config})
   list(GET case 0 config)
   list(GET case 1 sizes)
@@ -514,10 +514,10 @@ ggemm_add_emulated_mutant("sums of no products are not 0 where teams take turns"
 # Warps that have rows each.
 set(short gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1)
 ggemm_add_emulated_mutant("rows beyond the last are read" ${short} mainloop/rows.cuh "const bool on = i + r * Product::APART < rows" "const bool on = true" --sizes 1030x3x3)
-ggemm_add_emulated_mutant("columns are multiplied before they are there" ${short} "mainloop/rows.cuh#1" "__syncthreads()" "(void)0" --sizes 1030x3x3)
+ggemm_add_emulated_mutant("columns are multiplied before they are there" ${short} "mainloop/rows.cuh#2" "__syncthreads()" "(void)0" --sizes 1030x3x3)
 ggemm_add_emulated_mutant("of long k the first columns are taken again" ${short} mainloop/rows.cuh "fill(p, column, from, depth)" "fill(p, column, 0, depth)" --sizes 1030x3x9)
 ggemm_add_emulated_mutant("elements come in another order" ${short} mainloop/rows.cuh "out.word[w] = SIZE == 4 ? after" "out.word[3 - w] = SIZE == 4 ? after" --sizes 1030x3x9)
-ggemm_add_emulated_mutant("C is not looked at, rows of warps" gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 epilogue/store.cuh "neighbours = out.s.beta == Value(0) && d.col_stride == 1" "neighbours = d.col_stride == 1" --sizes 1030x3x3)
+ggemm_add_emulated_mutant("C is not looked at, rows of warps" gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 epilogue/store.cuh "if (s.beta != Value(0)) add = multiply_add" "if (false) add = multiply_add" --sizes 1030x3x3)
 set(short gemv_bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1)
 ggemm_add_emulated_mutant("vectors beyond the last of k are read, rows of warps" ${short} mainloop/rows.cuh "line + k * SIZE), on && k < depth)" "line + k * SIZE), on)" --sizes 600x32x16)
 ggemm_add_emulated_mutant("columns of B are taken for each other" ${short} mainloop/rows.cuh "lane() / 4 / 2 * RUN + lane() / 4 % 2" "lane() / 4" --sizes 600x32x32)

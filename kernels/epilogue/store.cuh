@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a tile's sums to D: through shared memory, so that whatever a mainloop's threads hold, neighbouring threads write neighbouring elements of D.
+// From a tile's sums to D: through shared memory, so that whatever a mainloop's threads hold, neighbouring threads write neighbouring elements of D; or straight from registers, where a thread holds neighbours (Run).
 #pragma once
 #include "epilogue/pack.cuh"
 #include "epilogue/sum_scale.cuh"
@@ -150,28 +150,25 @@ class StoreEpilogue {
     // One element, whose sum this thread has.
     GG_DEVICE void store_sum(int i, int j, Sum sum) const {
       static_assert(!Columns::PAIRED && !T::SCATTER, "columns and rows in order");
-      if (i >= rows || j >= columns) return;
-      Value add = addend(i, j);
-      if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-      *d_at(i, j) = value(sum, i, j, add);
+      if (i < rows && j < columns) *d_at(i, j) = value(sum, i, j, added(i, j));
     }
     // COUNT neighbours of a row, whose sums a thread has.
     template <int COUNT>
     struct Run {
       static constexpr int BYTES = COUNT * sizeof(D);
-      using Piece = If<BYTES % 16 == 0, ptx::Vector16, If<BYTES % 8 == 0, u64, u32>>;
+      using Piece = If<BYTES % 16 == 0, ptx::Vector16, If<BYTES % 8 == 0, u64, If<BYTES % 4 == 0, u32, u16>>>;
       static constexpr int IN_PIECE = sizeof(Piece) / sizeof(D);
       static constexpr bool WIDE = sizeof(D) >= 4;  // elements may go one by one
-      static_assert(COUNT % 2 == 0, "D's elements go two by two");
+      static constexpr bool BY_PAIRS = IsSame<Value, float>::value && (IsSame<D, F16>::value || IsSame<D, Bf16>::value);  // conversions
+      static_assert(BYTES % sizeof(Piece) == 0 && IN_PIECE % 2 == 0, "whole pieces, of elements two by two");
 
       const Output& out;
-      bool at_once, pieces;  // of all threads alike: a row's go without a look at C, one beside the other; as Pieces
+      bool at_once, pieces;  // of all threads alike: a row's go one beside the other; as Pieces
 
       GG_DEVICE Run(const Output& output, i64 n) : out(output) {
         const Matrix& d = out.d;
-        const bool neighbours = out.s.beta == Value(0) && d.col_stride == 1;
-        pieces = neighbours && n % COUNT == 0 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(d.row_stride * static_cast<i64>(sizeof(D)))) & (sizeof(Piece) - 1)) == 0;
-        at_once = WIDE ? neighbours : pieces;
+        pieces = d.col_stride == 1 && n % COUNT == 0 && ((reinterpret_cast<u64>(d.data) | static_cast<u64>(d.row_stride * static_cast<i64>(sizeof(D)))) & (sizeof(Piece) - 1)) == 0;
+        at_once = WIDE ? d.col_stride == 1 : pieces;
       }
       // Where at_once; j: a multiple of COUNT.
       GG_DEVICE void store(int i, int j, const Sum (&sums)[COUNT]) const {
@@ -180,15 +177,19 @@ class StoreEpilogue {
         if (!WIDE || pieces) {
 #pragma unroll
           for (int v = 0; v < COUNT; v += IN_PIECE) {
-            union { Piece piece; Pair<D> pair[IN_PIECE / 2]; } in;
+            union { Piece piece; D element[IN_PIECE]; Pair<D> pair[IN_PIECE / 2]; } in;
 #pragma unroll
-            for (int e = v; e < v + IN_PIECE; e += 2) in.pair[(e - v) / 2] = Pair<D>::from(out.result(sums[e], i, j + e, out.addend(i, j + e)), out.result(sums[e + 1], i, j + e + 1, out.addend(i, j + e + 1)));
+            for (int e = 0; e < IN_PIECE; e += 2) {
+              const Value first = out.result(sums[v + e], i, j + v + e, out.added(i, j + v + e)), second = out.result(sums[v + e + 1], i, j + v + e + 1, out.added(i, j + v + e + 1));
+              if constexpr (BY_PAIRS) in.pair[e / 2] = Pair<D>::from(first, second);
+              else in.element[e] = Store<D>::from(first), in.element[e + 1] = Store<D>::from(second);
+            }
             reinterpret_cast<Piece*>(to)[v / IN_PIECE] = in.piece;
           }
         } else {
 #pragma unroll
           for (int v = 0; v < COUNT; ++v)
-            if (j + v < out.columns) to[v] = out.value(sums[v], i, j + v, out.addend(i, j + v));
+            if (j + v < out.columns) to[v] = out.value(sums[v], i, j + v, out.added(i, j + v));
         }
       }
       // One after the other, which takes few registers.
@@ -214,6 +215,12 @@ class StoreEpilogue {
     GG_DEVICE Value addend(int i, int at) const {
       if constexpr (T::BIAS == 0) return Value(0);
       else return to_sum<Value>(bias[T::BIAS == 1 ? of.at(at) : i]);
+    }
+    // And C, if it is added.
+    GG_DEVICE Value added(int i, int j) const {
+      Value add = addend(i, j);
+      if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
+      return add;
     }
     GG_DEVICE Value scaled(Sum sum, int i, int at) const {
       if constexpr (ScaleA::ANY || ScaleB::ANY) return static_cast<Value>(sum) * (scale_of_row(i) * scale_b.at(of.at(at)));
@@ -246,9 +253,7 @@ class StoreEpilogue {
       if constexpr (Columns::PAIRED) {
         *d_at(to, j) = gated(sums.sum(i, Columns::gate(j)), sums.sum(i, Columns::up(j)), i, j);
       } else {
-        Value add = addend(i, j);
-        if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
-        *d_at(to, j) = value(sums.sum(i, j), i, j, add);
+        *d_at(to, j) = value(sums.sum(i, j), i, j, added(i, j));
       }
     }
 

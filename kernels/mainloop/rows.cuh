@@ -191,6 +191,7 @@ class RowsMainloop {
 #pragma unroll
       for (int j = 0; j < Product::RUN; ++j) sums[r][j] = 0;
   }
+  // As line_elements, one after the other: little code.
   GG_DEVICE static ptx::Vector16 elements(const OperandLine& line, i64 unit, i64 k, i64 depth) {
     using Bits = If<SIZE == 8, u64, If<SIZE == 4, u32, u16>>;
     ptx::Vector16 out{};

@@ -91,7 +91,7 @@ ggemm_config to_public(const core::ProblemType& type, const core::Config& named)
   core::Config config = named;
   if (type.transposed && named.family != core::Family::host) {  // of D as it was described
     config = core::transposed(named), config.swap = !named.swap;
-    if (named.family == core::Family::gemv) config.warps_m = named.warps_m, config.warps_n = named.warps_n;  // which share k
+    if (named.family == core::Family::gemv) config.warps_m = named.warps_m, config.warps_n = named.warps_n;  // which share k, or have lines each
   }
   put_name(out.family, core::family_name(config.family));
   out.tile_m = config.tile_m, out.tile_n = config.tile_n, out.tile_k = config.tile_k;

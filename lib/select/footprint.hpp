@@ -11,7 +11,7 @@ namespace ggemm::select {
 inline int operand_size(const core::ProblemType& type, core::Family family) { return core::by_terms(type, family) ? 2 : static_cast<int>(core::dtype_size(type.a)); }
 inline int sum_size(const core::ProblemType& type) { return type.sum == core::Sum::f64 ? 8 : 4; }
 
-// Whether the gemv family multiplies by CUDA cores (kernels/mainloop/gemv.cuh: BY_FMA).
+// Whether the gemv family multiplies by CUDA cores (kernels/mainloop/gemv.cuh: ByFma).
 inline bool gemv_by_cuda_cores(const core::ProblemType& type) { return type.a == GGEMM_F64 || (type.a == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32); }
 
 // Whether f32 is multiplied as f64, by its tensor cores (kernels/mainloop/multistage.cuh: AtomFor); and whether anything is.

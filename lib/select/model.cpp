@@ -163,7 +163,7 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double each = static_cast<double>(core::dtype_size(type.a)) + stored, elements = groups * ((copied & core::operand_a ? m * k : 0) + (copied & core::operand_b ? k * n : 0));
   constexpr double a_line = 0.15e-3;  // microseconds, however short (1000000 lines of 6 or 60 bytes)
   const double lines = groups * ((copied & first ? (kernel.major_a == core::Major::k ? down : k) : 0) + (copied & second ? (kernel.major_b == core::Major::k ? across : k) : 0));
-  const double copies = elements == 0 ? 0 : std::max(elements * each / 2.8e6, lines * a_line) + 2.5;
+  const double copies = elements == 0 ? 0 : std::max(elements * each / 2.8e6, plain ? lines * a_line : 0) + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
   const double few_rows = even && named.tile_m < 16 && m > 1 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && skewed_groups(groups, m) ? skew : 1);
@@ -287,14 +287,17 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
 
 // Of little of k, and few columns or rows: H200, docs/performance.md, "Many rows, few columns, little of k".
 double estimate_short_lines(const ProblemType& type, const Config& c, double groups, double m, double n, double k) {
-  constexpr double launch = 3.4, streamed = 3.7e6, latency = 5;  // microseconds; bytes in one; of a step of k, whose elements come one after the other
+  constexpr double launch = 3.4, streamed = 3.7e6, begin = 1;  // microseconds; bytes in one
   const bool fma = gemv_by_cuda_cores(type), columns = c.tile_m < c.tile_n;
-  const double size = static_cast<double>(core::dtype_size(type.a)), wide = columns ? n : m, thin = columns ? m : n, thin_tile = std::min(c.tile_m, c.tile_n), wide_tile = std::max(c.tile_m, c.tile_n);
-  const double bytes = groups * wide * (k * size + thin * static_cast<double>(core::dtype_size(type.d))), steps = ceil_div(k, c.tile_k), across = ceil_div(thin, thin_tile);
-  // Microseconds a line: of vectors; and one element after the other.
+  const double size = static_cast<double>(core::dtype_size(type.a)), d = static_cast<double>(core::dtype_size(type.d)), thin_tile = std::min(c.tile_m, c.tile_n), wide_tile = std::max(c.tile_m, c.tile_n);
+  const double wide = columns ? n : m, thin = columns ? m : n, steps = ceil_div(k, c.tile_k), across = ceil_div(thin, thin_tile), bytes = groups * wide * (k * size + thin * d);
+  // Microseconds a line: of vectors, and one element after the other; and of a tile, whose warps take lines in turns, however few there are.
   const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 70e-6 + 0.1e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
-  if (steps > 1 || across > 1 || (!fma && ((type.unreachable & core::operand_a) || std::fmod(n, 8) != 0))) return launch + (steps - 1) * latency + groups * steps * across * ceil_div(wide, wide_tile) * wide_tile * one_by_one;
-  return launch + std::max(bytes / streamed, groups * wide * line);
+  const double turns = wide_tile / (c.warps_m * (!fma ? 16 : columns ? 512 / size : 32)), a_tile = begin + turns * (0.15 + 17500 * line);
+  const bool slow = columns ? false : steps > 1 || (type.unreachable & core::strided_a) || (!fma && ((type.unreachable & core::operand_a) || (d < 4 && std::fmod(n, thin_tile / 4) != 0)));
+  const double lines = groups * across * std::max(wide, steps > 1 || across > 1 ? ceil_div(wide, wide_tile) * wide_tile : 0);
+  if (slow) return launch + steps * a_tile + lines * steps * one_by_one;
+  return launch + std::max({a_tile * steps, bytes / streamed, lines * steps * line});
 }
 
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {

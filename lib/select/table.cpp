@@ -14,7 +14,7 @@ using core::Family;
 using core::Major;
 using core::ProblemType;
 
-// A row of the table. depth: the tile along k in elements for simt, in bytes of an operand's row for the others.
+// A row of the table. depth: the tile along k in elements for simt and for lines of gemv, in bytes of an operand's row for the others.
 struct Row {
   Family family;
   int tile_m, tile_n, depth;

@@ -63,7 +63,7 @@ std::vector<Broken> broken() {
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0";
   constexpr const char* own_rows = "several warps down have rows each, or columns: none beside them, one step under way, of one product without pairs and max_ctas; for rows A must be contiguous along k, for columns B along n";
-  constexpr const char* short_rows = "warps that have rows each take 16 at a time of f16 and bf16, by 8 to 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them";
+  constexpr const char* short_rows = "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them";
   constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
@@ -218,7 +218,8 @@ std::vector<Broken> broken() {
       {"columns of warps, of B along k", f32, tile(gemv, 4, 2048, 4, 8, 1, 1), h, own_rows},
       {"columns of warps, of f16", type_of(GGEMM_F16, "tt"), tile(gemv, 8, 2048, 32, 8, 1, 1), h, short_rows},
       {"columns of warps, half a step", type_of(GGEMM_F64, "tt"), tile(gemv, 4, 256, 4, 8, 1, 1), h, short_rows},
-      {"rows of warps, 40 columns", f16, tile(gemv, 512, 40, 32, 8, 1, 1), h, short_rows},
+      {"rows of warps, as many columns", type_of(GGEMM_F16, "tt"), tile(gemv, 32, 32, 32, 2, 1, 1), h, short_rows},
+      {"rows of warps, 24 columns", f16, tile(gemv, 512, 24, 32, 8, 1, 1), h, short_rows},
       {"rows of warps, 128 bytes deep", f16, tile(gemv, 512, 32, 64, 8, 1, 1), h, short_rows},
       {"rows of warps, 16 columns of f32", f32, tile(gemv, 1024, 16, 4, 8, 1, 1), h, short_rows},
       {"rows of warps, of 8 bits", type_of(GGEMM_I8), tile(gemv, 512, 32, 64, 8, 1, 1), h, short_rows},

@@ -1251,7 +1251,8 @@ const _: () = {
  | A, B, sums | their dtypes; tf32 and f32x3 for A and B: f32 under GGEMM\_COMPUTE\_TF32 and GGEMM\_COMPUTE\_F32\_ACCURATE                            |
  | layout     | two letters: A's t (contiguous along k) or n (along m), and B's n (contiguous along k) or t (along n)                            |
  | BMxBNxBK   | CTA tile: rows and columns of the product, and depth along k, in elements                                                        |
- | wMxN       | warps that multiply, down and across the tile; gemv: N warps, each of which has all of the tile and a part of k                  |
+ | wMxN       | warps that multiply, down and across the tile; gemv: N warps, each of which has all of the tile and a part of k; or, where M is  |
+ |            | above 1, M warps, each of which has rows of its own (of a tile of fewer rows than columns: columns)                              |
  | xT         | sm90: T teams of so many warps take turns at tiles, one storing while the other multiplies; T is 2                               |
  | sS         | slots (stages) of the shared-memory ring; gemv: steps that a thread has under way                                                |
  | cMxN       | CTAs of a cluster, down and across D; in every name of the sm90 family, and in no other                                          |
