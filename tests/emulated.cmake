@@ -517,7 +517,7 @@ ggemm_add_emulated_mutant("rows beyond the last are read" ${short} mainloop/rows
 ggemm_add_emulated_mutant("columns are multiplied before they are there" ${short} "mainloop/rows.cuh#2" "__syncthreads()" "(void)0" --sizes 1030x3x3)
 ggemm_add_emulated_mutant("of long k the first columns are taken again" ${short} mainloop/rows.cuh "fill(p, column, from, depth)" "fill(p, column, 0, depth)" --sizes 1030x3x9)
 ggemm_add_emulated_mutant("elements come in another order" ${short} mainloop/rows.cuh "out.word[w] = SIZE == 4 ? after" "out.word[3 - w] = SIZE == 4 ? after" --sizes 1030x3x9)
-ggemm_add_emulated_mutant("C is not looked at, rows of warps" gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 epilogue/store.cuh "if (s.beta != Value(0)) add = multiply_add" "if (false) add = multiply_add" --sizes 1030x3x3)
+ggemm_add_emulated_mutant("C is not looked at, rows of warps" gemv_f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 "epilogue/store.cuh#1" "if (s.beta != Value(0)) add = multiply_add" "if (false) add = multiply_add" --sizes 1030x3x3)
 set(short gemv_bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1)
 ggemm_add_emulated_mutant("vectors beyond the last of k are read, rows of warps" ${short} mainloop/rows.cuh "line + k * SIZE), on && k < depth)" "line + k * SIZE), on)" --sizes 600x32x16)
 ggemm_add_emulated_mutant("columns of B are taken for each other" ${short} mainloop/rows.cuh "lane() / 4 / 2 * RUN + lane() / 4 % 2" "lane() / 4" --sizes 600x32x32)

@@ -216,7 +216,7 @@ class StoreEpilogue {
       if constexpr (T::BIAS == 0) return Value(0);
       else return to_sum<Value>(bias[T::BIAS == 1 ? of.at(at) : i]);
     }
-    // And C, if it is added.
+    // And C, if it is added. (store_one has the same lines: by a call all kernels of simt and sm80 got other registers.)
     GG_DEVICE Value added(int i, int j) const {
       Value add = addend(i, j);
       if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
@@ -253,7 +253,9 @@ class StoreEpilogue {
       if constexpr (Columns::PAIRED) {
         *d_at(to, j) = gated(sums.sum(i, Columns::gate(j)), sums.sum(i, Columns::up(j)), i, j);
       } else {
-        *d_at(to, j) = value(sums.sum(i, j), i, j, added(i, j));
+        Value add = addend(i, j);
+        if (s.beta != Value(0)) add = multiply_add(s.beta, to_sum<Value>(*c_at(i, j)), add);
+        *d_at(to, j) = value(sums.sum(i, j), i, j, add);
       }
     }
 
