@@ -294,7 +294,7 @@ double estimate_short_lines(const ProblemType& type, const Config& c, double gro
   // Microseconds a line: of vectors, and one element after the other; and of a tile, whose warps take lines in turns, however few there are.
   const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 70e-6 + 0.1e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
   const double turns = wide_tile / (c.warps_m * (!fma ? 16 : columns ? 512 / size : 32)), a_tile = begin + turns * (0.15 + 17500 * line);
-  const bool slow = columns ? false : steps > 1 || (type.unreachable & core::strided_a) || (!fma && ((type.unreachable & core::operand_a) || (d < 4 && std::fmod(n, thin_tile / 4) != 0)));
+  const bool slow = !columns && (steps > 1 || (type.unreachable & core::strided_a) || (!fma && ((type.unreachable & core::operand_a) || (d < 4 && std::fmod(n, thin_tile / 4) != 0))));
   const double lines = groups * across * std::max(wide, steps > 1 || across > 1 ? ceil_div(wide, wide_tile) * wide_tile : 0);
   if (slow) return launch + steps * a_tile + lines * steps * one_by_one;
   return launch + std::max({a_tile * steps, bytes / streamed, lines * steps * line});

@@ -124,33 +124,35 @@ constexpr Rule sm80_rules[] = {
     {[](const Query& q) { return !gathers_bytes(q.type) || (sums_a_thread(q.config) <= 32 && q.config.tile_k <= 64); }, "8-bit operands contiguous along m or n leave registers for 32 sums a thread at a depth of 64"},
 };
 
-// kernels/mainloop/rows.cuh
-bool own_rows(const Query& q) { return q.config.warps_m > 1; }
-
 constexpr Rule gemv_rules[] = {
     {[](const Query& q) { return q.facts.compute_capability >= 80; }, "needs compute capability 8.0 or newer"},
     {[](const Query& q) { return !core::fp8(q.type) || q.facts.compute_capability >= 89; }, "fp8 needs compute capability 8.9 or newer, which converts it"},
     {[](const Query& q) { return q.type.a == q.type.b || core::fp8(q.type); }, "A and B must have one dtype, or be e4m3 and e5m2"},
     {[](const Query& q) { return !core::scaled_by_blocks(q.type); }, "sums are not promoted: no scales by blocks"},
     {[](const Query& q) { return q.config.slices == 0; }, "warps share k, and CTAs do not"},
-    {[](const Query& q) { return !own_rows(q) || (q.config.warps_n == 1 && q.config.stages == 1 && (q.config.tile_m > q.config.tile_n ? q.type.major_a == Major::k : q.type.major_b == Major::mn) && !q.type.gate && !core::compiled(q.type, q.config.family).grouped); },
-     "several warps down have rows each, or columns: none beside them, one step under way, of one product without pairs and max_ctas; for rows A must be contiguous along k, for columns B along n"},
+};
+// Of warps that share k: kernels/mainloop/gemv.cuh.
+constexpr Rule shared_depth_rules[] = {
     {[](const Query& q) {
-       const bool fma = gemv_by_cuda_cores(q.type), columns = q.config.tile_m < q.config.tile_n;
-       const int size = static_cast<int>(core::dtype_size(q.type.a)), lines = q.config.warps_m * (!fma ? 16 : columns ? 512 / size : 32), depth = q.config.tile_k * size;
-       const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
-       return !own_rows(q) || ((fma || (size == 2 && !columns)) && wide > thin && wide % lines == 0 && (thin == (fma ? 4 : 16) || thin == (fma ? 8 : 32)) && depth % (fma ? 16 : 64) == 0 && depth <= 64);
-     },
-     "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them"},
-    {[](const Query& q) {
-       if (own_rows(q)) return true;
        const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
        return gemv_by_cuda_cores(q.type) ? wide == 16 && (thin == 1 || (thin == 4 && q.type.a == GGEMM_F32 && threads(q.config) <= 256 && q.config.stages <= 2 && q.facts.compute_capability < 100)) : (wide == 16 || wide == 32) && thin == 8;
      },
      "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0"},
     {[](const Query& q) { return !q.type.gate || q.config.tile_n % 2 == 0; }, "with gated pairs the tile must have whole pairs"},
-    {[](const Query& q) { return own_rows(q) || (q.config.warps_m == 1 && q.config.tile_k * static_cast<int>(core::dtype_size(q.type.a)) == 64 * q.config.warps_n); }, "the tile must be 64 bytes deep for each warp"},
+    {[](const Query& q) { return q.config.tile_k * static_cast<int>(core::dtype_size(q.type.a)) == 64 * q.config.warps_n; }, "the tile must be 64 bytes deep for each warp"},
     {[](const Query& q) { return q.config.stages >= 1 && q.config.stages <= 4; }, "1 to 4 steps may be under way"},
+};
+// Of warps that have lines of their own: kernels/mainloop/rows.cuh.
+constexpr Rule own_lines_rules[] = {
+    {[](const Query& q) { return q.config.warps_n == 1 && q.config.stages == 1 && (q.config.tile_m > q.config.tile_n ? q.type.major_a == Major::k : q.type.major_b == Major::mn) && !q.type.gate && !core::compiled(q.type, q.config.family).grouped; },
+     "several warps down have rows each, or columns: none beside them, one step under way, of one product without pairs and max_ctas; for rows A must be contiguous along k, for columns B along n"},
+    {[](const Query& q) {
+       const bool fma = gemv_by_cuda_cores(q.type), columns = q.config.tile_m < q.config.tile_n;
+       const int size = static_cast<int>(core::dtype_size(q.type.a)), lines = q.config.warps_m * (!fma ? 16 : columns ? 512 / size : 32), depth = q.config.tile_k * size;
+       const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
+       return (fma || (size == 2 && !columns)) && wide > thin && wide % lines == 0 && (thin == (fma ? 4 : 16) || thin == (fma ? 8 : 32)) && depth % (fma ? 16 : 64) == 0 && depth <= 64;
+     },
+     "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them"},
 };
 
 constexpr int most_slices = 256;
@@ -276,7 +278,9 @@ std::optional<std::string> illegal(const ProblemType& type, const Config& config
     switch (config.family) {
       case Family::simt: reason = broken(simt_rules, query); break;
       case Family::sm80: reason = broken(sm80_rules, query); break;
-      case Family::gemv: reason = broken(gemv_rules, query); break;
+      case Family::gemv:
+        if (!(reason = broken(gemv_rules, query))) reason = config.warps_m > 1 ? broken(own_lines_rules, query) : broken(shared_depth_rules, query);
+        break;
       default: reason = broken(sm90_rules, query);
     }
   }

@@ -230,11 +230,11 @@ constexpr Row f32_rows[] = {
 };
 
 // Those of plain products of little of k, and few columns, or rows: a warp has rows of its own, or columns. By tensor cores, and by CUDA cores.
-constexpr Row short_rows[] = {
+constexpr Row short_lines[] = {
     {Family::gemv, 512, 32, 32, 8, 1, 1},
     {Family::gemv, 1024, 16, 32, 8, 1, 1},
 };
-constexpr Row short_rows_by_fma[] = {
+constexpr Row short_lines_by_fma[] = {
     {Family::gemv, 1024, 4, 4, 8, 1, 1},
     {Family::gemv, 1024, 8, 8, 8, 1, 1},
     {Family::gemv, 4, 2048, 4, 8, 1, 1},
@@ -300,9 +300,9 @@ std::vector<Config> table(const ProblemType& type) {
       for (const Row& row : f32_rows)
         if (row.slices == 0 || !type.limited) add(row, 0);
     if (gemv_by_cuda_cores(type))
-      for (const Row& row : short_rows_by_fma) add(row, 0);
+      for (const Row& row : short_lines_by_fma) add(row, 0);
     else if (core::dtype_size(type.a) == 2)
-      for (const Row& row : short_rows) add(row, 0);
+      for (const Row& row : short_lines) add(row, 0);
   }
   return out;
 }
