@@ -182,6 +182,21 @@ void add_pairs(List& list) {
       }
 }
 
+// D of f64 products in fewer bits: sums just above the middle of two neighbours, which those that are rounded to f32 on the way miss. Of few columns and rows, by which some kernels store in other ways, and of vectors and not.
+void add_ties(List& list) {
+  const std::pair<ggemm_dtype, double> outputs[] = {{GGEMM_F16, 0x1p-11}, {GGEMM_BF16, 0x1p-8}, {GGEMM_E4M3, 0x1p-4}, {GGEMM_E5M2, 0x1p-3}};
+  for (const bool grouped : {false, true})
+    for (const auto& [output, middle] : outputs)
+      for (const Size& size : {Size{2100, 3, 1}, Size{2100, 8, 1}, Size{4, 1100, 1}, Size{130, 72, 1}, Size{37, 45, 1}}) {
+        Case& c = list.add(type_of(grouped, GGEMM_F64, output), {size});
+        c.values = Values::small, c.low = 1, c.high = 2;
+        c.alpha_given = true, c.scalars_on_device = c.beta_given = false;
+        c.alpha = 1 + middle + 0x1p-40, c.beta = 0;
+        c.alpha_byte_stride = c.beta_byte_stride = 0;
+        c.use_of_c = UseOfC::none;
+      }
+}
+
 // A hundred thousand groups. Offsets above 2^31 and above 2^32 elements, and a dense D of more than 2^31 elements.
 void add_big(List& list) {
   std::vector<Size> many;
@@ -237,6 +252,7 @@ void Sweep::degenerate(double deadline) {
   add_far_strides(list);
   add_scales(list);
   add_pairs(list);
+  add_ties(list);
   const std::size_t ordinary = list.cases.size();
   if (options_.big) add_big(list);
   std::vector<Job> jobs, big;

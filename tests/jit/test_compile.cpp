@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "complaints.hpp"
 #include "core/disk.hpp"
+#include "core/problem.hpp"
 #include "jit/compile.hpp"
+#include "jit/render.hpp"
 #include "jit_support.hpp"
+#include "select/space.hpp"
+#include "select/table.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace ggemm;
@@ -115,6 +120,33 @@ TEST_CASE("compile: the verbose log names registers, and spills are complained o
   const jit::Cubin spilling = jit::compile(*nvrtc, {"spilling_kernel", "spilling.cu", {}, "sm_90a"}, sources.files, true);
   INFO(spilling.log);
   CHECK(contains(jit::ptxas_complaint(spilling.log), "bytes spill stores"));
+}
+
+// The sum of f32 or f64 that is stored as fp8: by each of the families, and by those of a family's kernels that store in a way of their own.
+TEST_CASE("compile: devices that convert no fp8 store it all the same") {
+  const auto nvrtc = nvrtc_or_skip();
+  int lines = 0;
+  for (const int capability : {75, 86})
+    for (const ggemm_dtype input : {GGEMM_F32, GGEMM_F64})
+      for (const ggemm_dtype output : {GGEMM_E4M3, GGEMM_E5M2}) {
+        ggemm_gemm_desc desc = GGEMM_GEMM_DESC_INIT;
+        desc.m = desc.n = desc.k = 64;
+        desc.a.dtype = desc.b.dtype = input, desc.d.dtype = output;
+        const core::ProblemType type = core::check_problem(desc).type;
+        core::DeviceFacts facts;
+        facts.cuda = true, facts.compute_capability = capability, facts.multiprocessors = 84;
+        facts.shared_per_block = 64 * 1024, facts.shared_per_multiprocessor = 64 * 1024;
+        std::set<std::pair<core::Family, bool>> compiled;
+        for (const core::Config& config : select::table(type)) {
+          const bool own_lines = config.family == core::Family::gemv && config.warps_m > 1;
+          if (select::illegal(type, config, facts) || !compiled.insert({config.family, own_lines}).second) continue;
+          const jit::Request request = jit::render(core::compiled(type, config.family), config, select::min_ctas(type, config), select::tile_notes(type, config), "sm_" + std::to_string(capability));
+          INFO(request.arch << " " << request.name);
+          CHECK(jit::compile(*nvrtc, request, jit::embedded_files(), false).bytes.starts_with(elf_magic));
+          lines += own_lines;
+        }
+      }
+  CHECK(lines == 4);  // (sm_75 has no kernels of gemv)
 }
 
 TEST_CASE("compile: threads compile at the same time") {
