@@ -226,7 +226,10 @@ double estimate_as_they_lie(const ProblemType& type, const Config& c, double gro
   const bool unconverted = unconverted_f32(type, c.family);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
-  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, costs.least) + costs.store; };
+  // Of f64 so much less is waited for ahead of the first product where k fills none of the stages but one.
+  constexpr double first_stages = 3000;
+  const double unfilled = by_f64_products(type, c.family) && !f32_as_f64(type, c.family) ? first_stages * std::max(0.0, 1 - (steps - 1) / c.stages) : 0;
+  const auto wave = [&](double ctas) { return steps * std::max(ctas * step, costs.least) + costs.store - unfilled; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const bool follows = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn;
   const double cuts = follows ? 1.045 : f32_as_f64(type, c.family) ? 1.02 : 1.005;
@@ -271,7 +274,10 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   const double fit = std::max(1.0, std::floor(65536 / (registers * threads(c)))), a_multiprocessor = ceil_div(tiles, multiprocessors), at_once = std::min(a_multiprocessor, fit);
   // Bytes a microsecond of the device (what converts fp8 takes longer than memory), and of a multiprocessor; microseconds.
   const double vectors = core::fp8(type) ? 3.3e6 : 4.05e6;
-  constexpr double latency = 0.5, most = 75e3, least_turn = 2;  // of a CTA, however little it reads
+  // And of a CTA, however little it reads. (Bytes along m or n are turned by its threads.)
+  constexpr double latency = 0.41;
+  const bool bytes_turned = by_pairs && size == 1;
+  const double most = bytes_turned ? 16e3 : 75e3, least_turn = bytes_turned ? 3 : 1.2;
   const double dram = by_elements ? std::min(3.6e6, 1.2e6 * size) : by_pairs ? std::min(vectors, 1.2e6 + 0.95e6 * size) : vectors;
   const double read = groups * (thin_tiles * wide + thin) * k * size, share = a_multiprocessor * wide_tile * k * size;
   const double under_way = at_once * c.warps_n * wide_tile / 8 * (by_elements || late ? 0.5 : c.stages) * 512, turns = std::ceil(a_multiprocessor / at_once), by_latency = std::max(share / (under_way / (latency + under_way / most)), (turns - 1) * least_turn), by_memory = read / dram;
@@ -281,21 +287,29 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   // Tiles that read the same of the wide operand do so at about the same time.
   const double again = thin_tiles > 1 ? 1.3 : 1;
   // Beside few columns: what the other families take for these is more than is estimated; beside few rows of fp8, which are converted, less.
-  const double beside = !thin_a ? 0.85 : core::fp8(type) ? 1.15 : 1;
-  return beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.1 * thin_tiles : 1.2 + 0.3 * thin_tiles : 0) + again * (std::max(by_memory, by_latency) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again));
+  const double beside = !thin_a ? 0.89 : core::fp8(type) ? 1.2 : 1;
+  // CTAs of a multiprocessor begin one after the other, the later the more threads each has; where little is read that is what a product takes.
+  const double least = 5.1 + 0.15 * threads(c) / 128;
+  const double starts = 0.73 * (a_multiprocessor - 1) * std::pow(threads(c) / 256.0, 1.75);
+  const double reads = std::max({by_memory, by_latency, starts}) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again;
+  // Products that are not thin any more take longer than that; other families are there for them.
+  constexpr double still_thin = 8;
+  const double few = std::min(thin_tiles, still_thin), more = thin_tiles - few;
+  return std::max(least + starts, beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.025 * few + 0.1 * more : 1.3 + 0.135 * few + 0.3 * more : 0) + again * reads));
 }
 
 // Of little of k, and few columns or rows: H200, docs/performance.md, "Many rows, few columns, little of k".
 double estimate_short_lines(const ProblemType& type, const Config& c, double groups, double m, double n, double k) {
-  constexpr double launch = 3.4, streamed = 3.7e6, begin = 1;  // microseconds; bytes in one
+  constexpr double launch = 4, streamed = 3.7e6, begin = 1.1;  // microseconds; bytes in one
   const bool fma = gemv_by_cuda_cores(type), columns = c.tile_m < c.tile_n;
   const double size = static_cast<double>(core::dtype_size(type.a)), d = static_cast<double>(core::dtype_size(type.d)), thin_tile = std::min(c.tile_m, c.tile_n), wide_tile = std::max(c.tile_m, c.tile_n);
   const double wide = columns ? n : m, thin = columns ? m : n, steps = ceil_div(k, c.tile_k), across = ceil_div(thin, thin_tile), bytes = groups * wide * (k * size + thin * d);
   // Microseconds a line: of vectors, and one element after the other; and of a tile, whose warps take lines in turns, however few there are.
-  const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 70e-6 + 0.1e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
-  const double turns = wide_tile / (c.warps_m * (!fma ? 16 : columns ? 512 / size : 32)), a_tile = begin + turns * (0.15 + 17500 * line);
+  const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 60e-6 + 0.06e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
+  const double turns = wide_tile / (c.warps_m * (!fma ? 16 : columns ? 512 / size : 32));
   const bool slow = !columns && (steps > 1 || (type.unreachable & core::strided_a) || (!fma && ((type.unreachable & core::operand_a) || (d < 4 && std::fmod(n, thin_tile / 4) != 0))));
   const double lines = groups * across * std::max(wide, steps > 1 || across > 1 ? ceil_div(wide, wide_tile) * wide_tile : 0);
+  const double a_tile = begin + turns * (slow ? 0.15 + 15500 * one_by_one : (columns ? 0.5 : 0.15) + 12300 * line);
   if (slow) return launch + steps * a_tile + lines * steps * one_by_one;
   return launch + std::max({a_tile * steps, bytes / streamed, lines * steps * line});
 }

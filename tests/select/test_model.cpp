@@ -465,6 +465,22 @@ TEST_CASE("model: what is written ahead for groups that lie apart counts where t
   CHECK(family(core::grouped_call | core::apart_groups, large) == core::Family::sm90);
 }
 
+// Measured on an H200 (docs/performance.md, "Sizes at random, and thin ones").
+TEST_CASE("model: little to read beside few columns or rows is left to few threads") {
+  const auto choice = [](const core::ProblemType& type, std::int64_t m, std::int64_t n, std::int64_t k) { return best(select::rank(type, {1, m, n, k}, device(90))); };
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_I8, GGEMM_F32}) {
+    INFO(core::dtype_name(dtype));
+    const Config tiny = choice(type_of(dtype, "tt"), 500, 1, 32);
+    CHECK(tiny.family == Family::gemv);
+    CHECK(tiny.warps_m * tiny.warps_n == 4);
+  }
+  // Eight CTAs, whose warps have many rows each, would take longer than many of another family; of many rows they do not.
+  CHECK(choice(type_of(GGEMM_F64, "tt"), 8000, 8, 8).family == Family::sm80);
+  CHECK(choice(type_of(GGEMM_F64, "tt"), 1000000, 8, 8).family == Family::gemv);
+  // Nor are products that are thin no more left to it.
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_I8, GGEMM_F32, GGEMM_F64}) CHECK(choice(type_of(dtype, "tt"), 512, 512, 64).family != Family::gemv);
+}
+
 TEST_CASE("model: groups are walked as one of them would be that has all rows") {
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_E4M3, GGEMM_F32}) {
     core::ProblemType type = type_of(dtype);
