@@ -187,7 +187,7 @@ endif()
 foreach(family simt sm80 sm90 gemv)
   ggemm_add_emulated_test("corner cases, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --workers 1 --family ${family} --dtype bf16 ${corner_cases})
 endforeach()
-# Those of f64, whose rows of D may leave by the copy engine, and which is rounded to anything narrower once.
+# Those of f64, whose rows of D may leave by the copy engine, and whose sums are rounded once to a narrower D.
 foreach(family simt sm80 gemv)
   ggemm_add_emulated_test("corner cases of f64, ${family}" $<TARGET_FILE:ggemm_conformance> --device cuda --mode degenerate --seed 9 --workers 1 --family ${family} --dtype f64 ${corner_cases})
 endforeach()

@@ -79,7 +79,7 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, doub
   const double row_bytes = (c.swap ? bn : bm) * bk * size, by_index = !indexed ? 0 : turns ? (travels_a + travels_b) / turned_bytes : slot_clocks + row_bytes / vectors;
   const double bring = std::max({by_index, travels_a / rates.a + travels_b / rates.b, travels_a / rates.alone_a + travels_b / rates.alone_b, latency_clocks / c.stages}) + together;
   constexpr double store_clocks = 580;  // a step of the epilogue: fill a slot, wait for the one before (where there is one for every step, a fifth less)
-  // Of 16-bit operands columns are stored in whole panels: 96 to 224 that are none take 3 to 6% longer beside 64 to 256 that are than by their bytes. (Not so of e4m3; of groups it was not measured.)
+  // Of 16-bit operands columns are stored in whole panels of 128 bytes: tiles of 96, 112, 144, 176 and 224 took 3 to 6% longer than by their bytes, beside those of 64, 128, 192 and 256. (Not so of e4m3; of groups it was not measured.)
   const double d = static_cast<double>(core::dtype_size(type.d)), panels = columns * d / kernels::panel_bytes, stored = std::max(1.0, type.grouped || terms || size != 2 ? panels : std::ceil(panels));
   // More between two large tiles of groups with promoted sums, which shows where k is short. (Where groups lie apart it is counted for all tiles.)
   const double between = type.grouped && !(type.grouped & core::apart_groups) && promotes && c.tile_m * c.tile_n > 128 * 128 ? 1100 : 0;

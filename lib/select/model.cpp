@@ -226,14 +226,14 @@ double estimate_as_they_lie(const ProblemType& type, const Config& c, double gro
   const bool unconverted = unconverted_f32(type, c.family);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
   const double full = std::floor(tiles / slots), rest = tiles - full * slots;
-  // Of f64 so much less is waited for ahead of the first product where k fills none of the stages but one.
+  // Of f64 up to so much less is waited for ahead of the first product, the fewer of the stages k fills.
   constexpr double first_stages = 3000;
   const double unfilled = by_f64_products(type, c.family) && !f32_as_f64(type, c.family) ? first_stages * std::max(0.0, 1 - (steps - 1) / c.stages) : 0;
   const auto wave = [&](double ctas) { return steps * std::max(ctas * step, costs.least) + costs.store - unfilled; };
   // What it costs all tiles that some may be cut. (By NVRTC 13.0 f32's loads of A along k and B along n follow on each other then.)
   const bool follows = unconverted && type.major_a == core::Major::k && type.major_b == core::Major::mn;
   const double cuts = follows ? 1.045 : f32_as_f64(type, c.family) ? 1.02 : 1.005;
-  const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks)
+  const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + (rest > 0 ? best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks - unfilled : 0))
                         : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
   const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
   // Threads that copy keep fewer bytes under way than the copy engine does.
@@ -272,11 +272,11 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   const double lines = wide_tile / 8 + (fma ? thin_tile : thin_tile / 8), vector_registers = 4 * (lines + (by_pairs && size == 1 ? wide_tile / 8 : 0)) * c.stages;
   const double registers = 36 + vector_registers + (fma ? wide_tile * thin_tile / 8 : 0) * sum_size(type) / 4 + (core::fp8(type) ? 45 : size == 1 ? 14 : size == 8 ? 22 : 0);
   const double fit = std::max(1.0, std::floor(65536 / (registers * threads(c)))), a_multiprocessor = ceil_div(tiles, multiprocessors), at_once = std::min(a_multiprocessor, fit);
-  // Bytes a microsecond of the device (what converts fp8 takes longer than memory), and of a multiprocessor; microseconds.
+  // Bytes a microsecond of the device (what converts fp8 takes longer than memory).
   const double vectors = core::fp8(type) ? 3.3e6 : 4.05e6;
-  // And of a CTA, however little it reads. (Bytes along m or n are turned by its threads.)
-  constexpr double latency = 0.41;
+  // And of a multiprocessor, whose threads turn bytes along m or n; microseconds until the first are there, and of a CTA, however little it reads.
   const bool bytes_turned = by_pairs && size == 1;
+  constexpr double latency = 0.41;
   const double most = bytes_turned ? 16e3 : 75e3, least_turn = bytes_turned ? 3 : 1.2;
   const double dram = by_elements ? std::min(3.6e6, 1.2e6 * size) : by_pairs ? std::min(vectors, 1.2e6 + 0.95e6 * size) : vectors;
   const double read = groups * (thin_tiles * wide + thin) * k * size, share = a_multiprocessor * wide_tile * k * size;
@@ -304,12 +304,14 @@ double estimate_short_lines(const ProblemType& type, const Config& c, double gro
   const bool fma = gemv_by_cuda_cores(type), columns = c.tile_m < c.tile_n;
   const double size = static_cast<double>(core::dtype_size(type.a)), d = static_cast<double>(core::dtype_size(type.d)), thin_tile = std::min(c.tile_m, c.tile_n), wide_tile = std::max(c.tile_m, c.tile_n);
   const double wide = columns ? n : m, thin = columns ? m : n, steps = ceil_div(k, c.tile_k), across = ceil_div(thin, thin_tile), bytes = groups * wide * (k * size + thin * d);
-  // Microseconds a line: of vectors, and one element after the other; and of a tile, whose warps take lines in turns, however few there are.
+  // Microseconds a line: of vectors, and one element after the other.
   const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 60e-6 + 0.06e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
   const double turns = wide_tile / (c.warps_m * (!fma ? 16 : columns ? 512 / size : 32));
   const bool slow = !columns && (steps > 1 || (type.unreachable & core::strided_a) || (!fma && ((type.unreachable & core::operand_a) || (d < 4 && std::fmod(n, thin_tile / 4) != 0))));
   const double lines = groups * across * std::max(wide, steps > 1 || across > 1 ? ceil_div(wide, wide_tile) * wide_tile : 0);
-  const double a_tile = begin + turns * (slow ? 0.15 + 15500 * one_by_one : (columns ? 0.5 : 0.15) + 12300 * line);
+  // And of a tile, whose warps take lines in turns, however few tiles there are: a turn takes what so many lines take where all multiprocessors have tiles.
+  constexpr double vectors_in_turn = 12300, elements_in_turn = 15500;
+  const double a_tile = begin + turns * (slow ? 0.15 + elements_in_turn * one_by_one : (columns ? 0.5 : 0.15) + vectors_in_turn * line);
   if (slow) return launch + steps * a_tile + lines * steps * one_by_one;
   return launch + std::max({a_tile * steps, bytes / streamed, lines * steps * line});
 }
