@@ -287,13 +287,13 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   // Tiles that read the same of the wide operand do so at about the same time.
   const double again = thin_tiles > 1 ? 1.3 : 1;
   // Beside few columns: what the other families take for these is more than is estimated; beside few rows of fp8, which are converted, less.
-  const double beside = !thin_a ? 0.89 : core::fp8(type) ? 1.2 : 1;
-  // CTAs of a multiprocessor begin one after the other, the later the more threads each has; where little is read that is what a product takes.
-  const double least = 5.1 + 0.15 * threads(c) / 128;
-  const double starts = 0.73 * (a_multiprocessor - 1) * std::pow(threads(c) / 256.0, 1.75);
+  const double beside = !thin_a ? type.grouped ? 0.85 : 0.89 : core::fp8(type) ? 1.2 : 1;
+  // CTAs of a multiprocessor begin one after the other, the later the more threads each has; where little is read that is what a product takes. (Of groups it was not measured.)
+  const double least = type.grouped ? 0 : 5.1 + 0.15 * threads(c) / 128 + (fma ? 0 : 0.05 * (thin_tiles - 1));
+  const double starts = type.grouped ? 0 : 0.73 * (a_multiprocessor - 1) * std::pow(threads(c) / 256.0, 1.75);
   const double reads = std::max({by_memory, by_latency, starts}) + 0.06 * std::min(by_memory, by_latency) + between + 0.15 * thin_again;
   // Products that are not thin any more take longer than that; other families are there for them.
-  constexpr double still_thin = 8;
+  constexpr double still_thin = 5;
   const double few = std::min(thin_tiles, still_thin), more = thin_tiles - few;
   return std::max(least + starts, beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.025 * few + 0.1 * more : 1.3 + 0.135 * few + 0.3 * more : 0) + again * reads));
 }
