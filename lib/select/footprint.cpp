@@ -85,8 +85,9 @@ int min_ctas(const ProblemType& type, const Config& config) {
   if (config.warps_m > 1) {
     // What a lane has of the wide operand, of sums, and of the thin one (kernels/mainloop/rows.cuh); and what ptxas takes besides.
     const int size = static_cast<int>(core::dtype_size(type.a)), depth = config.tile_k * size / 4;
-    const int lane = !gemv_by_cuda_cores(type) ? (core::bare(type) ? 34 : 46) + depth + config.tile_n / 2 + config.tile_n / 8 * depth / 4
-                     : config.tile_m < config.tile_n ? (size == 8 || !core::bare(type) ? 66 : 50) + 4 * (config.tile_k + config.tile_m) : (size == 8 && !core::bare(type) ? 130 : 70) + depth + config.tile_n * size / 4;
+    const bool f64 = size == 8, more = !core::bare(type);
+    const int lane = !gemv_by_cuda_cores(type) ? (more ? 46 : 34) + depth + config.tile_n / 2 + config.tile_n / 8 * depth / 4
+                     : config.tile_m < config.tile_n ? 50 + 16 * (f64 + more) + 4 * (config.tile_k + config.tile_m) : (f64 && more ? 130 : config.tile_n > 4 ? 86 : 70) + depth + config.tile_n * size / 4;
     return std::clamp(65536 / (lane * threads(config)), 1, 1024 / threads(config));
   }
   // What is under way is in registers, of which ptxas takes many more if it is let.

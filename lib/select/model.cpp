@@ -217,8 +217,23 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
   return best;
 }
 
+// Small products of a batch by CTAs of one warp. A multiprocessor has so many of them that their instructions keep it busy: those of a tile, and of a step of k. H200, docs/performance.md, "Small products in batches".
+double estimate_one_warp(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  constexpr double launch = 4.4, first = 2000, waits = 1500;  // microseconds; clocks of a tile that is alone, and of each further step of its
+  constexpr double enough = 8;                                // CTAs that keep a multiprocessor busy
+  const bool f64 = type.a == GGEMM_F64, simt = c.family == Family::simt;
+  const double sums = c.tile_m * c.tile_n, further = ceil_div(k, c.tile_k) - 1, tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * groups, multiprocessors = std::max(1, facts.multiprocessors);
+  const double a_tile = 200 + (f64 ? 0.45 : 0.25) * sums, a_step = f64 ? 150 + 0.25 * sums : simt ? 130 + 0.13 * sums : 110 + 0.02 * sums;
+  const double at_once = ctas_a_multiprocessor(type, c, facts), rounds = ceil_div(tiles, multiprocessors * at_once);
+  const double clocks = std::max(first + tiles / multiprocessors * (a_tile + further * a_step) * std::max(1.0, enough / at_once), rounds * (first + further * waits));
+  const double bytes = groups * ((m * k + k * n) * static_cast<double>(core::dtype_size(type.a)) + m * n * static_cast<double>(core::dtype_size(type.d)));
+  return launch + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+}
+
 // Families whose CTAs are not persistent, or take tiles by their number.
 double estimate_as_they_lie(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  constexpr double small = 64;  // rows and columns: larger products by one warp were not measured
+  if (threads(c) == 32 && std::max(m, n) <= small) return estimate_one_warp(type, c, groups, m, n, k, facts);
   const int at_once = ctas_a_multiprocessor(type, c, facts);
   const TileCosts costs = loop_costs(type, c, at_once);
   const double size = static_cast<double>(core::dtype_size(type.a)), step = costs.step / at_once;
@@ -299,25 +314,32 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
 }
 
 // Of little of k, and few columns or rows: H200, docs/performance.md, "Many rows, few columns, little of k".
-double estimate_short_lines(const ProblemType& type, const Config& c, double groups, double m, double n, double k) {
-  constexpr double launch = 4, streamed = 3.7e6, begin = 1.1;  // microseconds; bytes in one
+double estimate_short_lines(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
+  constexpr double launch = 4.3, streamed = 5.5e6;  // microseconds; bytes in one
   const bool fma = gemv_by_cuda_cores(type), columns = c.tile_m < c.tile_n;
   const double size = static_cast<double>(core::dtype_size(type.a)), d = static_cast<double>(core::dtype_size(type.d)), thin_tile = std::min(c.tile_m, c.tile_n), wide_tile = std::max(c.tile_m, c.tile_n);
   const double wide = columns ? n : m, thin = columns ? m : n, steps = ceil_div(k, c.tile_k), across = ceil_div(thin, thin_tile), bytes = groups * wide * (k * size + thin * d);
   // Microseconds a line: of vectors, and one element after the other.
-  const double line = fma ? 5e-6 + 0.075e-6 * c.tile_k * thin_tile * size : 8e-6 + 0.6e-6 * thin_tile, one_by_one = 60e-6 + 0.06e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
+  const double line = fma ? 1.5e-6 + 0.016e-6 * c.tile_k * thin_tile * size : 6.5e-6 + 0.1e-6 * thin_tile, one_by_one = 60e-6 + 0.06e-6 * std::min<double>(c.tile_k, k) * std::min(thin_tile, thin);
   const double turns = wide_tile / (c.warps_m * (!fma ? 16 : columns ? 512 / size : 32));
   const bool slow = !columns && (steps > 1 || (type.unreachable & core::strided_a) || (!fma && ((type.unreachable & core::operand_a) || (d < 4 && std::fmod(n, thin_tile / 4) != 0))));
   const double lines = groups * across * std::max(wide, steps > 1 || across > 1 ? ceil_div(wide, wide_tile) * wide_tile : 0);
   // And of a tile, whose warps take lines in turns, however few tiles there are: a turn takes what so many lines take where all multiprocessors have tiles.
-  constexpr double vectors_in_turn = 12300, elements_in_turn = 15500;
-  const double a_tile = begin + turns * (slow ? 0.15 + elements_in_turn * one_by_one : (columns ? 0.5 : 0.15) + vectors_in_turn * line);
-  if (slow) return launch + steps * a_tile + lines * steps * one_by_one;
-  return launch + std::max({a_tile * steps, bytes / streamed, lines * steps * line});
+  constexpr double vectors_in_turn = 32000, elements_in_turn = 15500;
+  if (slow) {
+    constexpr double begin = 0.8, turn = 0.15;
+    return launch + steps * (begin + turns * (turn + elements_in_turn * one_by_one)) + lines * steps * one_by_one;
+  }
+  // Several tiles beside each other store parts of D's lines.
+  constexpr double parts = 1.2;
+  const double turn = columns ? 0.6 : 0.29, multiplied = (across > 1 ? parts : 1) * steps * std::max(turns * (turn + vectors_in_turn * line), lines * line), moved = bytes / streamed;
+  // The lesser of the two does not hide; and CTAs begin one after the other (of columns it did not show).
+  const double starts = columns ? 0 : 0.038 * groups * across * ceil_div(wide, wide_tile) / std::max(1, facts.multiprocessors);
+  return launch + multiplied + moved + starts;
 }
 
 double estimate_by_family(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
-  if (c.family == Family::gemv && c.warps_m > 1) return estimate_short_lines(type, c, groups, m, n, k);
+  if (c.family == Family::gemv && c.warps_m > 1) return estimate_short_lines(type, c, groups, m, n, k, facts);
   if (c.family == Family::gemv) return estimate_gemv(type, c, groups, m, n, k, facts);
   return c.family == Family::sm90 ? estimate_sm90(type, c, groups, m, n, k, facts, even) : estimate_others(type, c, groups, m, n, k, facts);
 }

@@ -150,9 +150,9 @@ constexpr Rule own_lines_rules[] = {
        const bool fma = gemv_by_cuda_cores(q.type), columns = q.config.tile_m < q.config.tile_n;
        const int size = static_cast<int>(core::dtype_size(q.type.a)), lines = q.config.warps_m * (!fma ? 16 : columns ? 512 / size : 32), depth = q.config.tile_k * size;
        const int thin = std::min(q.config.tile_m, q.config.tile_n), wide = std::max(q.config.tile_m, q.config.tile_n);
-       return (fma || (size == 2 && !columns)) && wide > thin && wide % lines == 0 && (thin == (fma ? 4 : 16) || thin == (fma ? 8 : 32)) && depth % (fma ? 16 : 64) == 0 && depth <= 64;
+       return (fma || (size == 2 && !columns)) && wide > thin && wide % lines == 0 && (thin == (fma ? 4 : 16) || (thin == (fma ? 8 : 32) && (!columns || q.facts.compute_capability < 100))) && depth % (fma ? 16 : 64) == 0 && depth <= 64;
      },
-     "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them"},
+     "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 rows, or 8 up to compute capability 9.0, 512 bytes of them"},
 };
 
 constexpr int most_slices = 256;

@@ -229,16 +229,30 @@ constexpr Row f32_rows[] = {
     {Family::simt, 16, 32, 64, 2, 1, 4, 0, 0, 0, 1, core::tail_slices},
 };
 
+// Those of batches, whose products may be small and many: CTAs of one warp, of which a multiprocessor has eight and more. Of f64; of 16 and 8 bits, and tf32; and of f32, by CUDA cores.
+constexpr Row batch_rows[] = {
+    {Family::sm80, 32, 32, 128, 1, 1, 2},
+    {Family::sm80, 16, 16, 128, 1, 1, 2},
+    {Family::sm80, 32, 32, 64, 1, 1, 2},
+    {Family::sm80, 16, 16, 64, 1, 1, 2},
+    {Family::simt, 32, 32, 16, 1, 1, 2},
+    {Family::simt, 16, 16, 16, 1, 1, 2},
+};
+
 // Those of plain products of little of k, and few columns, or rows: a warp has rows of its own, or columns. By tensor cores, and by CUDA cores.
 constexpr Row short_lines[] = {
     {Family::gemv, 512, 32, 32, 8, 1, 1},
     {Family::gemv, 1024, 16, 32, 8, 1, 1},
+    {Family::gemv, 256, 32, 32, 8, 1, 1},
+    {Family::gemv, 256, 16, 32, 8, 1, 1},
 };
 constexpr Row short_lines_by_fma[] = {
     {Family::gemv, 1024, 4, 4, 8, 1, 1},
     {Family::gemv, 1024, 8, 8, 8, 1, 1},
-    {Family::gemv, 4, 2048, 4, 8, 1, 1},
-    {Family::gemv, 8, 2048, 8, 8, 1, 1},
+    {Family::gemv, 64, 4, 4, 2, 1, 1},
+    {Family::gemv, 64, 8, 8, 2, 1, 1},
+    {Family::gemv, 4, 512, 4, 4, 1, 1},
+    {Family::gemv, 8, 512, 8, 4, 1, 1},
 };
 
 constexpr std::int64_t shared_of_sm90 = 227 * 1024;  // what a CTA may have there
@@ -294,9 +308,13 @@ std::vector<Config> table(const ProblemType& type) {
     // Beside tiles of few rows, groups of many are better in larger ones.
     if (row.family == Family::sm90 && row.tile_m >= 16 && row.tile_m <= 64 && row.cluster_m * row.cluster_n == 1 && row.cluster_k <= 1 && row.slices == 0) add(row, 64);
   }
+  const bool f32 = type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32;
+  if ((type.grouped & core::batch_groups) && !type.gate)
+    for (const Row& row : batch_rows)
+      if (f32 ? row.family == Family::simt : row.family == Family::sm80 && row.depth == (type.a == GGEMM_F64 ? 128 : 64)) add(row, 0);
   if (!type.grouped && !type.gate) {
     for (const Row& row : plain_rows) add(row, 0);
-    if (type.a == GGEMM_F32 && type.b == GGEMM_F32 && type.compute != GGEMM_COMPUTE_TF32)
+    if (f32)
       for (const Row& row : f32_rows)
         if (row.slices == 0 || !type.limited) add(row, 0);
     if (gemv_by_cuda_cores(type))

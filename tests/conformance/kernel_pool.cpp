@@ -51,7 +51,8 @@ Case ordinary(const CaseType& type, std::int64_t m = 256) {
   Drawing drawing;
   drawing.grouped = type.grouped;
   drawing.aligned = true;
-  return draw_sized_case(drawing, type, {{m, 256, 256}}, 0);
+  drawing.forms = type.batch;
+  return draw_sized_case(drawing, type, std::vector<Size>(type.batch ? 2 : 1, {m, 256, 256}), 0);
 }
 
 // Whether the library takes a name for products of this type, be it in its table or not: it says so for an empty product too, for which it compiles nothing.
@@ -95,7 +96,10 @@ KernelPool::KernelPool(const Options& options, ggemm_context* context) : options
       if (!options.dtype.empty() && options.dtype != dtype_label(t)) continue;
       for (int layout = 0; layout < 9; ++layout) {
         t.layout_a = layout % 3, t.layout_b = layout / 3, t.layout_d = 0;
-        find(t, found);
+        for (const bool batch : {false, true}) {
+          t.batch = batch;
+          if (grouped || !batch) find(t, found);
+        }
       }
     }
   }
@@ -108,7 +112,9 @@ void KernelPool::find(const CaseType& type, Found& found) const {
   for (const Configuration& c : legal_configurations(context_, call)) {
     const std::string name = without_raster(c.name);
     if ((!options_.family.empty() && c.family != options_.family) || (!options_.config.empty() && name != without_raster(options_.config))) continue;
-    found[{c.family, dtype_label(type), type.grouped}][name].push_back({type, c.tile});
+    auto& choices = found[{c.family, dtype_label(type), type.grouped}][name];
+    // Of batches what groups do not have.
+    if (!type.batch || choices.empty() || choices.front().type.batch) choices.push_back({type, c.tile});
   }
   if (options_.config.empty() || !takes_name(context_, type, options_.config)) return;
   ggemm_config c = GGEMM_CONFIG_INIT;
@@ -150,7 +156,7 @@ std::vector<Size> KernelPool::many_tiles(const KernelClass& kernel, Rng& rng) co
   if (kernel.type.grouped) {
     std::vector<Size> sizes(static_cast<std::size_t>(rng.between(multiprocessors_ / 2, 2 * multiprocessors_ + 40)));
     const Size common{rng.between(1, 3 * tile.m / 2), rng.between(1, 3 * tile.n / 2), rng.between(0, 2 * tile.k)};
-    const bool own_m = rng.chance(0.7), own_n = own_m && rng.chance(0.5), own_k = !own_m || own_n;  // ragged forms want two sizes in common
+    const bool own_m = !kernel.type.batch && rng.chance(0.7), own_n = own_m && rng.chance(0.5), own_k = !kernel.type.batch && (!own_m || own_n);  // ragged forms want two sizes in common
     const double deep = rng.pick({0.0, 0.05});  // of groups; they come first then (scheduler/groups.cuh)
     const auto depth = [&] { return deep > 0 && rng.chance(deep) ? rng.between(12 * tile.k, 36 * tile.k) : rng.between(0, 2 * tile.k); };
     for (Size& s : sizes) s = {own_m ? rng.between(0, 3 * tile.m / 2) : common.m, own_n ? rng.between(1, 3 * tile.n / 2) : common.n, own_k ? depth() : common.k};
@@ -237,15 +243,15 @@ std::optional<KernelClass> KernelPool::draw(std::int64_t number) const {
     draw_epilogue(kernel.type, !options_.real, rng);
     if (options_.bare) make_bare(kernel.type);
     if (!options_.scales.empty()) kernel.type.scale_a = options_.scales[0], kernel.type.scale_b = options_.scales[1];
-    kernel.type.gather = kernel.type.grouped && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
-    kernel.type.scatter = kernel.type.grouped && rng.chance(0.2);
+    kernel.type.gather = kernel.type.grouped && !kernel.type.batch && rng.chance(0.2) && kernel.type.scale_a != GGEMM_SCALE_BLOCK_128X128;
+    kernel.type.scatter = kernel.type.grouped && !kernel.type.batch && rng.chance(0.2);
     if (options_.no_blocks && kernel.type.scaled_by_blocks()) continue;
     if (options_.bare) kernel.type.gather = kernel.type.scatter = false;
     if (options_.by_index && kernel.type.grouped && !kernel.type.gather && !kernel.type.scatter) continue;
     if ((options_.gathered && !kernel.type.gather) || (options_.scattered && !kernel.type.scatter) || (options_.gated && !kernel.type.gate) || (options_.halves && kernel.type.gate != GGEMM_GATE_HALVES)) continue;
-    if (kernel.type.layout_d == 1 && !kernel.type.grouped && !kernel.type.gate) transpose(kernel);
+    if (kernel.type.layout_d == 1 && (!kernel.type.grouped || kernel.type.batch) && !kernel.type.gate) transpose(kernel);
     CaseType asked = kernel.type;
-    if (asked.grouped && asked.layout_d == 1) asked.layout_d = 0;  // it depends on a case's form whether the transposed product is computed
+    if (asked.grouped && !asked.batch && asked.layout_d == 1) asked.layout_d = 0;  // it depends on a case's form whether the transposed product is computed
     if (legal_name(ordinary(asked), kernel.config)) return kernel;
   }
   return std::nullopt;

@@ -29,21 +29,21 @@ inline ggemm_dtype natural_d(ggemm_dtype a, ggemm_dtype b) {
   return sum == core::Sum::f64 ? GGEMM_F64 : sum == core::Sum::i32 ? GGEMM_I32 : GGEMM_F32;
 }
 
-// Every pair of operand dtypes (49, and f32 under tf32 and f32_accurate), in every layout, plain and grouped: 408 types.
+// Every pair of operand dtypes (49, and f32 under tf32 and f32_accurate), in every layout, plain, grouped and in batches: 612 types.
 inline std::vector<core::ProblemType> every_type() {
   std::vector<core::ProblemType> out;
   for (const ggemm_dtype a : input_dtypes) {
     for (const ggemm_dtype b : input_dtypes) {
       for (const int compute : {GGEMM_COMPUTE_DEFAULT, GGEMM_COMPUTE_TF32, GGEMM_COMPUTE_F32_ACCURATE}) {
         if (compute && (a != GGEMM_F32 || b != GGEMM_F32)) continue;
-        for (int form = 0; form < 8; ++form) {
+        for (int form = 0; form < 12; ++form) {
           core::ProblemType type{};
           type.a = static_cast<std::uint8_t>(a), type.b = static_cast<std::uint8_t>(b);
           type.c = type.d = static_cast<std::uint8_t>(natural_d(a, b));
           type.compute = static_cast<std::uint8_t>(compute);
           type.sum = documented_sum(a, b);
           type.major_a = static_cast<core::Major>(form & 1), type.major_b = static_cast<core::Major>(form >> 1 & 1);
-          type.grouped = static_cast<std::uint8_t>(form >> 2);
+          type.grouped = form >> 2 == 0 ? 0 : form >> 2 == 1 ? core::grouped_call : core::grouped_call | core::batch_groups;
           out.push_back(type);
         }
       }

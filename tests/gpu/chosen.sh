@@ -40,8 +40,19 @@ done
 # Warps that have rows each, or columns.
 for options in "bf16_bf16_f32_tt_512x32x32_w8x1_s1_r1 --sizes 100001x32x32" "bf16_bf16_f32_tn_512x32x32_w8x1_s1_r1 --sizes 20001x30x30" "f16_f16_f32_tt_1024x16x32_w8x1_s1_r1 --sizes 100001x16x16" "f16_f16_f32_tn_1024x16x32_w8x1_s1_r1 --sizes 5001x40x70" \
   "f32_f32_f32_tt_1024x4x4_w8x1_s1_r1 --sizes 200001x3x3" "f32_f32_f32_tn_1024x8x8_w8x1_s1_r1 --sizes 100001x8x8" "f64_f64_f64_tt_1024x4x4_w8x1_s1_r1 --sizes 200001x3x3" "f64_f64_f64_tn_1024x8x8_w8x1_s1_r1 --sizes 5001x11x19" \
-  "f32_f32_f32_tt_4x2048x4_w8x1_s1_r1 --sizes 3x200000x3" "f32_f32_f32_nt_8x2048x8_w8x1_s1_r1 --sizes 8x100001x8" "f64_f64_f64_tt_4x2048x4_w8x1_s1_r1 --sizes 3x200000x3" "f64_f64_f64_nt_8x2048x8_w8x1_s1_r1 --sizes 19x5001x11"; do
+  "f32_f32_f32_tt_4x512x4_w4x1_s1_r1 --sizes 3x200000x3" "f32_f32_f32_nt_8x512x8_w4x1_s1_r1 --sizes 8x100001x8" "f64_f64_f64_tt_4x512x4_w4x1_s1_r1 --sizes 3x200000x3" "f64_f64_f64_nt_8x512x8_w4x1_s1_r1 --sizes 19x5001x11"; do
   chosen+=("--kind plain --config gemv_$options --per-kernel 10")
+done
+# Smaller tiles of these.
+for options in "bf16_bf16_f32_tt_256x16x32_w8x1_s1_r1 --sizes 20001x16x32" "f16_f16_f32_tn_256x32x32_w8x1_s1_r1 --sizes 20001x24x32" "f32_f32_f32_tt_64x4x4_w2x1_s1_r1 --sizes 20001x3x3" "f32_f32_f32_tn_64x8x8_w2x1_s1_r1 --sizes 20001x8x8" \
+  "f64_f64_f64_tt_64x4x4_w2x1_s1_r1 --sizes 20001x4x3" "f64_f64_f64_tn_64x8x8_w2x1_s1_r1 --sizes 5001x11x19"; do
+  chosen+=("--kind plain --config gemv_$options --per-kernel 6")
+done
+# Batches of small products, by CTAs of one warp.
+for options in "sm80_f64_f64_f64_tt_16x16x16_w1x1_s2_r1 20x33x40" "sm80_f64_f64_f64_nn_32x32x16_w1x1_s2_r1 70x30x15" "sm80_bf16_bf16_f32_tn_16x16x32_w1x1_s2_r1 20x16x70" "sm80_f16_f16_f32_tt_32x32x32_w1x1_s2_r1 33x40x70" "sm80_i8_i8_i32_tn_32x32x64_w1x1_s2_r1 33x64x100" \
+  "simt_f32_f32_f32_nt_16x16x16_w1x1_s2_r1 20x33x40" "simt_f32_f32_f32_tt_32x32x16_w1x1_s2_r1 64x32x33"; do
+  read -r config size <<< "$options"
+  chosen+=("--kind grouped --config $config --per-kernel 6 --sizes $size,$size,$size,$size,$size")
 done
 for kind in plain grouped; do
   for config in bf16_bf16_f32_tn_128x256x64_w8x1_s4_c2x1_r4 bf16_bf16_f32_nt_128x128x64_w8x1_s6_c1x1_r4 f16_f16_f32_tn_256x112x64_w8x1_s4_c1x1_r4; do

@@ -275,9 +275,9 @@ TEST_CASE("model: many rows of few columns and little of k go from memory to reg
   }
   for (const ggemm_dtype dtype : {GGEMM_F32, GGEMM_F64}) {
     for (const char* layout : {"tt", "nt"}) {
-      CHECK(chosen(dtype, layout, 3, 1000000, 3).tile_n == 2048);
-      CHECK(chosen(dtype, layout, 8, 1000000, 8).tile_n == 2048);
-      CHECK(chosen(dtype, layout, 3, 1000000, 300).tile_n < 2048);
+      CHECK(tile(chosen(dtype, layout, 3, 1000000, 3)) == std::tuple(Family::gemv, 4, 512));
+      CHECK(tile(chosen(dtype, layout, 8, 1000000, 8)) == std::tuple(Family::gemv, 8, 512));
+      CHECK(chosen(dtype, layout, 3, 1000000, 300).tile_n < 512);
     }
     CHECK(chosen(dtype, "tn", 3, 1000000, 3).family != Family::gemv);  // B along k
     CHECK(chosen(dtype, "nt", 1000000, 3, 3).family != Family::gemv);  // A along m
@@ -474,11 +474,39 @@ TEST_CASE("model: little to read beside few columns or rows is left to few threa
     CHECK(tiny.family == Family::gemv);
     CHECK(tiny.warps_m * tiny.warps_n == 4);
   }
-  // Eight CTAs, whose warps have many rows each, would take longer than many of another family; of many rows they do not.
-  CHECK(choice(type_of(GGEMM_F64, "tt"), 8000, 8, 8).family == Family::sm80);
-  CHECK(choice(type_of(GGEMM_F64, "tt"), 1000000, 8, 8).family == Family::gemv);
+  // Of thousands of rows small tiles, which are one round; of a million large ones, of which a warp has many rows each.
+  CHECK(choice(type_of(GGEMM_F64, "tt"), 8000, 8, 8).tile_m == 64);
+  CHECK(choice(type_of(GGEMM_F64, "tt"), 1000000, 8, 8).tile_m == 1024);
+  CHECK(choice(type_of(GGEMM_BF16, "tn"), 40000, 32, 32).tile_m == 256);
   // Nor are products that are thin no more left to it.
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_I8, GGEMM_F32, GGEMM_F64}) CHECK(choice(type_of(dtype, "tt"), 512, 512, 64).family != Family::gemv);
+}
+
+// Measured on an H200 (docs/performance.md, "Small products in batches").
+TEST_CASE("model: thousands of small products in a batch go by CTAs of one warp; few, long and large ones do not") {
+  const auto choice = [](ggemm_dtype dtype, const char* layout, const select::Sizes& sizes, int capability = 90) {
+    core::ProblemType type = type_of(dtype, layout);
+    type.grouped = core::grouped_call | core::batch_groups;
+    return best(select::rank(type, sizes, device(capability)));
+  };
+  const auto one_warp = [](const Config& c) { return c.warps_m * c.warps_n == 1; };
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16, GGEMM_I8, GGEMM_F32, GGEMM_F64}) {
+    INFO(core::dtype_name(dtype));
+    CHECK(choice(dtype, "tn", {4096, 16, 16, 16}).tile_m == 16);
+    CHECK(one_warp(choice(dtype, "tn", {4096, 32, 32, 32})));
+    for (const char* layout : {"tn", "tt", "nn", "nt"}) {
+      if (dtype != GGEMM_I8) CHECK(one_warp(choice(dtype, layout, {4096, 16, 16, 16})));
+      for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
+        CAPTURE(layout, capability);
+        CHECK(choice(dtype, layout, {64, 1024, 1024, 1024}, capability).tile_m >= 64);
+        if (capability < 80) continue;
+        CHECK(!one_warp(choice(dtype, layout, {1, 16, 16, 16384}, capability)));
+        CHECK(!one_warp(choice(dtype, layout, {4, 16, 16, 16384}, capability)));
+        CHECK(!one_warp(choice(dtype, layout, {8, 32, 32, 4096}, capability)));
+        CHECK(!one_warp(choice(dtype, layout, {1024, 128, 128, 128}, capability)));
+      }
+    }
+  }
 }
 
 TEST_CASE("model: groups are walked as one of them would be that has all rows") {

@@ -63,7 +63,7 @@ std::vector<Broken> broken() {
   constexpr const char* simt_ring = "the ring must have 2 stages, up to 8 where A and B have the type of the sums and cp.async brings them";
   constexpr const char* f64_sums = "f64 operands leave registers for 32 sums a thread, for 64 in a plain product or a batch without max_ctas on compute capability 9.0";
   constexpr const char* own_rows = "several warps down have rows each, or columns: none beside them, one step under way, of one product without pairs and max_ctas; for rows A must be contiguous along k, for columns B along n";
-  constexpr const char* short_rows = "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 or 8 rows, 512 bytes of them";
+  constexpr const char* short_rows = "warps that have rows each take 16 at a time of f16 and bf16, by 16 or 32 columns, 64 bytes deep, and 32 of f32 and f64, by 4 or 8, up to 64 bytes deep; or columns of these by 4 rows, or 8 up to compute capability 9.0, 512 bytes of them";
   constexpr const char* few_rows = "the tile must have 8 rows and 16 or 32 columns, or the other way round; of f32 and f64 1 row and 16 columns, of f32 also 4 where a thread has few vectors under way and ptxas finds registers for them, up to compute capability 9.0";
   constexpr const char* promotion = "fp8 products, and those scaled by blocks, are promoted every 128 of k";
   const auto blocks = [](core::ProblemType type) { return type.scale_a = type.scale_b = GGEMM_SCALE_BLOCK_128X128, type; };
@@ -340,13 +340,14 @@ TEST_CASE("space: the table has each family, no row twice, one order, and tiles 
     const bool swapped = type.compute == GGEMM_COMPUTE_TF32 && !type.grouped && !type.gate && type.major_a == core::Major::k && type.major_b == core::Major::mn;
     const std::size_t rows_of_f32 = select::table(type_of(GGEMM_F32)).size();
     // Groups and pairs have none of the nine with more columns than 128 that are no whole steps; of groups tiles of few rows are cut, in four sizes, those in halves of one, and the largest where its epilogue is small, of other products those of many, in six,
-    // and of what is multiplied as f64, four more, which has six other deep ones too; nor have groups the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
+    // and of what is multiplied as f64, four more, which has six other deep ones too; nor have groups, but batches, the seven others of 96 and 192 rows. Of f32 alone four smaller tiles of CUDA cores are cut. And where sums are promoted two CTAs do not share 128x128 along k.
     const bool whole_steps = type.grouped || type.gate, cut_small = !type.grouped && type.a == GGEMM_F32 && type.b == GGEMM_F32;
     const bool largest_cut = !type.activation && !type.bias && !type.gate && !(type.grouped & core::batch_or_indexed);
-    // 21 are of plain products without pairs, 10 more of such of f32 by CUDA cores, and of warps that have rows or columns each 2 of what has 16 bits, 4 of what CUDA cores multiply.
+    // 21 are of plain products without pairs, 10 more of such of f32 by CUDA cores, and of warps that have rows or columns each 4 of what has 16 bits, 6 of what CUDA cores multiply; of batches 2 of one warp.
     const bool long_tiles = cut_small && !type.gate && type.compute != GGEMM_COMPUTE_TF32;
-    const int short_lines = whole_steps ? 0 : select::gemv_by_cuda_cores(type) ? 4 : core::dtype_size(type.a) == 2 ? 2 : 0;
-    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 + 21 : 0) + (type.grouped ? largest_cut ? 8 : 9 : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) + (long_tiles ? 0 : 10) + 4 - short_lines + (!f64 ? 10 : type.grouped ? 4 : 0) == rows_of_f32);
+    const int short_lines = whole_steps ? 0 : select::gemv_by_cuda_cores(type) ? 6 : core::dtype_size(type.a) == 2 ? 4 : 0;
+    const int one_warp = (type.grouped & core::batch_groups) && !type.gate ? 2 : 0;
+    if (!swapped) REQUIRE(rows.size() + (whole_steps ? 9 + 21 : 0) + (type.grouped ? (largest_cut ? 1 : 2) + (type.grouped & core::batch_groups ? 0 : 7) : 0) + (core::promoted(type) ? 1 : 0) + (cut_small ? 0 : 4) + (long_tiles ? 0 : 10) + 6 - short_lines - one_warp + (!f64 ? 10 : type.grouped ? 4 : 0) == rows_of_f32);
     std::set<std::string> names;
     std::array<int, core::family_count> families{};
     for (const Config& c : rows) {

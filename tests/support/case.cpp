@@ -279,7 +279,7 @@ Case finish_case(const Drawing& drawing, const CaseType& type, std::vector<Size>
   c.type = type;
   c.aligned = drawing.aligned;
   c.uniform = (uniform || drawing.overwrites) && drawing.aligned && drawing.forms && type.grouped;
-  c.alike = alike && drawing.forms && type.grouped && !type.gather && !type.scatter && !sizes.empty();
+  c.alike = (alike || type.batch) && drawing.forms && type.grouped && !type.gather && !type.scatter && !sizes.empty();
   // Aligned operands can end at an unmapped page only if their lengths are aligned too.
   const bool whole = drawing.aligned && (drawing.overwrites || rng.chance(0.5));
   for (Size& s : sizes) {
@@ -316,7 +316,7 @@ Case draw_case(const Drawing& drawing, const CaseType& type, std::uint64_t numbe
   // Most are small, a few as large as they may be.
   const double least = std::min(14.0, std::log2(drawing.work)), work = std::exp2(least + (std::log2(drawing.work) - least) * own.unit());
   std::vector<Size> sizes = drawing.grouped ? draw_group_sizes(own, drawing, work) : std::vector<Size>{draw_size(own, drawing, work)};
-  const bool alike = draws_alike(drawing, number);
+  const bool alike = draws_alike(drawing, number) || type.batch;
   if (alike && !sizes.empty()) {
     // As many as are about as much to do, and to lay out, as groups of different sizes.
     const Size one{std::abs(sizes.back().m), std::abs(sizes.back().n), std::abs(sizes.back().k)};

@@ -74,6 +74,7 @@ enum class UseOfC { none, apart, same_as_d };
 struct CaseType {
   bool grouped = false;
   bool gather = false, scatter = false;  // rows of A, of D, lie where an index says
+  bool batch = false;                    // grouped: a batch alone (Case::alike), as some configurations are for
   bool meet = false;                     // rows of D may be the same: what they should be is not known to check_result
   ggemm_dtype a = GGEMM_F32, b = GGEMM_F32, c = GGEMM_DTYPE_NONE, d = GGEMM_F32, bias_dtype = GGEMM_DTYPE_NONE;
   ggemm_compute compute = GGEMM_COMPUTE_DEFAULT;
