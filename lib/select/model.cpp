@@ -151,7 +151,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
     const double store = costs.store * (rounds <= many || whole_lines(type, m, n) ? 1 : beside_products);
     if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + beside_other * store) / 2) + store;
     if (sliced) return rounds * tile;
-    return rounds * (tile + costs.store + exchange + again);
+    // In batches of small products two CTAs of a multiprocessor wait beside each other, where two fit.
+    constexpr double in_pairs = 0.6;
+    const bool pairs = plain && groups > 1 && steps <= 2 && cluster(c) == 1 && ctas_a_multiprocessor(type, named, facts) >= 2;
+    return (pairs ? 1 + in_pairs * (rounds - 1) : rounds) * (tile + costs.store + exchange + again);
   };
   // CTAs that share tiles along k, four and more, take longer where they fill more than half of the device.
   constexpr double crowding = 1.2;
@@ -223,7 +226,7 @@ double estimate_one_warp(const ProblemType& type, const Config& c, double groups
   constexpr double enough = 8;                                // CTAs that keep a multiprocessor busy
   const bool f64 = type.a == GGEMM_F64, simt = c.family == Family::simt;
   const double sums = c.tile_m * c.tile_n, further = ceil_div(k, c.tile_k) - 1, tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * groups, multiprocessors = std::max(1, facts.multiprocessors);
-  const double a_tile = 200 + (f64 ? 0.45 : 0.25) * sums, a_step = f64 ? 150 + 0.25 * sums : simt ? 130 + 0.13 * sums : 110 + 0.02 * sums;
+  const double a_tile = f64 ? 200 + 0.45 * sums : 180 + 0.22 * sums + 0.2 * std::min<double>(c.tile_m, m) * std::min<double>(c.tile_n, n), a_step = f64 ? 150 + 0.25 * sums : simt ? 130 + 0.13 * sums : 110 + 0.02 * sums;
   const double at_once = ctas_a_multiprocessor(type, c, facts), rounds = ceil_div(tiles, multiprocessors * at_once);
   const double clocks = std::max(first + tiles / multiprocessors * (a_tile + further * a_step) * std::max(1.0, enough / at_once), rounds * (first + further * waits));
   const double bytes = groups * ((m * k + k * n) * static_cast<double>(core::dtype_size(type.a)) + m * n * static_cast<double>(core::dtype_size(type.d)));
