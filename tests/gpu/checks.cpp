@@ -90,10 +90,7 @@ std::vector<Kind> kinds(bool grouped) {
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides) {
-  Call call;
-  describe(c, call);
-  const ggemm_problem problem = call.problem();
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const ggemm_problem& problem, const std::string& besides) {
   std::size_t count = 0;
   expect_ok(ggemm_config_count(context, &problem, &count), "ggemm_config_count");
   std::vector<std::pair<std::string, std::string>> out;
@@ -105,6 +102,13 @@ std::vector<std::pair<std::string, std::string>> families(ggemm_context* context
     for (const auto& [one, name] : out) known |= one == kind, more &= one != besides;
     if (!known || more) out.emplace_back(more ? besides : kind, config.name);
   }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides) {
+  Call call;
+  describe(c, call);
+  auto out = families(context, call.problem(), besides);
   expect(!out.empty(), "no configuration is legal for " + c.text());
   return out;
 }

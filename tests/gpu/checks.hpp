@@ -73,6 +73,7 @@ struct Kind {
 std::vector<Kind> kinds(bool grouped);
 // A configuration of each family that takes the case, by name; of those whose CTAs add up sums one of each way.
 // `besides`: and the first whose name contains this.
+std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const ggemm_problem& problem, const std::string& besides = "");
 std::vector<std::pair<std::string, std::string>> families(ggemm_context* context, const Case& c, const std::string& besides = "");
 
 // Of real numbers, to be run again and again from the same C: no D is one, and no NaN is in it.
@@ -86,6 +87,7 @@ struct Check {
   bool alone = false;         // it looks at the whole device: no other process may use it meanwhile
 };
 std::vector<Check> capture_checks(int ordinal);
+std::vector<Check> chain_checks(int ordinal);
 std::vector<Check> group_checks(int ordinal);
 std::vector<Check> concurrency_checks(int ordinal, int threads, int streams, int repeats, int small_repeats);
 std::vector<Check> soak_checks(int ordinal, int threads, int seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggemm_gpu_capture: stream capture, checked groups, concurrency, the caller's context and a soak, on a real GPU.
+// ggemm_gpu_capture: stream capture, products that follow one another, checked groups, concurrency, the caller's context and a soak, on a real GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, checked groups, threads and streams, the caller's context, and all of it for a while, on a GPU.
+constexpr const char* help = R"(ggemm_gpu_capture: CUDA graphs, products that follow one another, checked groups, threads and streams, the caller's context, and all of it for a while, on a GPU.
 
   --ordinal N       CUDA device ordinal (0)
   --only TEXT       only checks whose name holds TEXT
@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<Check> checks = capture_checks(arguments.ordinal);
+  for (Check& check : chain_checks(arguments.ordinal)) checks.push_back(std::move(check));
   for (Check& check : group_checks(arguments.ordinal)) checks.push_back(std::move(check));
   for (Check& check : concurrency_checks(arguments.ordinal, arguments.threads, arguments.streams, arguments.repeats, arguments.small_repeats))
     checks.push_back(std::move(check));
