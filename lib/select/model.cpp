@@ -316,7 +316,7 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   return std::max(least + starts, beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.025 * few + 0.1 * more : 1.3 + 0.135 * few + 0.3 * more : 0) + again * reads));
 }
 
-// Of little of k, and few columns or rows: H200, docs/performance.md, "Many rows, few columns, little of k".
+// Of little of k, and few columns or rows: H200, docs/performance.md, "Small tiles of warps' own lines".
 double estimate_short_lines(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
   constexpr double launch = 4.3, streamed = 5.5e6;  // microseconds; bytes in one
   const bool fma = gemv_by_cuda_cores(type), columns = c.tile_m < c.tile_n;

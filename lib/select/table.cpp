@@ -229,7 +229,7 @@ constexpr Row f32_rows[] = {
     {Family::simt, 16, 32, 64, 2, 1, 4, 0, 0, 0, 1, core::tail_slices},
 };
 
-// Those of batches, whose products may be small and many: CTAs of one warp, of which a multiprocessor has eight and more. Of f64; of 16 and 8 bits, and tf32; and of f32, by CUDA cores.
+// Those of batches, whose products may be small and many: CTAs of one warp, of which a multiprocessor has eight and more. Of f64; of 16 bits, i8 and tf32; and of f32, by CUDA cores.
 constexpr Row batch_rows[] = {
     {Family::sm80, 32, 32, 128, 1, 1, 2},
     {Family::sm80, 16, 16, 128, 1, 1, 2},

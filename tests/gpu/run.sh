@@ -8,7 +8,7 @@ Usage: tests/gpu/run.sh [options] BUILD
 Runs the GPU suite on this machine from BUILD, a folder with bin/ggemm_conformance, bin/ggemm_gpu_capture, lib/libggemm.so
 and, for the benchmark, bin/ggemm (cmake --build <build> --target ggemm_gpu_suite makes it as <build>/gpu). Nothing is compiled
 here but kernels, by NVRTC. What runs, in this order: corner cases (degenerate), products by kernels that a random choice
-seldom meets and the cost model often takes (chosen), CUDA graphs, threads and streams, and a soak (capture),
+seldom meets and the cost model often takes (chosen), CUDA graphs, products one after the other, threads and streams, and a soak (capture),
 compute-sanitizer over each kernel family, and what sanitized.txt lists (sanitizer), for what is left of the budget kernels drawn from all that the library
 has, each with many random products against the reference, plain and grouped (random), and then, alone on the GPU, the quick
 benchmark (bench). Another seed, or the next kernels of the same, add to it.

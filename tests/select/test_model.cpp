@@ -474,7 +474,7 @@ TEST_CASE("model: little to read beside few columns or rows is left to few threa
     CHECK(tiny.family == Family::gemv);
     CHECK(tiny.warps_m * tiny.warps_n == 4);
   }
-  // Of thousands of rows small tiles, which are one round; of a million large ones, of which a warp has many rows each.
+  // Of thousands of rows small tiles, which are one round; of a million large ones, of which a warp has many rows each (by the model: f64's have a record).
   CHECK(choice(type_of(GGEMM_F64, "tt"), 8000, 8, 8).tile_m == 64);
   CHECK(choice(type_of(GGEMM_F64, "tt"), 1000000, 8, 8).tile_m == 1024);
   CHECK(choice(type_of(GGEMM_BF16, "tn"), 40000, 32, 32).tile_m == 256);
