@@ -218,6 +218,7 @@ std::vector<Broken> broken() {
       {"columns of warps, of B along k", f32, tile(gemv, 4, 2048, 4, 8, 1, 1), h, own_rows},
       {"columns of warps, of f16", type_of(GGEMM_F16, "tt"), tile(gemv, 8, 2048, 32, 8, 1, 1), h, short_rows},
       {"columns of warps, half a step", type_of(GGEMM_F64, "tt"), tile(gemv, 4, 256, 4, 8, 1, 1), h, short_rows},
+      {"columns of warps, 8 rows from 10.0 on", type_of(GGEMM_F32, "tt"), tile(gemv, 8, 512, 8, 4, 1, 1), device(100), short_rows},
       {"rows of warps, as many columns", type_of(GGEMM_F16, "tt"), tile(gemv, 32, 32, 32, 2, 1, 1), h, short_rows},
       {"rows of warps, 24 columns", f16, tile(gemv, 512, 24, 32, 8, 1, 1), h, short_rows},
       {"rows of warps, 128 bytes deep", f16, tile(gemv, 512, 32, 64, 8, 1, 1), h, short_rows},
@@ -236,6 +237,11 @@ TEST_CASE("space: each rule gives its reason to a configuration that breaks it")
     INFO(row.what);
     CHECK(reason(row.type, row.config, row.facts) == row.reason);
   }
+}
+
+TEST_CASE("space: warps have columns by 8 rows up to compute capability 9.0, and by 4 on any") {
+  for (const auto& [capability, rows, fine] : {std::tuple(90, 8, true), std::tuple(100, 8, false), std::tuple(120, 8, false), std::tuple(100, 4, true), std::tuple(120, 4, true)})
+    CHECK((reason(type_of(GGEMM_F32, "tt"), tile(Family::gemv, rows, 512, rows, 4, 1, 1), device(capability)) == "") == fine);
 }
 
 TEST_CASE("space: Hopper's kernels serve groups") {
