@@ -220,17 +220,22 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
   return best;
 }
 
+// Microseconds of kernels whose threads copy: they keep fewer bytes under way than the copy engine does. A, B and D are moved once.
+constexpr double launch_as_stored = 4.4;
+double by_threads(const ProblemType& type, double groups, double m, double n, double k, double launch, double clocks) {
+  const double bytes = groups * ((m * k + k * n) * static_cast<double>(core::dtype_size(type.a)) + m * n * static_cast<double>(core::dtype_size(type.d)));
+  return launch + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+}
+
 // Small products of a batch by CTAs of one warp. A multiprocessor has so many of them that their instructions keep it busy: those of a tile, and of a step of k. H200, docs/performance.md, "Small products in batches".
 double estimate_one_warp(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts) {
-  constexpr double launch = 4.4, first = 2000, waits = 1500;  // microseconds; clocks of a tile that is alone, and of each further step of its
-  constexpr double enough = 8;                                // CTAs that keep a multiprocessor busy
+  constexpr double first = 2000, waits = 1500, enough = 8;  // clocks of a tile that is alone, and of each further step of its; CTAs that keep a multiprocessor busy
   const bool f64 = type.a == GGEMM_F64, simt = c.family == Family::simt;
   const double sums = c.tile_m * c.tile_n, further = ceil_div(k, c.tile_k) - 1, tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * groups, multiprocessors = std::max(1, facts.multiprocessors);
   const double a_tile = f64 ? 200 + 0.45 * sums : 180 + 0.22 * sums + 0.2 * std::min<double>(c.tile_m, m) * std::min<double>(c.tile_n, n), a_step = f64 ? 150 + 0.25 * sums : simt ? 130 + 0.13 * sums : 110 + 0.02 * sums;
   const double at_once = ctas_a_multiprocessor(type, c, facts), rounds = ceil_div(tiles, multiprocessors * at_once);
   const double clocks = std::max(first + tiles / multiprocessors * (a_tile + further * a_step) * std::max(1.0, enough / at_once), rounds * (first + further * waits));
-  const double bytes = groups * ((m * k + k * n) * static_cast<double>(core::dtype_size(type.a)) + m * n * static_cast<double>(core::dtype_size(type.d)));
-  return launch + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+  return by_threads(type, groups, m, n, k, launch_as_stored, clocks);
 }
 
 // Families whose CTAs are not persistent, or take tiles by their number.
@@ -239,7 +244,7 @@ double estimate_as_they_lie(const ProblemType& type, const Config& c, double gro
   if (threads(c) == 32 && std::max(m, n) <= small) return estimate_one_warp(type, c, groups, m, n, k, facts);
   const int at_once = ctas_a_multiprocessor(type, c, facts);
   const TileCosts costs = loop_costs(type, c, at_once);
-  const double size = static_cast<double>(core::dtype_size(type.a)), step = costs.step / at_once;
+  const double step = costs.step / at_once;
   const double tiles = tiles_along(m, c.tile_m, type.grouped) * ceil_div(n, c.tile_n) * groups, steps = ceil_div(k, c.tile_k);
   const bool unconverted = unconverted_f32(type, c.family);
   const double slots = std::max(1, facts.multiprocessors) * static_cast<double>(at_once);
@@ -253,10 +258,7 @@ double estimate_as_they_lie(const ProblemType& type, const Config& c, double gro
   const double cuts = follows ? 1.045 : f32_as_f64(type, c.family) ? 1.02 : 1.005;
   const double clocks = c.slices && tiles <= INT32_MAX && steps <= INT32_MAX ? cuts * (full * wave(at_once) + (rest > 0 ? best_cut(costs, static_cast<std::int64_t>(rest), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(slots)).clocks - unfilled : 0))
                         : full * wave(at_once) + (rest > 0 ? wave(std::ceil(rest / std::max(1, facts.multiprocessors))) : 0);
-  const double bytes = groups * ((m * k + k * n) * size + m * n * static_cast<double>(core::dtype_size(type.d)));
-  // Threads that copy keep fewer bytes under way than the copy engine does.
-  constexpr double launch_as_stored = 4.4;
-  return (as_stored(type, c.family) ? launch_as_stored : launch_microseconds) + std::max(clocks / clock_mhz, bytes / (0.9 * dram_bytes_a_microsecond) + 2);
+  return by_threads(type, groups, m, n, k, as_stored(type, c.family) ? launch_as_stored : launch_microseconds, clocks);
 }
 
 // The operands that the kernel of such a family would rather have at multiples of 16 bytes, and the product of their copies. (Elements of 8 bytes are copied where they are neighbours.)

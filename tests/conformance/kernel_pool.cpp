@@ -96,10 +96,12 @@ KernelPool::KernelPool(const Options& options, ggemm_context* context) : options
       if (!options.dtype.empty() && options.dtype != dtype_label(t)) continue;
       for (int layout = 0; layout < 9; ++layout) {
         t.layout_a = layout % 3, t.layout_b = layout / 3, t.layout_d = 0;
-        for (const bool batch : {false, true}) {
-          t.batch = batch;
-          if (grouped || !batch) find(t, found);
-        }
+        t.batch = false;
+        find(t, found);
+        // Batches have configurations of their own, none for rows by index or pairs.
+        if (!grouped || options.by_index || options.gathered || options.scattered || options.gated || options.halves) continue;
+        t.batch = true;
+        find(t, found);
       }
     }
   }

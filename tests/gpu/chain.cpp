@@ -119,9 +119,10 @@ class Chain {
 // Each configuration alone, and all of them in turn.
 void one_after_the_other(int ordinal, const Kind& kind, std::int64_t rows, std::int64_t size) {
   Chain chain(ordinal, kind.type, rows, size);
-  std::vector<std::vector<std::string>> turns{chain.configs()};
-  for (const std::string& config : chain.configs()) turns.push_back({config});
-  if (turns[0].empty()) wrong("no configuration is legal");
+  const std::vector<std::string> all = chain.configs();
+  if (all.empty()) wrong("no configuration is legal");
+  std::vector<std::vector<std::string>> turns{all};
+  for (const std::string& config : all) turns.push_back({config});
   int differ = 0;
   std::string first;
   for (const auto& configs : turns) {
@@ -137,7 +138,7 @@ void one_after_the_other(int ordinal, const Kind& kind, std::int64_t rows, std::
       if (chain.run(configs, false) != expected && ++differ == 1) first = configs.size() > 1 ? "all in turn" : configs[0];
   }
   expect(differ == 0, std::to_string(differ) + " of " + std::to_string(turns.size() * repeats) + " runs differ from those that were waited for, the first by " + first);
-  figures = std::to_string(turns.size() - 1) + " ways, each alone and all in turn, " + std::to_string(repeats) + " runs of " + std::to_string(steps) + " products";
+  figures = std::to_string(all.size()) + " ways, each alone and all in turn, " + std::to_string(repeats) + " runs of " + std::to_string(steps) + " products";
 }
 
 }  // namespace
