@@ -113,11 +113,17 @@ struct SliceParams {
   DepthDeal deal;
 };
 
-// A product whose tiles may be cut, of the kernels that need no tensor maps.
-struct CutParams {
+// A product of the kernels that need no tensor maps, of which a CTA has one tile.
+struct PlainParams {
   GemmParams problem;
+  TileWalk walk;
+};
+
+// One whose tiles may be cut.
+struct CutParams {
+  PlainParams plain;
   SliceParams slices;
-  u32 first, reserved;  // steps of k of a tile's first piece
+  PieceWalk pieces;
 };
 
 // Where split.cu, which cuts f32 operands into terms, tells the product that one of their elements is unusual (tile/terms.cuh). Two calls that follow one another use different words: split.cu says
@@ -136,16 +142,18 @@ struct ScaleLines {
   u32 filling[14];
 };
 
-// A batch: products that are alike, in cluster tiles of so many each. What is every product's own of A and B (1; else 0: all have the same), and bytes from one product's part to the next one's of what kernels reach by pointers.
+// A batch: products that are alike, in cluster tiles of so many each, and bytes from one product's part of an operand to the next one's; 0: all have the same.
 struct BatchParams {
   Divisor tiles;
-  i32 own_a, own_b;
   u32 reserved;
-  i64 d, bias, alpha, beta, scale_a, scale_b;
+  i64 a, b, c, d, bias, alpha, beta, scale_a, scale_b;
 };
-// The number-th product of a batch, by those pointers.
+// The number-th product of a batch.
 GG_HD GemmParams product_of(const BatchParams& batch, GemmParams p, i64 number) {
   const auto move = [number](const void*& at, i64 bytes) { at = static_cast<const char*>(at) + number * bytes; };
+  move(p.a.data, batch.a);
+  move(p.b.data, batch.b);
+  move(p.c.data, batch.c);
   move(p.d.data, batch.d);
   move(p.bias, batch.bias);
   move(p.epilogue.alpha.pointer, batch.alpha);
@@ -167,7 +175,13 @@ struct TensorParams {
   i32 maps_c;        // 1: where the copy engine stores D it may bring C, by boxes of the same shape
   u32 reserved;
   BatchParams batch;  // of one: the maps have a dimension more, the products, and walk.tiles counts those of all
-  u32 filling[8];
+  u32 filling[4];
+};
+
+// A batch, of the kernels that need no tensor maps.
+struct BatchedParams {
+  PlainParams plain;  // the first product
+  BatchParams batch;
 };
 
 // A copy of a matrix: `lines` of `length` elements, whose strides in the copy are to_stride and 1. The copy has room for whole multiples of 16 bytes in a line.

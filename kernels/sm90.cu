@@ -230,7 +230,7 @@ struct Plain {
     DepthPart depth = first.depth;
     for (bool known = true; to.next(); known = false) {
       if (!known) tile = to.place(), depth = Shape::part(to.depth());
-      Producer::produce({&p.a, product(to) * p.batch.own_a}, {&p.b, product(to) * p.batch.own_b}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
+      Producer::produce({&p.a, p.batch.a ? product(to) : 0}, {&p.b, p.batch.b ? product(to) : 0}, p.scales, 0, cta.ring, at, cta.address(), static_cast<i32>(tile.at.row) * T::BM, static_cast<i32>(tile.at.col) * T::BN, tile.turned, depth.first, depth.tiles, static_cast<i32>(p.walk.steps));
     }
     cta.drain(at);
   }

@@ -9,7 +9,7 @@
 namespace ggemm::kernels {
 
 template <class T>
-using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::SLICED, CutScheduler<T>, PlainScheduler<T::BM, T::BN>>>>;
+using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler, If<T::SLICED, CutScheduler<T>, PlainScheduler>>>;
 
 // Where a CTA's tile lies, for its epilogue. KEPT: in shared memory, where each warp has it, as the mainloop has no registers for it, and working it out once more takes most of 1000 clocks;
 // but kernels that care which registers their sums have got worse ones by that.
@@ -42,7 +42,8 @@ GG_DEVICE void tile_loop(const typename SchedulerOf<T>::Params& params) {
   extern __shared__ __align__(1024) char shared[];
   SchedulerOf<T> scheduler(params);
   while (scheduler.next()) {
-    const i32 tile_row = scheduler.tile_row(), tile_column = scheduler.tile_column();
+    // (Renewed: else ptxas works out in every step of k what follows from them, from the CTA's number on.)
+    const i32 tile_row = ptx::renewed(scheduler.tile_row()), tile_column = ptx::renewed(scheduler.tile_column());
     const TilePlace<SchedulerOf<T>, T::THREADS / 32, Mainloop::SWAP == 0 && !T::GROUPED> tile(scheduler, tile_row, tile_column);
     Epilogue::prefetch_c(scheduler.problem(), i64(tile_row) * T::BM, i64(tile_column) * T::BN);
     Mainloop mainloop;

@@ -45,6 +45,7 @@ struct Traits {
   static constexpr bool D_MN_MAJOR = GG_MAJOR_D == 1;                       // D is contiguous along m
   // Of sm90: the copy engine reaches A, B and D of every group, and C is not read. Then there is no code for threads that move them, which is half of a kernel, and more of the time that it takes to compile.
   static constexpr bool BY_ENGINE = GG_BY_ENGINE == 1;
+  static constexpr int UNALIGNED = GG_UNALIGNED;          // of sm80: operands (1: A, 2: B) whose lines are no multiples of 16 bytes, and which are copied element by element among the products
   static constexpr bool LINES_WAIT = GG_LINES_WAIT == 1;  // lines of D that the copy engine does not reach may be stored while the next tile is multiplied (epilogue/held.cuh)
 };
 

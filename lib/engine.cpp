@@ -13,7 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/library.hpp"
-#include "cuda/tensor_params.hpp"
+#include "cuda/kernel_params.hpp"
 #include "jit/render.hpp"
 #include "scheduler/group_params.cuh"
 #include "select/space.hpp"
@@ -151,7 +151,11 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   choice.config = config, choice.origin = origin;
   if (config.family == core::Family::host) return choice;
   choice.upright_type = core::kernel_type(core::compiled(type, config.family), config), choice.upright = core::upright(config);
-  choice.kernel = load_product(type, config, may_load);
+  choice.copied = select::copied_operands(type, config, request.sizes, facts());
+  // The copies are aligned, of other families too, and so is what their kernel is compiled for.
+  core::ProblemType read = type;
+  if (config.family != core::Family::sm90) read.unreachable &= static_cast<std::uint8_t>(~choice.copied);
+  choice.kernel = load_product(read, config, may_load);
   if (!type.grouped && config.slices == core::tail_slices) choice.tail = tail_for(choice, request);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);
@@ -165,7 +169,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     }
   };
   const int copied_size = std::min(static_cast<int>(core::dtype_size(type.a)), jit::most_repacked_size);
-  if (config.family != core::Family::sm90 && (choice.copied = select::copied_operands(type, config, request.sizes, facts()))) {
+  if (config.family != core::Family::sm90 && choice.copied) {
     load_copies(jit::render_repack(copied_size, facts().arch), kernels::repack_threads, "read as they lie");
     if (!choice.copy) choice.copied = 0;
   }
@@ -179,7 +183,7 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
     return choice;
   }
   if (config.slices > core::tail_slices) choice.sum_pieces = load(jit::render_sum_pieces(core::compiled(type, config.family), config, facts().arch), kernels::sum_pieces_threads, 0, 1, may_load);
-  if ((choice.copied = select::copied_operands(type, config, request.sizes, facts())))
+  if (choice.copied)
     choice.copy = load(core::by_terms(type, config.family) ? jit::render_split(facts().arch) : jit::render_repack(copied_size, facts().arch), kernels::repack_threads, 0, 1, may_load);
   return choice;
 }
@@ -347,7 +351,8 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   if (c.slices || choice.copied) return run_cut(choice, type, params, stream);
   const unsigned tiles = static_cast<unsigned>(tiles_m * tiles_n);
   if (!type.limited) {
-    void* arguments[] = {&params};
+    kernels::PlainParams plain = cuda::plain_params(c, params);
+    void* arguments[] = {&plain};
     return device_->launch(*choice.kernel, tiles, stream, arguments, {.overlap = choice.waits()});
   }
   kernels::GroupedParams group = kernels::one_group(params);

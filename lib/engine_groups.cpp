@@ -4,7 +4,7 @@
 #include <atomic>
 #include <bit>
 
-#include "cuda/tensor_params.hpp"
+#include "cuda/kernel_params.hpp"
 #include "engine.hpp"
 #include "select/footprint.hpp"
 #include "scheduler/group_params.cuh"
@@ -213,7 +213,7 @@ void Engine::run_batch(const Choice& choice, const core::ProblemType& type, cons
   if (!sides || tiles_m > most_blocks / tiles_n || tiles_m * tiles_n > most_blocks / given.groups)
     core::fail(GGEMM_ERROR_UNSUPPORTED, "groups=%lld, m=%lld, n=%lld, k=%lld has more than 2^31 tiles of %dx%dx%d%s", static_cast<long long>(given.groups), given.m.value, given.n.value, given.k.value, c.tile_m, c.tile_n, c.tile_k, core::which_product(type));
   if (c.family != core::Family::sm90) {
-    kernels::GroupedParams params = given;
+    kernels::BatchedParams params = cuda::batched_params(type, c, given);
     void* arguments[] = {&params};
     return device_->launch(*choice.kernel, static_cast<unsigned>(tiles_m * tiles_n * given.groups), stream, arguments, {.overlap = choice.waits()});
   }

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "cuda/tensor_params.hpp"
+#include "cuda/kernel_params.hpp"
 #include "engine.hpp"
 #include "jit/render.hpp"
 #include "lines.cuh"
@@ -162,8 +162,10 @@ void Engine::run_cut(const Choice& choice, const core::ProblemType& type, const 
   cuda::Workspace::Lease lease;  // until the product is launched
   if (wished) lease = workspace_.get(*device_, stream, static_cast<std::size_t>(sums), static_cast<std::size_t>(wished));
   if (lease.bytes < static_cast<std::size_t>(wished)) copies = {};
-  kernels::CutParams cut{copied(*device_, choice, copies, given, static_cast<char*>(lease.data) + sums, lease.terms, stream), {lease.data, lease.arrivals, dealt.deal}, dealt.first, 0};
-  void* arguments[] = {choice.config.slices ? static_cast<void*>(&cut) : &cut.problem};
+  const kernels::GemmParams packed = copied(*device_, choice, copies, given, static_cast<char*>(lease.data) + sums, lease.terms, stream);
+  kernels::CutParams cut{cuda::plain_params(choice.config, packed), {lease.data, lease.arrivals, dealt.deal}, {}};
+  cut.pieces = kernels::piece_walk(dealt.deal, dealt.first, cut.plain.walk.steps);
+  void* arguments[] = {choice.config.slices ? static_cast<void*>(&cut) : &cut.plain};
   device_->launch(*choice.kernel, dealt.deal.whole + dealt.deal.cut * dealt.deal.pieces, stream, arguments);
 }
 

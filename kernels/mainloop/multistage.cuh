@@ -56,13 +56,13 @@ class MultistageMainloop {
 
     // A tile's copies are spread over the k steps before its barrier, between the products.
     constexpr int PARTS = KS - 1, HELD = sizeof(sums_) > 256 ? 2 : 4;
-    using CopyA = TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD, T::GATHER, F64_PRODUCTS>;
+    using CopyA = TileCopy<0, TileA, T::A_MN_MAJOR, T::THREADS, PARTS, HELD, T::GATHER, F64_PRODUCTS, T::UNALIGNED & 1 ? SIZE : 16>;
     CopyA copy_a = [&] {
       if constexpr (T::GATHER) return CopyA(p.a.data, p.a.row_stride, p.a.col_stride, [&](int i) { return row + i < p.m ? read_row(group_rows.a_index, row + i) : -1; });
       else return CopyA(static_cast<const typename T::A*>(p.a.data) + row * p.a.row_stride, p.a.row_stride, p.a.col_stride, p.m - row);
     }();
     using Columns = TileColumns<T::GATE, T::BN>;
-    using CopyB = TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD, Columns::HALVES, F64_PRODUCTS>;
+    using CopyB = TileCopy<1, TileB, T::B_MN_MAJOR, T::THREADS, PARTS, HELD, Columns::HALVES, F64_PRODUCTS, T::UNALIGNED & 2 ? SIZE : 16>;
     CopyB copy_b = [&] {
       if constexpr (Columns::HALVES) {
         const Columns columns(p.n, column);

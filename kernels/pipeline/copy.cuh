@@ -3,7 +3,7 @@
 //
 // The operand is seen as `outer` rows of `inner` contiguous elements: for an operand that is contiguous along k, outer is m (or n) and inner is k; else outer is k.
 // Elements outside the operand are never read; zeros take their place. How a tile is brought is decided for each, so that one binary serves every alignment:
-//   chunks    rows at multiples of 16 bytes: 16-byte cp.async
+//   chunks    rows at multiples of CHUNK bytes, 16 or an element's: cp.async of that much, among the products
 //   words     elements of 16 or 8 bits in rows at multiples of 4 bytes, and of 4 or 8 bytes in any (LINES): cp.async of that much
 //   halves    16-bit elements in rows at odd multiples of 2 bytes: through registers, 16 bytes at a time
 //   elements  anything else, one by one: by cp.async where they have 4 or 8 bytes, else through registers
@@ -25,15 +25,16 @@ template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
 // HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's. BY_INDEX: each row lies where it is said to.
-// LINES: of elements of 4 or 8 bytes whose rows are no multiples of 16 there is code for lines.
-template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX, bool LINES>
+// LINES: of elements of 4 or 8 bytes whose rows are no multiples of CHUNK there is code for lines.
+template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX, bool LINES, int CHUNK = 16>
 class TileCopy {
   static_assert(!BY_INDEX || !K_OUTER, "a chunk is of one row");
-  static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / 16, COUNT = Tile::OUTER * CHUNKS / THREADS;
+  static constexpr int SIZE = Tile::SIZE, WORD = SIZE > 4 ? SIZE : 4, CHUNKS = Tile::ROW_BYTES / CHUNK, COUNT = Tile::OUTER * CHUNKS / THREADS;
+  static_assert(CHUNK == 16 || (CHUNK == SIZE && SIZE >= 4), "what cp.async copies at once");
   static constexpr int ROW_STEP = THREADS / CHUNKS;  // rows between a thread's successive chunks
-  static_assert(Tile::OUTER < 1 << 14 && Tile::INNER < 1 << 14 && Tile::BYTES < 1 << 20, "packed_ holds them");
+  static_assert(Tile::OUTER < 1 << 14 && Tile::INNER < 1 << 14 && Tile::BYTES / CHUNK < 1 << 16, "packed_ holds them");
   static_assert(Tile::OUTER * CHUNKS % THREADS == 0 && THREADS % CHUNKS == 0, "every thread moves the same number of chunks, all in one column");
-  static constexpr bool EVEN_STEP = ROW_STEP % Tile::PERIOD == 0;  // the swizzle repeats from chunk to chunk
+  static_assert((ROW_STEP & (ROW_STEP - 1)) == 0, "a thread's rows differ from its first one in bits that are 0 there");
   using Unsigned = typename UnsignedOf<SIZE>::type;
   using Word = typename UnsignedOf<WORD>::type;
 
@@ -44,9 +45,9 @@ class TileCopy {
     const i64 inner = (K_OUTER ? mn_stride : k_stride) * SIZE;
     if (thread() == 0) inner_stride() = inner;
     const u64 low = reinterpret_cast<u64>(data) | static_cast<u64>(outer_stride_);
-    const CopyWay way = inner != SIZE ? CopyWay::elements : low % 16 == 0 ? CopyWay::chunks : LINES || (SIZE < 4 && low % 4 == 0) ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
+    const CopyWay way = inner != SIZE ? CopyWay::elements : CHUNK == SIZE || low % 16 == 0 ? CopyWay::chunks : LINES || (SIZE < 4 && low % 4 == 0) ? CopyWay::words : SIZE == 2 ? CopyWay::halves : CopyWay::elements;
     source_ = static_cast<const char*>(data) + chunk_row() * outer_stride_ + chunk_byte() / SIZE * inner;
-    packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / 16 << 16;
+    packed_ = static_cast<u32>(way) | static_cast<u32>(min_of(mn_left, K_OUTER ? Tile::INNER : Tile::OUTER)) << 2 | static_cast<u32>(chunk_offset(0)) / CHUNK << 16;
   }
 
   // By index: line_of(i) is the operand's row that the tile's row i is, below 0 if it is none. data: the operand's first element, at k = 0.
@@ -70,17 +71,19 @@ class TileCopy {
   GG_DEVICE void issue(char* slot, int part) {
     const int rows = ptx::renewed(rows_);  // compare anew each time: a predicate a row, kept through the mainloop, would spill
     const bool active = rows >= 0;
-    const u32 target = ptx::shared_address(slot) + (EVEN_STEP ? packed_ >> 16 << 4 : 0);
+    const u32 target = ptx::shared_address(slot) + (packed_ >> 16) * CHUNK;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
       if (i * PARTS / COUNT != part) continue;
-      const u32 to = target + (EVEN_STEP ? i * ROW_STEP * Tile::PANEL_BYTES : chunk_offset(i));
+      constexpr int within = 127;  // of a line; a slot begins at a multiple of lines
+      const int step = swizzle_128b(i * ROW_STEP * Tile::PANEL_BYTES);
+      const u32 to = (target ^ (step & within)) + (step & ~within);
       // A copy that is switched off may name any address.
       if constexpr (BY_INDEX) {
         const i64 offset = row_offsets()[chunk_row() + i * ROW_STEP];
-        if (active) ptx::cp_async<16>(to, source_ + offset, i * ROW_STEP < rows && offset != NOWHERE);
+        if (active) ptx::cp_async<CHUNK>(to, source_ + offset, i * ROW_STEP < rows && offset != NOWHERE);
       } else {
-        if (active) ptx::cp_async<16>(to, next_, i * ROW_STEP < rows);
+        if (active) ptx::cp_async<CHUNK>(to, next_, i * ROW_STEP < rows);
         next_ = ptx::renewed(next_ + ROW_STEP * outer_stride_);  // one after the other: all of a tile's addresses do not fit in registers
       }
     }
@@ -116,7 +119,7 @@ class TileCopy {
   }
   GG_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
   GG_DEVICE static int chunk_row() { return thread() / CHUNKS; }
-  GG_DEVICE static int chunk_byte() { return thread() % CHUNKS * 16; }
+  GG_DEVICE static int chunk_byte() { return thread() % CHUNKS * CHUNK; }
   GG_DEVICE static int clamp_bytes(i32 elements, int byte, int most) {
     const int bytes = elements * SIZE - byte;
     return bytes < 0 ? 0 : bytes > most ? most : bytes;
@@ -126,7 +129,7 @@ class TileCopy {
   GG_DEVICE i32 outer_left(i32 k_left) const { return K_OUTER ? k_left : mn_left(); }
   GG_DEVICE i32 inner_left(i32 k_left) const { return K_OUTER ? mn_left() : k_left; }
   // No chunk of the tile is cut by the operand's end.
-  GG_DEVICE bool whole_chunks(i32 k_left) const { return inner_left(k_left) * SIZE % 16 == 0; }
+  GG_DEVICE bool whole_chunks(i32 k_left) const { return inner_left(k_left) * SIZE % CHUNK == 0; }
   GG_DEVICE static int chunk_offset(int i) { return Tile::offset(chunk_row() + i * ROW_STEP, chunk_byte()); }
   // Rows from this thread's first chunk on; none if its column is past the end.
   GG_DEVICE int chunk_rows(i32 k_left) const { return chunk_byte() < inner_left(k_left) * SIZE ? outer_left(k_left) - chunk_row() : 0; }
@@ -140,7 +143,7 @@ class TileCopy {
 
   // Elements of contiguous rows: a thread's lie in the same columns of successive rows. (Not of tf32: it was not timed, and some kernels spill by it.)
   static constexpr int LANES = Tile::INNER < THREADS ? Tile::INNER : THREADS, LINE_STEP = THREADS / LANES;
-  static constexpr bool HAS_LINES = LINES && !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
+  static constexpr bool HAS_LINES = LINES && CHUNK == 16 && !BY_INDEX && Tile::INNER % LANES == 0 && THREADS % LANES == 0 && Tile::OUTER % LINE_STEP == 0;
   GG_DEVICE void issue_lines(char* slot, i32 k_left) const {
     // After so many of a thread's rows the swizzle repeats; no more are in code one after the other, for it stands in the mainloop, which is slower the more there is.
     constexpr int PASSES = Tile::OUTER / LINE_STEP, PERIOD = LINE_STEP < Tile::PERIOD ? Tile::PERIOD / LINE_STEP : 1, TOGETHER = PERIOD < 4 && PASSES % 4 == 0 ? 4 : PERIOD;
@@ -148,7 +151,7 @@ class TileCopy {
     const int from = ptx::renewed(thread()), row = from / LANES, column = from % LANES;  // so that nothing that follows from it is kept through the mainloop
     const int columns = inner_left(k_left) - column;
     int rows = outer_left(k_left) - row;
-    const char* next = source_ + (row - from / CHUNKS) * outer_stride_ + (column * SIZE - from % CHUNKS * 16);
+    const char* next = source_ + (row - from / CHUNKS) * outer_stride_ + (column * SIZE - from % CHUNKS * CHUNK);
     u32 to = ptx::shared_address(slot);
 #pragma unroll 1
     for (int pass = 0; pass < PASSES; pass += TOGETHER) {

@@ -68,14 +68,6 @@ GG_HD GemmParams group_params(const GroupedParams& p, i64 g, u32 shape = 0) {
   return group_params(p, g, group_start(p, g), max_of(read_source(p.m, g), 0), max_of(read_source(p.n, g), 0), max_of(read_source(p.k, g), 0), shape);
 }
 
-// Group g of a batch, of which nothing but a scalar of the epilogue is in memory.
-GG_HD GemmParams batch_product(GroupedParams p, i64 g, u32 shape) {
-  const auto tell = [](SourceMatrix& matrix) { matrix.pointers = 0, matrix.row_stride.kind = matrix.col_stride.kind = 0; };
-  tell(p.a), tell(p.b), tell(p.c), tell(p.d), tell(p.scale_a), tell(p.scale_b);
-  p.bias.pointers = 0, p.k.mode = source_itself;
-  return group_params(p, g, 0, p.m.value, p.n.value, p.k.value, shape);
-}
-
 // A plain product as the only group of a grouped one.
 GG_HD GroupedParams one_group(const GemmParams& p) {
   const auto constant = [](i64 value) { return Source{nullptr, 0, value, 0, source_itself}; };

@@ -62,12 +62,20 @@ GG_HD TileWalk tile_walk(u32 tiles_m, u32 tiles_n, u32 steps, i32 raster, i32 do
   const u32 clusters_m = clusters_along(tiles_m, down), clusters_n = clusters_along(tiles_n, across), height = static_cast<u32>(min_of(raster, clusters_m));
   return {tiles_m, tiles_n, cluster_tiles(tiles_m, tiles_n, down, across), steps, raster, clusters_m, divisor(height * clusters_n), divisor(height), divisor(clusters_m % height ? clusters_m % height : height)};
 }
+// Of clusters that do not turn.
+GG_HD TileCoord walked_tile(u32 pid, const TileWalk& walk) {
+  const u32 group = divided(pid, walk.group), rest = pid - group * walk.group.by, first = group * walk.height.by;
+  const Divisor height = walk.height, last = walk.last;  // both on their way at once
+  const bool end = first + height.by > walk.clusters_m;
+  const Divisor rows = {end ? last.by : height.by, end ? last.factor : height.factor, end ? last.shift : height.shift};
+  const u32 column = divided(rest, rows);
+  return {static_cast<i64>(first + rest - column * rows.by), static_cast<i64>(column)};
+}
 GG_HD ClusterTile cluster_tile(u32 pid, const TileWalk& walk, i32 down, i32 across, u32 rank) {
   if (clusters_turn(down, across) && walk.tiles_m % 2) return cluster_tile(pid, walk.tiles_m, walk.tiles_n, walk.raster, down, across, rank);
-  const u32 group = divided(pid, walk.group), rest = pid - group * walk.group.by, first = group * walk.height.by;
-  const Divisor& rows = first + walk.height.by > walk.clusters_m ? walk.last : walk.height;
-  const u32 column = divided(rest, rows), row = first + rest - column * rows.by, high = static_cast<u32>(down);
-  return {{static_cast<i64>(row * high + rank % high), static_cast<i64>(column * static_cast<u32>(across) + rank / high)}, false};
+  const TileCoord cluster = walked_tile(pid, walk);
+  const u32 high = static_cast<u32>(down);
+  return {{static_cast<i64>(static_cast<u32>(cluster.row) * high + rank % high), static_cast<i64>(static_cast<u32>(cluster.col) * static_cast<u32>(across) + rank / high)}, false};
 }
 
 }  // namespace ggemm::kernels

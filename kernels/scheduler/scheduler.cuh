@@ -22,49 +22,33 @@ class OnceScheduler {
   bool taken_ = false;
 };
 
-// One tile a CTA. NARROW: one row or column of tiles is what is expected, and needs no divisions.
-template <int BM, int BN, bool NARROW = false>
+// One tile a CTA. (The host has worked out what to divide by: two divisions took a lone warp 400 clocks.)
 class PlainScheduler : public OnceScheduler {
  public:
-  using Params = GemmParams;
+  using Params = PlainParams;
   GG_DEVICE explicit PlainScheduler(const Params& params) : params_(params) {}
   GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
   GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
-  GG_DEVICE const GemmParams& problem() const { return params_; }
+  GG_DEVICE const GemmParams& problem() const { return params_.problem; }
 
  private:
-  GG_DEVICE TileCoord tile() const {
-    if constexpr (NARROW) {
-      if (params_.m <= BM) return {0, blockIdx.x};
-      if (params_.n <= BN) return {blockIdx.x, 0};
-    }
-    return raster_tile(blockIdx.x, static_cast<u32>(ceil_div(params_.m, BM)), static_cast<u32>(ceil_div(params_.n, BN)), params_.raster);
-  }
+  GG_DEVICE TileCoord tile() const { return walked_tile(blockIdx.x, params_.walk); }
 
   const Params& params_;
 };
 
 // Of a batch, one tile a CTA, as a plain product's.
-template <int BM, int BN, u32 SHAPE, bool NARROW = false>
 class BatchScheduler : public OnceScheduler {
  public:
-  using Params = GroupedParams;
+  using Params = BatchedParams;
   GG_DEVICE explicit BatchScheduler(const Params& params) : params_(params) {}
   GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
   GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
-  GG_DEVICE GemmParams problem() const { return batch_product(params_, blockIdx.x / (tiles_m() * tiles_n()), SHAPE); }
+  GG_DEVICE GemmParams problem() const { return product_of(params_.batch, params_.plain.problem, product()); }
 
  private:
-  GG_DEVICE u32 tiles_m() const { return static_cast<u32>(ceil_div(params_.m.value, BM)); }
-  GG_DEVICE u32 tiles_n() const { return static_cast<u32>(ceil_div(params_.n.value, BN)); }
-  GG_DEVICE TileCoord tile() const {
-    const u32 number = blockIdx.x % (tiles_m() * tiles_n());
-    if constexpr (NARROW) {
-      if (params_.m.value <= BM) return {0, number};
-      if (params_.n.value <= BN) return {number, 0};
-    }
-    return raster_tile(number, tiles_m(), tiles_n(), params_.raster);
-  }
+  GG_DEVICE u32 product() const { return divided(blockIdx.x, params_.batch.tiles); }
+  GG_DEVICE TileCoord tile() const { return walked_tile(blockIdx.x - product() * params_.batch.tiles.by, params_.plain.walk); }
 
   const Params& params_;
 };
@@ -78,21 +62,20 @@ class CutScheduler : public OnceScheduler {
   GG_DEVICE i32 tile_row() const { return static_cast<i32>(tile().row); }
   GG_DEVICE i32 tile_column() const { return static_cast<i32>(tile().col); }
   GG_DEVICE GemmParams problem() const {
-    GemmParams out = params_.problem;
-    const DepthPart part = cut_depth(params_.slices.deal, params_.first, static_cast<u32>(ceil_div(out.k, T::BK)), blockIdx.x);
+    GemmParams out = params_.plain.problem;
+    const DepthPart part = cut_depth(params_.pieces, place());
     const i64 first = i64(part.first) * T::BK;
     out.a.data = static_cast<const typename T::A*>(out.a.data) + first * out.a.col_stride;
     out.b.data = static_cast<const typename T::B*>(out.b.data) + first * out.b.row_stride;
     out.k = min_of(out.k - first, i64(part.tiles) * T::BK);
     return out;
   }
-  GG_DEVICE TilePiece piece() const { return cut_piece(params_.slices.deal, blockIdx.x); }
+  GG_DEVICE TilePiece piece() const { return cut_piece(params_.pieces, place()); }
   GG_DEVICE const SliceParams& slices() const { return params_.slices; }
 
  private:
-  GG_DEVICE TileCoord tile() const {
-    return raster_tile(cut_tile(params_.slices.deal, blockIdx.x), static_cast<u32>(ceil_div(params_.problem.m, T::BM)), static_cast<u32>(ceil_div(params_.problem.n, T::BN)), params_.problem.raster);
-  }
+  GG_DEVICE CutPlace place() const { return cut_place(params_.pieces, blockIdx.x); }
+  GG_DEVICE TileCoord tile() const { return walked_tile(place().tile, params_.plain.walk); }
 
   const Params& params_;
 };

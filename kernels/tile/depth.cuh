@@ -2,6 +2,7 @@
 // How CTAs share tiles along k: tiles are cut into pieces for clusters, and a piece into a share for each of the CTAs of a cluster that share it. For kernels, launches and tests.
 #pragma once
 #include "tile/types.cuh"
+#include "tile/walk.cuh"
 
 namespace ggemm::kernels {
 
@@ -108,20 +109,35 @@ GG_HD TilePiece tile_piece(const DepthDeal& deal, u32 steps, u32 tile, u32 clust
 // Slots in all.
 GG_HD u32 piece_slots(const DepthDeal& deal) { return deal.cut ? deal.sharers + (deal.sharers % deal.cut ? deal.cut - 1 : 0) : 0; }
 
-// CTAs that have one thing to do each, as many as there are whole tiles and pieces: the c-th has the c-th tile, or, behind these, a piece of one. All tiles that are cut have deal.pieces of them; first come all first
-// ones, of `first` steps, then all second ones, and so on, which have the steps that are left, alike but for one. The device starts CTAs in their order where there is room: so what is long goes first.
-GG_HD u32 cut_tile(const DepthDeal& deal, u32 cta) { return cta < deal.whole ? cta : deal.whole + (cta - deal.whole) % deal.cut; }
-GG_HD DepthPart cut_depth(const DepthDeal& deal, u32 first, u32 steps, u32 cta) {
-  if (cta < deal.whole) return {0, static_cast<i32>(steps)};
-  const i32 number = static_cast<i32>((cta - deal.whole) / deal.cut);
-  if (number == 0) return {0, static_cast<i32>(first)};
-  const DepthPart part = depth_part(static_cast<i32>(steps - first), static_cast<i32>(deal.pieces) - 1, number - 1);
-  return {static_cast<i32>(first) + part.first, part.tiles};
+// CTAs that have one thing to do each, as many as there are whole tiles and pieces: the c-th has the c-th tile, or, behind these, a piece of one. All tiles that are cut have so many pieces; first come all first
+// ones, of `first` steps, then all second ones, and so on, which have `others` steps, the first `longer` of them one more. The device starts CTAs in their order where there is room: so what is long goes first.
+struct PieceWalk {
+  u32 whole, pieces;
+  Divisor cut;  // tiles that are
+  u32 steps, first, others, longer;
+};
+GG_HD PieceWalk piece_walk(const DepthDeal& deal, u32 first, u32 steps) {
+  if (deal.cut == 0) return {deal.whole, 1, divisor(1), steps, steps, 0, 0};
+  return {deal.whole, deal.pieces, divisor(deal.cut), steps, first, (steps - first) / (deal.pieces - 1), (steps - first) % (deal.pieces - 1)};
 }
-GG_HD TilePiece cut_piece(const DepthDeal& deal, u32 cta) {
-  if (cta < deal.whole) return {};
-  const u32 cell = (cta - deal.whole) % deal.cut;
-  return {(cta - deal.whole) / deal.cut, deal.pieces, cell, cell * deal.pieces};
+struct CutPlace {
+  u32 tile, number;  // in raster order; of the tile's piece
+};
+GG_HD CutPlace cut_place(const PieceWalk& walk, u32 cta) {
+  if (cta < walk.whole) return {cta, 0};
+  const u32 number = divided(cta - walk.whole, walk.cut);
+  return {cta - number * walk.cut.by, number};
+}
+GG_HD DepthPart cut_depth(const PieceWalk& walk, CutPlace at) {
+  if (at.tile < walk.whole) return {0, static_cast<i32>(walk.steps)};
+  if (at.number == 0) return {0, static_cast<i32>(walk.first)};
+  const u32 other = at.number - 1, before = other < walk.longer ? other : walk.longer;
+  return {static_cast<i32>(walk.first + other * walk.others + before), static_cast<i32>(walk.others + (other < walk.longer))};
+}
+GG_HD TilePiece cut_piece(const PieceWalk& walk, CutPlace at) {
+  if (at.tile < walk.whole) return {};
+  const u32 cell = at.tile - walk.whole;
+  return {at.number, walk.pieces, cell, cell * walk.pieces};
 }
 
 }  // namespace ggemm::kernels

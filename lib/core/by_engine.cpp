@@ -53,6 +53,17 @@ bool by_engine(const ProblemType& type, const kernels::GroupedParams& p) {
   return (!down || constant(p.m)) && (down ? p.m : columns).value * static_cast<std::int64_t>(dtype_size(type.d)) % 16 == 0;
 }
 
+std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GroupedParams& p) {
+  const auto check = [](const kernels::SourceMatrix& m, int dtype, bool by_columns, const kernels::Source& columns) -> int {
+    const std::optional<Strides> strides = known_strides(m, columns);
+    if (!strides) return 0;
+    const std::int64_t unit = by_columns ? strides->row : strides->column, stride = by_columns ? strides->column : strides->row, size = static_cast<std::int64_t>(dtype_size(dtype));
+    if (unit != 1) return operand_a | strided_a;
+    return static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(size) % 16 || m.group_bytes % 16 ? operand_a : 0;  // a description may say any
+  };
+  return static_cast<std::uint8_t>(check(p.a, type.a, type.major_a == Major::mn, p.k) | check(p.b, type.b, type.major_b == Major::k, p.n) << 1);
+}
+
 namespace {
 // Whether D's strides keep its lines from the engine, if the host knows.
 std::optional<bool> lines_by_strides(const ProblemType& type, const kernels::GroupedParams& p) {

@@ -216,6 +216,11 @@ ProblemType compiled(const ProblemType& type, Family family) {
   return out;
 }
 
+std::uint8_t unaligned_operands(const ProblemType& type, Family family) {
+  if (family != Family::sm80 || (type.grouped & ~batch_groups) || type.gate || dtype_size(type.a) < 4 || type.compute == GGEMM_COMPUTE_TF32) return 0;
+  return static_cast<std::uint8_t>(type.unreachable & ~(type.unreachable >> 2) & (operand_a | operand_b));
+}
+
 bool lines_may_wait(const ProblemType& type, const Config& c) {
   return c.family == Family::sm90 && !c.swap && !type.by_engine && bare(type) && dtype_size(type.d) == 2 && dtype_size(type.c) <= 2 && !promoted(type) && c.warps_m * c.warps_n == 8 && c.tile_n / c.warps_n % 64 == 0 && c.teams <= 1 && c.cluster_k <= 1 &&
          c.slices <= tail_slices && !(type.grouped && c.slices && kernels::large_tile(c.tile_m, c.tile_n)) && !(type.grouped & batch_or_indexed);

@@ -58,6 +58,8 @@ ProblemType before_sums(const ProblemType& type);
 // What a family's kernel is compiled for; of sums, that which comes before. Plain products of others than sm90 have a CTA a tile; where CTAs are limited, the grouped kernel walks the tiles of a single group.
 // A batch's are plain ones, but of sm90 those for calls that the copy engine does not serve.
 ProblemType compiled(const ProblemType& type, Family family);
+// Of the sm80 family's kernels of plain products and batches (of `compiled`): operands of f64, and of f32 that is multiplied as f64, whose lines are no multiples of 16 bytes, for which they are compiled (kernels/traits.cuh: UNALIGNED).
+std::uint8_t unaligned_operands(const ProblemType& type, Family family);
 // Whether that kernel of groups is another one if ProblemType::lines_wait is set; plain ones that are not by_engine are so in any case. Not where the kernel computes the transposed product (`swap`), which was not tried, nor where it cuts large tiles of groups, which hold nothing.
 bool lines_may_wait(const ProblemType& type, const Config& config);
 

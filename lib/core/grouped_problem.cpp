@@ -249,6 +249,7 @@ GroupedProblem check_problem(const ggemm_grouped_desc& desc) {
   // Of what all groups have together one may have all.
   const auto known = [](const kernels::Source& size) { return is_constant(size) ? size.value : 0; };
   p.type.unreachable = long_side(p.type, known(m), known(n), known(k));
+  if (p.type.grouped & batch_groups) p.type.unreachable |= unreachable_operands(p.type, checks::described(p));
   return in_rows(p);
 }
 

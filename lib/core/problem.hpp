@@ -132,6 +132,8 @@ kernels::GroupedParams bind(const GroupedProblem& problem, const ggemm_grouped_a
 // ProblemType::unreachable. Tensor maps take unit strides in one direction, and in the other, as at the address, multiples of
 // 16 bytes; coordinates have 31 bits.
 std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GemmParams& params);
+// Of a batch, as its strides tell. (by_engine.cpp)
+std::uint8_t unreachable_operands(const ProblemType& type, const kernels::GroupedParams& params);
 
 // Whether the tensor copy engine moves all of A, B (or their copies) and D of a call, and C is not read; and whether it may be so in calls of a description: with operands as aligned as it says. (by_engine.cpp)
 bool by_engine(const ProblemType& type, const kernels::GemmParams& params);

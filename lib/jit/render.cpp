@@ -28,6 +28,8 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   // Of a plain product lines of D are known to be none for the engine, or it is stored by the kernel of that name. Of groups few have such, and others would have code that they do not need between what they do.
   const bool lines = core::lines_may_wait(type, config) && (!type.grouped || type.lines_wait);
   if (type.grouped && lines) request.name += "_lines";
+  const std::uint8_t unaligned = core::unaligned_operands(type, config.family);
+  if (unaligned) request.name += unaligned == core::operand_a ? "_unaligned_a" : unaligned == core::operand_b ? "_unaligned_b" : "_unaligned";
   request.root = std::string(core::family_name(config.family)) + ".cu";
   request.arch = arch;
   const auto define = [&](const char* name, int value) { request.defines.emplace_back(name, std::to_string(value)); };
@@ -66,6 +68,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   define("GG_SLICED", config.slices == 0 ? 0 : config.slices == core::tail_slices ? 1 : 2);
   define("GG_TEAMS", std::max<int>(1, config.teams));
   define("GG_BY_ENGINE", by_engine);
+  define("GG_UNALIGNED", unaligned);
   define("GG_LINES_WAIT", lines);
   return request;
 }

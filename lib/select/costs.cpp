@@ -17,7 +17,8 @@ using core::ProblemType;
 
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
 constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 19, scattered_f64_large = 14.5, scattered_f32 = 12.5;  // and of operands that are not at multiples of 16 bytes
+constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 20, scattered_f64_large = 18, scattered_f32 = 30;  // and of operands that are not at multiples of 16 bytes,
+constexpr double line_f64 = 0.03, line_f32 = 0.04;  // whose copies among the products take a part of a step besides
 constexpr double fill_clocks = 9400, fill_as_stored = 6000, fill_widened = 2000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are; where f32 becomes f64
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
@@ -115,7 +116,9 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double beside = !unconverted ? 1 : (bm * bn <= 2048 ? 0.78 : bm * bn <= 4096 ? 0.84 : bm * bn > 16384 ? 0.83 : 1) * (std::max(bm, bn) >= 4 * std::min(bm, bn) ? 1.1 : 1);
   // Bytes along m or n are turned by threads.
   const double turned = c.family == Family::sm80 && size == 1 ? (type.major_a == core::Major::mn ? 2 : 1) * (type.major_b == core::Major::mn ? 1.8 : 1) : 1;
-  const double step = turned * beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
+  const std::uint8_t lines = core::unaligned_operands(type, c.family);
+  const double by_lines = 1 + (widened ? line_f32 : line_f64) * (lines == (core::operand_a | core::operand_b) ? 2 : lines != 0);
+  const double step = by_lines * turned * beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);
   // Elements that are converted on their way come a tile after the other, each from memory; others as many as there are stages, less the one that is multiplied.
   constexpr double mma_waits = 4200, f64_waits = 1150, f32_waits = 1580, converted = 4000;

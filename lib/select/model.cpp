@@ -232,7 +232,11 @@ double estimate_one_warp(const ProblemType& type, const Config& c, double groups
   constexpr double first = 2000, waits = 1500, enough = 8;  // clocks of a tile that is alone, and of each further step of its; CTAs that keep a multiprocessor busy
   const bool f64 = type.a == GGEMM_F64, simt = c.family == Family::simt;
   const double sums = c.tile_m * c.tile_n, further = ceil_div(k, c.tile_k) - 1, tiles = ceil_div(m, c.tile_m) * ceil_div(n, c.tile_n) * groups, multiprocessors = std::max(1, facts.multiprocessors);
-  const double a_tile = f64 ? 200 + 0.45 * sums : 180 + 0.22 * sums + 0.2 * std::min<double>(c.tile_m, m) * std::min<double>(c.tile_n, n), a_step = f64 ? 150 + 0.25 * sums : simt ? 130 + 0.13 * sums : 110 + 0.02 * sums;
+  const double inside = std::min<double>(c.tile_m, m) * std::min<double>(c.tile_n, n);
+  // Lines off 16 bytes, which f64's kernels copy among the products.
+  const bool lines = type.unreachable & (core::operand_a | core::operand_b);
+  const double apart = !lines || f64 ? 0 : simt ? 1.5 * inside : 550 + 0.9 * inside;
+  const double a_tile = apart + (f64 ? 140 + 0.45 * sums + 0.25 * std::min(inside, 256.0) : simt ? 180 + 0.22 * sums + 0.2 * inside : 60 + 0.2 * sums + 0.2 * inside), a_step = f64 ? 150 + 0.25 * sums : simt ? 130 + 0.13 * sums : 110 + 0.02 * sums;
   const double at_once = ctas_a_multiprocessor(type, c, facts), rounds = ceil_div(tiles, multiprocessors * at_once);
   const double clocks = std::max(first + tiles / multiprocessors * (a_tile + further * a_step) * std::max(1.0, enough / at_once), rounds * (first + further * waits));
   return by_threads(type, groups, m, n, k, launch_as_stored, clocks);
@@ -315,7 +319,9 @@ double estimate_gemv(const ProblemType& type, const Config& c, double groups, do
   // Products that are not thin any more take longer than that; other families are there for them.
   constexpr double still_thin = 5;
   const double few = std::min(thin_tiles, still_thin), more = thin_tiles - few;
-  return std::max(least + starts, beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.025 * few + 0.1 * more : 1.3 + 0.135 * few + 0.3 * more : 0) + again * reads));
+  // Small products of a batch, whose elements come one by one.
+  const double small = groups > 1 && by_elements && !fma ? 1.5 : 1;
+  return small * std::max(least + starts, beside * (2.9 + (thin_tiles > 1 ? fma ? 0.3 + 0.025 * few + 0.1 * more : 1.3 + 0.135 * few + 0.3 * more : 0) + again * reads));
 }
 
 // Of little of k, and few columns or rows: H200, docs/performance.md, "Small tiles of warps' own lines".
@@ -389,9 +395,10 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   if (c.family == Family::host) return 0;
   const Sizes s = known(given);
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k), groups = static_cast<double>(s.groups);
-  // A batch of sm90's that the copy engine may serve: others go as groups do.
+  // A batch of sm90's that the copy engine may serve: others go as groups do, by records and copies.
   const bool turned = core::dtype_size(type.a) != 2 && (type.major_a == core::Major::mn || type.major_b == core::Major::mn);
-  if ((type.grouped & core::batch_groups) && (c.family != Family::sm90 || !turned)) {
+  const bool unreached = type.unreachable & (core::operand_a | core::operand_b);
+  if ((type.grouped & core::batch_groups) && (c.family != Family::sm90 || !(turned || unreached))) {
     ProblemType plain = type;
     plain.grouped = 0;
     return estimate_by_family(plain, c, groups, m, n, k, facts, false);
@@ -405,7 +412,9 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   const double all = groups * (s.m == 1 && s.skew <= 2 ? 0.5 : m);
   // Groups are counted before the first tile is known; and before that, where they lie apart or are checked, their records are written.
   const bool records = type.grouped & (core::apart_groups | core::checked_groups);
-  const double prepared = records ? 5.5 : 3;
+  // A batch whose lines lie off 16 bytes has records and copies for each of its products.
+  constexpr double a_product = 0.04;
+  const double prepared = (records ? 5.5 : 3) + (type.grouped & core::batch_groups && unreached ? a_product * groups : 0);
   if (!c.large_above) {
     Config one = c;
     // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait. (With the estimate of its twin, which is ahead in the table, one that cuts is not the best.)

@@ -90,13 +90,18 @@ kernels::GemmParams described(const std::string& kernel, const kernels::GemmPara
 
 // The product that a plain kernel was asked for, as the caller described it.
 kernels::GemmParams plain_params(const std::string& kernel, const fake_launch* launch) {
-  return by_tensor_maps(kernel) ? described(kernel, parameter<kernels::TensorParams>(launch, 0).problem) : parameter<kernels::GemmParams>(launch, 0);
+  return by_tensor_maps(kernel) ? described(kernel, parameter<kernels::TensorParams>(launch, 0).problem) : parameter<kernels::PlainParams>(launch, 0).problem;
 }
 
 void multiply_groups(const Fake& fake, const std::string& kernel, const fake_launch* launch) {
   if (by_tensor_maps(kernel) && is_batch(kernel)) {
     const auto p = parameter<kernels::TensorParams>(launch, 0);
     for (std::int64_t g = 0; g < ggemm::tests::products_of(p); g++) multiply(fake, described(kernel, ggemm::tests::product_of(p, g)));
+    return;
+  }
+  if (is_batch(kernel)) {
+    const auto p = parameter<kernels::BatchedParams>(launch, 0);
+    for (std::int64_t g = 0; g < launch->grid[0] / p.batch.tiles.by; g++) multiply(fake, kernels::product_of(p.batch, p.plain.problem, g));
     return;
   }
   if (by_tensor_maps(kernel)) {
@@ -114,9 +119,9 @@ int parameter_sizes(void*, const char* kernel, size_t* sizes) {
   if (name == "ceiling") return sizes[0] = 4, sizes[1] = 8, 2;
   if (name == "flush_read" || name == "copy_vectors") return std::fill(sizes, sizes + 3, 8), 3;
   if (name == "nothing") return sizes[0] = 4, 1;
-  if (is_batch(name)) return sizes[0] = by_tensor_maps(name) ? sizeof(kernels::TensorParams) : sizeof(kernels::GroupedParams), 1;
+  if (is_batch(name)) return sizes[0] = by_tensor_maps(name) ? sizeof(kernels::TensorParams) : sizeof(kernels::BatchedParams), 1;
   if (is_grouped(name)) return sizes[0] = by_tensor_maps(name) ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams), 1;
-  return sizes[0] = by_tensor_maps(name) ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams), 1;
+  return sizes[0] = by_tensor_maps(name) ? sizeof(kernels::TensorParams) : sizeof(kernels::PlainParams), 1;
 }
 
 double answer(void* user, const fake_launch* launch) {

@@ -113,6 +113,22 @@ TEST_CASE("by_engine: groups of one matrix an operand are, in every form") {
   CHECK_FALSE(is_batch(limited));
 }
 
+TEST_CASE("by_engine: of a batch it is known which operands lie off 16 bytes, by their lines or from product to product; of other groups it is not") {
+  const auto bits = [](auto&& change, ggemm_grouped_form form = GGEMM_GROUPS_BATCH) {
+    Grouped g(form);
+    change(g.desc);
+    return static_cast<int>(core::check_problem(g.desc).type.unreachable);
+  };
+  constexpr int a = core::operand_a, b = core::operand_b;
+  CHECK(bits([](auto&) {}) == 0);
+  CHECK(bits([](auto& d) { d.k = constant(36), d.b.col_stride = constant(40); }) == a);  // packed lines of 72 bytes
+  CHECK(bits([](auto& d) { d.b.col_stride = constant(33); }) == b);
+  CHECK(bits([](auto& d) { d.a.row_stride = constant(40), d.a.group_stride = 64 * 40 + 4; }) == a);
+  CHECK(bits([](auto& d) { d.b.group_stride = 0; }) == 0);
+  CHECK(bits([](auto& d) { d.a.row_stride = constant(64), d.a.col_stride = constant(2); }) == (a | core::strided_a));
+  CHECK(bits([](auto& d) { d.b.col_stride = constant(33); }, GGEMM_GROUPS_RAGGED_M) == 0);
+}
+
 TEST_CASE("by_engine: what keeps groups from it") {
   Grouped g;
   REQUIRE(g.call());

@@ -85,7 +85,7 @@ kernels::GroupedParams live_params(const kernels::GroupedParams& given) {
 
 // The product that a plain kernel was asked for, as the caller described it.
 kernels::GemmParams plain_params(const std::string& kernel, const void* parameters) {
-  if (!by_tensor_maps(kernel)) return *static_cast<const kernels::GemmParams*>(parameters);
+  if (!by_tensor_maps(kernel)) return static_cast<const kernels::PlainParams*>(parameters)->problem;
   const kernels::GemmParams& params = static_cast<const kernels::TensorParams*>(parameters)->problem;
   return swapped(kernel) ? kernels::transposed(params) : params;
 }
@@ -127,6 +127,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   if (!rest.starts_with("ggemm_")) throw std::runtime_error(symbol + " is none of the library's");  // streams run on threads of their own, where no assertion may stand
   rest.erase(0, 6);
   cut(rest, "_sum_pieces");
+  const bool unaligned_a = cut(rest, "_unaligned_a"), unaligned_b = cut(rest, "_unaligned_b"), unaligned = cut(rest, "_unaligned");
   const bool lines = cut(rest, "_lines"), by_engine = cut(rest, "_by_engine"), columns = cut(rest, "_columns"), grouped = cut(rest, "_grouped"), batch = cut(rest, "_batch"), scatter = cut(rest, "_scatter"), gather = cut(rest, "_gather");
   const int bias = cut(rest, "_bias_column") ? GGEMM_BIAS_PER_COLUMN : cut(rest, "_bias_row") ? GGEMM_BIAS_PER_ROW : GGEMM_BIAS_NONE;
   int activation = GGEMM_ACTIVATION_NONE;
@@ -147,6 +148,7 @@ core::ProblemType type_of_kernel(const std::string& symbol) {
   type.grouped = static_cast<std::uint8_t>((grouped ? core::grouped_call : 0) | (batch ? core::batch_groups : 0) | (gather ? core::gathered_rows : 0) | (scatter ? core::scattered_rows : 0));
   type.major_d = columns ? core::Major::mn : core::Major::k;
   type.by_engine = by_engine, type.lines_wait = lines;
+  type.unreachable = static_cast<std::uint8_t>((unaligned_a || unaligned ? core::operand_a : 0) | (unaligned_b || unaligned ? core::operand_b : 0));
   return type;
 }
 
@@ -186,9 +188,9 @@ int Machine::sizes(void*, const char* kernel, std::size_t* out) {
   else if (name == checker) out[0] = sizeof(kernels::CheckParams);
   else if (name == flusher) out[0] = sizeof(kernels::FlushParams);
   else if (sums(name)) out[0] = sizeof(kernels::SumParams);
-  else if (batch && !maps) out[0] = sizeof(kernels::GroupedParams);
+  else if (batch && !maps) out[0] = sizeof(kernels::BatchedParams);
   else if (grouped) out[0] = maps ? sizeof(kernels::GroupedTensorParams) : sizeof(kernels::GroupedParams);
-  else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::GemmParams);
+  else out[0] = maps ? sizeof(kernels::TensorParams) : sizeof(kernels::PlainParams);
   return 1;
 }
 
@@ -229,6 +231,11 @@ double Machine::answer(void* user, const fake_launch* launch) {
           require_way(type, facts.problem, facts.store, facts.reach);
           machine.reference_.run(plain, facts.problem);
         }
+    } else if (type.grouped & core::batch_groups) {
+      const auto& params = *static_cast<const kernels::BatchedParams*>(launch->parameters[0]);
+      core::ProblemType plain = type;
+      plain.grouped = 0;
+      for (std::int64_t number = 0; number < launch->grid[0] / params.batch.tiles.by; ++number) machine.reference_.run(plain, kernels::product_of(params.batch, params.plain.problem, number));
     } else if (type.grouped) {
       machine.reference_.run(type, live_params(*static_cast<const kernels::GroupedParams*>(launch->parameters[0])));
     } else if (!leaves_sums(kernel)) {

@@ -145,7 +145,7 @@ TEST_CASE("A plain kernel is handed the problem and a CTA for each tile") {
     CHECK((launch.block[0] == 64 && launch.block[1] == 1 && launch.block[2] == 1));
     CHECK(launch.stream == nullptr);
     REQUIRE(launch.parameter_count == 1);
-    const auto& g = *static_cast<const kernels::GemmParams*>(launch.parameters[0]);
+    const auto& g = static_cast<const kernels::PlainParams*>(launch.parameters[0])->problem;
     CHECK((g.m == 100 && g.n == 70 && g.k == 50 && g.raster == 3));
     CHECK((g.a.data == a.data() && g.a.row_stride == 50 && g.a.col_stride == 1));
     CHECK((g.b.data == b.data() && g.b.row_stride == 70 && g.b.col_stride == 1));
@@ -159,7 +159,7 @@ TEST_CASE("A plain kernel is handed the problem and a CTA for each tile") {
     p.desc.epilogue.scalars_on_device = 1;
     REQUIRE(ggemm_gemm(context.get(), &p.desc, &p.args, nullptr) == GGEMM_OK);
     driver().wait();
-    const auto& h = *static_cast<const kernels::GemmParams*>(driver().all_launches().at(1).parameters[0]);
+    const auto& h = static_cast<const kernels::PlainParams*>(driver().all_launches().at(1).parameters[0])->problem;
     CHECK((h.epilogue.alpha.pointer == &p.alpha && h.epilogue.beta.pointer == &p.beta));
   }
   machine.check_clean();

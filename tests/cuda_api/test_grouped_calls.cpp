@@ -235,11 +235,11 @@ TEST_CASE("A batch is one launch of a kernel of its own, and tuned as such; wher
     };
     // Tiles of both products, each of which has its own of all operands.
     const kernels::TensorParams p = params_of(none);
-    CHECK((p.batch.tiles.by == 2 && p.walk.tiles == 4 && p.batch.own_a == 1 && p.batch.own_b == 1 && p.batch.d == rows * Ones::n * 4 && p.batch.alpha == 0));
+    CHECK((p.batch.tiles.by == 2 && p.walk.tiles == 4 && p.batch.a == rows * Ones::k && p.batch.b == Ones::k * Ones::n && p.batch.d == rows * Ones::n * 4 && p.batch.alpha == 0));
     const kernels::TensorParams swapped = params_of(none, "sm90_i8_i8_i32_tn_32x64x128_w1x4_s8_c1x1_swap_r1");
     CHECK((swapped.problem.m == Ones::n && swapped.problem.n == rows && swapped.walk.tiles == 8));
     // One B for all; lines of D by turns; a single product; numbers of each.
-    CHECK(params_of([](Ones& x) { x.desc.b.group_stride = 0; }).batch.own_b == 0);
+    CHECK(params_of([](Ones& x) { x.desc.b.group_stride = 0; }).batch.b == 0);
     CHECK(params_of([](Ones& x) { x.desc.d.row_stride = ggemm_const(2 * Ones::n), x.desc.d.group_stride = Ones::n; }).batch.d == Ones::n * 4);
     CHECK(params_of([](Ones& x) { x.desc.groups = 1, x.desc.m = ggemm_const(Ones::rows); }).walk.tiles == 4);
     const std::int32_t ones[] = {1, 1};

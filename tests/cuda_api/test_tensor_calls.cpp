@@ -422,6 +422,51 @@ struct Cube {
   }
 };
 
+TEST_CASE("f32 and f64 in lines off 16 bytes have kernels of their own, for the operands that lie so") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const std::string no_folder;
+    const ContextPointer context = make_context(cuda_options(no_folder));
+    const auto kernel_of = [&](auto& cube) {
+      const std::size_t before = driver().all_launches().size();
+      REQUIRE(ggemm_gemm(context.get(), &cube.desc, &cube.args, nullptr) == GGEMM_OK);
+      driver().wait();
+      CHECK(cube.right());
+      REQUIRE(driver().all_launches().size() == before + 1);
+      const std::string name = driver().all_launches().back().kernel;
+      const std::size_t at = name.find("_unaligned");
+      return at == std::string::npos ? "" : name.substr(at);
+    };
+    constexpr const char* const f32 = "sm80_f32_f32_f32_tt_32x32x32_w2x2_s4_r1";
+    constexpr const char* const f64 = "sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_kt_r1";
+    Cube<double> lines(21, GGEMM_F64, f64, 21, 1), whole(21, GGEMM_F64, f64, 22, 1), off(20, GGEMM_F64, f64, 22, 1), apart(21, GGEMM_F64, f64, 21, 2);
+    Cube<float> lines32(21, GGEMM_F32, f32, 22, 1), by_cuda_cores(21, GGEMM_F32, "simt_f32_f32_f32_tt_64x64x16_w2x2_s4_r1", 21, 1);
+    CHECK(kernel_of(lines) == "_unaligned");
+    CHECK(kernel_of(whole) == "");
+    off.args.a = off.a.data() + 1;
+    CHECK(kernel_of(off) == "_unaligned_a");
+    off.args.a = off.a.data(), off.desc.b.row_stride = 21;
+    CHECK(kernel_of(off) == "_unaligned_b");
+    CHECK(kernel_of(apart) == "_unaligned_b");  // of A elements are no neighbours
+    CHECK(kernel_of(lines32) == "_unaligned");
+    CHECK(kernel_of(by_cuda_cores) == "");
+    // Which are those of a call, whatever a plan was told; and one kernel serves any.
+    ggemm_plan* plan = nullptr;
+    REQUIRE(ggemm_plan_create(context.get(), &whole.desc, &plan) == GGEMM_OK);
+    std::vector<double> a = whole.a;
+    a.insert(a.begin(), 0);
+    driver().add_memory(a.data(), a.size() * sizeof(double));
+    whole.args.a = a.data() + 1;
+    REQUIRE(ggemm_plan_run(plan, &whole.args, nullptr) == GGEMM_OK);
+    driver().wait();
+    CHECK(whole.right());
+    driver().remove_memory(a.data());
+    ggemm_plan_destroy(plan);
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is estimated to take less") {
   nvrtc_or_skip();
   Machine machine;
@@ -448,6 +493,7 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
       REQUIRE(launches.size() == before + 2);
       REQUIRE(std::string(launches[before].kernel) == "ggemm_repack_4");
       CHECK(launches[before + 1].overlaps == 0);  // the product does not wait by itself
+      CHECK(std::string(launches[before + 1].kernel).find("_unaligned") == std::string::npos);
       const auto& copies = static_cast<const kernels::RepackParams*>(launches[before].parameters[0])->copies;
       CHECK(copies[1].lines == cube.n);
       return Copied{copies[0].lines, copies[0].length, copies[0].turned != 0};
@@ -461,15 +507,15 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
     constexpr const char* const f32 = "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1";
     constexpr const char* const f64 = "sm80_f64_f64_f64_tt_64x64x32_w2x2_s3_r1";
     const std::tuple<std::int64_t, std::int64_t, bool> none{};
-    CHECK(of(1.0f, 257, f32, 257) == std::tuple(257, 257, false));
-    CHECK(of(1.0f, 257, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_kt_r1", 257) == std::tuple(257, 257, false));
+    CHECK(of(1.0f, 385, f32, 385) == std::tuple(385, 385, false));
+    CHECK(of(1.0f, 385, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_kt_r1", 385) == std::tuple(385, 385, false));
     CHECK(of(1.0, 257, f64, 257) == std::tuple(257, 514, false));  // in words of 4 bytes
     CHECK(of(1.0f, 257, f32, 260) == none);
     CHECK(of(1.0, 257, f64, 258) == none);
     CHECK(of(1.0f, 21, f32, 21) == none);
     CHECK(of(1.0f, 257, f32, 257, 1, 2) == none);
     // A without neighbours: elements of 4 bytes are turned.
-    CHECK(of(1.0f, 257, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1", 257, 2) == std::tuple(257, 257, true));
+    CHECK(of(1.0f, 385, "sm80_f32_f32_f32_tt_64x64x64_w2x2_s3_r1", 385, 2) == std::tuple(385, 385, true));
     CHECK(of(1.0f, 257, "simt_f32_f32_f32_tt_64x64x16_w2x2_s4_r1", 257) == none);
     // A plan that knew of no k, and so not that A's elements would be no neighbours.
     for (const std::int64_t described : {0, 1}) {
@@ -496,7 +542,7 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
     // Where memory has run out they come as they lie too, until some calls later it is asked for again.
     {
       const ContextPointer poor = make_context(cuda_options(no_folder));
-      Cube<float> cube(257, GGEMM_F32, f32, 257, 1);
+      Cube<float> cube(385, GGEMM_F32, f32, 385, 1);
       const auto launches = [&] {
         const std::size_t before = driver().all_launches().size();
         REQUIRE(ggemm_gemm(poor.get(), &cube.desc, &cube.args, nullptr) == GGEMM_OK);
@@ -515,7 +561,7 @@ TEST_CASE("f32 and f64 in lines off 16 bytes are copied first where that is esti
     }
     // A captured stream that has no memory for copies goes without; one that has does not.
     Stream stream;
-    Cube<float> cube(257, GGEMM_F32, f32, 257, 1);
+    Cube<float> cube(385, GGEMM_F32, f32, 385, 1);
     for (const std::size_t launched : {1, 2}) {
       stream.begin(1);
       const std::size_t before = driver().all_launches().size();

@@ -26,8 +26,8 @@ inline kernels::GroupFacts facts_of(const kernels::GroupedTensorParams& params, 
 inline std::int64_t products_of(const kernels::TensorParams& params) { return params.walk.tiles / params.batch.tiles.by; }
 inline kernels::GemmParams product_of(const kernels::TensorParams& params, std::int64_t number) {
   kernels::GemmParams out = kernels::product_of(params.batch, params.problem, number);
-  const auto move = [number](const void*& data, const kernels::TensorMap& map, kernels::i32 own) { data = static_cast<const char*>(data) + own * number * static_cast<std::int64_t>(std::bit_cast<emulator::TensorMap>(map).stride); };
-  move(out.a.data, params.a, params.batch.own_a), move(out.b.data, params.b, params.batch.own_b);
+  const auto by_map = [number](const void* first, const kernels::TensorMap& map, bool own) { return static_cast<const char*>(first) + (own ? number : 0) * static_cast<std::int64_t>(std::bit_cast<emulator::TensorMap>(map).stride); };
+  out.a.data = by_map(params.problem.a.data, params.a, params.batch.a != 0), out.b.data = by_map(params.problem.b.data, params.b, params.batch.b != 0);
   return out;
 }
 

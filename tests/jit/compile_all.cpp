@@ -103,13 +103,14 @@ constexpr Epilogue epilogues[] = {{false, GGEMM_BIAS_NONE},
                                   {false, GGEMM_BIAS_NONE, GGEMM_SCALE_BLOCK_1X128, GGEMM_SCALE_BLOCK_128X128, GGEMM_GATE_HALVES}};
 constexpr int epilogue_count = sizeof epilogues / sizeof epilogues[0];
 
-// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; and groups whose D lies along m, as those of a ragged m may (of most others the transposed product is computed).
+// Plain, grouped, and with rows of D, of A and D, that lie where an index says; by the copy engine alone; groups whose D lies along m, as those of a ragged m may (of most others the transposed product is computed); and with operands in lines off 16 bytes.
 struct Form {
   int grouped;
   bool by_engine = false;
   core::Major major_d = core::Major::k;
+  std::uint8_t unaligned = 0;
 };
-constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, core::Major::mn}};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, core::Major::mn}, {0, false, core::Major::k, core::operand_a}, {0, false, core::Major::k, core::operand_b}, {0, false, core::Major::k, core::operand_a | core::operand_b}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -132,7 +133,7 @@ Variant variant(const Dtypes& dtypes, int layout, int form, int epilogue) {
   if (!int_epilogue) desc.epilogue.gate = epilogues[epilogue].gate;
   if (!int_epilogue && dtypes.a != GGEMM_F64 && dtypes.b != GGEMM_F64) desc.scale_a.kind = epilogues[epilogue].scale_a, desc.scale_b.kind = epilogues[epilogue].scale_b;
   Variant out{core::check_problem(desc).type, layout, form, epilogue};
-  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine, out.type.major_d = forms[form].major_d;
+  out.type.grouped = static_cast<std::uint8_t>(forms[form].grouped), out.type.by_engine = forms[form].by_engine, out.type.major_d = forms[form].major_d, out.type.unreachable = forms[form].unaligned;
   return out;
 }
 
@@ -166,10 +167,11 @@ std::vector<Variant> lines_variants() {
   return out;
 }
 
-// By the copy engine alone only kernels of sm90 are other ones, but for slices of k; and there is no batch with pairs of halves or scales by blocks.
+// By the copy engine alone only kernels of sm90 are other ones, but for slices of k; in lines off 16 bytes those of f64's products; and there is no batch with pairs of halves or scales by blocks.
 bool made(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts) {
   if (config.family == core::Family::host || (type.by_engine && (config.family != core::Family::sm90 || config.slices > core::tail_slices))) return false;
   if (type.lines_wait && !core::lines_may_wait(type, config)) return false;
+  if (type.unreachable && !core::unaligned_operands(type, config.family)) return false;
   if ((type.grouped & core::batch_groups) && (type.gate == GGEMM_GATE_HALVES || core::scaled_by_blocks(type))) return false;
   return !select::illegal(type, config, facts);
 }
@@ -200,7 +202,7 @@ std::vector<Task> named_tasks(const std::vector<const Arch*>& chosen) {
   std::vector<Task> out;
   std::set<std::string> taken;
   for (Task& task : all_tasks(chosen))
-    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "") + (task.type.lines_wait ? " lines" : "")).second) out.push_back(std::move(task));
+    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "") + (task.type.lines_wait ? " lines" : "") + (task.type.unreachable ? " unaligned" : "")).second) out.push_back(std::move(task));
   return out;
 }
 

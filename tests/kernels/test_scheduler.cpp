@@ -293,10 +293,12 @@ TEST_CASE("depth: of CTAs that have one thing each every tile's every step is on
             std::vector<std::vector<bool>> seen(whole + cut, std::vector<bool>(steps));
             std::set<u32> slots;
             int wrong = 0;
+            const PieceWalk walk = piece_walk(deal, first, steps);
             for (u32 cta = 0; cta < whole + cut * deal.pieces; ++cta) {
-              const u32 tile = cut_tile(deal, cta);
-              const DepthPart part = cut_depth(deal, first, steps, cta);
-              const TilePiece piece = cut_piece(deal, cta);
+              const CutPlace at = cut_place(walk, cta);
+              const u32 tile = at.tile;
+              const DepthPart part = cut_depth(walk, at);
+              const TilePiece piece = cut_piece(walk, at);
               if (tile >= seen.size() || part.tiles < 1 || part.first < 0 || part.first + part.tiles > static_cast<i32>(steps)) {
                 wrong += 100;
                 break;
@@ -309,7 +311,7 @@ TEST_CASE("depth: of CTAs that have one thing each every tile's every step is on
               wrong += piece.count != pieces || piece.number != (cta - whole) / cut || piece.cell != tile - whole || piece.slot + piece.number >= piece_slots(deal) || !slots.insert(piece.slot + piece.number).second;
               wrong += piece.number == 0 ? part.first != 0 || part.tiles != static_cast<i32>(first) : part.first < static_cast<i32>(first);
               // In the order of k: a later piece begins behind an earlier one.
-              if (piece.number > 0) wrong += part.first != cut_depth(deal, first, steps, cta - cut).first + cut_depth(deal, first, steps, cta - cut).tiles;
+              if (piece.number > 0) wrong += part.first != cut_depth(walk, cut_place(walk, cta - cut)).first + cut_depth(walk, cut_place(walk, cta - cut)).tiles;
             }
             for (const auto& tile : seen) for (const bool step : tile) wrong += !step;
             if (wrong) FAIL_CHECK(wrong << " faults: whole " << whole << ", cut " << cut << ", pieces " << pieces << ", first " << first << ", steps " << steps);
@@ -390,12 +392,11 @@ TEST_CASE("schedulers: a CTA of a plain launch computes the tile of its own numb
     for (std::int64_t n = 1; n <= 30; n += 4)
       for (const int raster : {1, 2, 5}) {
         const ggemm_tile_grid grid = grid_of({m, n, raster, false, 1}, 0, 0);
-        GemmParams params{};
-        params.m = m, params.n = n, params.raster = raster;
+        const PlainParams params{{}, tile_walk(static_cast<u32>(ceil_div(m, tile_m)), static_cast<u32>(ceil_div(n, tile_n)), 0, raster, 1, 1)};
         std::int64_t count = 0;
         REQUIRE(ggemm_tile_count(&grid, &count) == GGEMM_OK);
         for (blockIdx.x = 0; blockIdx.x < count; ++blockIdx.x, ++tiles) {
-          PlainScheduler<tile_m, tile_n> scheduler(params);
+          PlainScheduler scheduler(params);
           ggemm_tile tile = GGEMM_TILE_INIT;
           REQUIRE(ggemm_tile_at(&grid, blockIdx.x, &tile) == GGEMM_OK);
           wrong += !scheduler.next() || scheduler.tile_row() != tile.tile_row || scheduler.tile_column() != tile.tile_col || scheduler.next();

@@ -509,6 +509,15 @@ TEST_CASE("model: thousands of small products in a batch go by CTAs of one warp;
   }
 }
 
+TEST_CASE("model: small products whose lines lie off 16 bytes do not go by the copy engine's kernels, which would have records and copies made of each") {
+  for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_F16}) {
+    core::ProblemType type = type_of(dtype, "nn");
+    type.grouped = core::grouped_call | core::batch_groups, type.unreachable = core::operand_a | core::operand_b;
+    for (const std::int64_t size : {4, 15, 30}) CHECK(best(select::rank(type, {4096, size, size, size}, device(90))).family != core::Family::sm90);
+    CHECK(best(select::rank(type, {1000, 30, 30, 30}, device(90))).family == core::Family::sm80);  // 61 us by sm90's, 13.4 by these
+  }
+}
+
 TEST_CASE("model: groups are walked as one of them would be that has all rows") {
   for (const ggemm_dtype dtype : {GGEMM_BF16, GGEMM_E4M3, GGEMM_F32}) {
     core::ProblemType type = type_of(dtype);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/tensor_params.hpp"
+#include "cuda/kernel_params.hpp"
 
 #include <algorithm>
 #include <array>
@@ -84,6 +84,20 @@ kernels::ScaleLines scale_lines(const Device& device, const core::ProblemType& t
   return out;
 }
 
+kernels::TileWalk walk_of(const core::Config& upright, const kernels::GemmParams& p) {
+  const auto tiles = [](std::int64_t size, int tile) { return static_cast<kernels::u32>(kernels::ceil_div(size, tile)); };  // few enough, as was checked
+  return kernels::tile_walk(tiles(p.m, upright.tile_m), tiles(p.n, upright.tile_n), tiles(p.k, upright.tile_k), p.raster, std::max<int>(1, upright.cluster_m), std::max<int>(1, upright.cluster_n));
+}
+
+// tiles: of each product.
+kernels::BatchParams batch_of(const kernels::GroupedParams& p, kernels::u32 tiles) {
+  // What is nowhere stays so: without a product there are no scales.
+  const auto step = [](const void* data, std::int64_t bytes) { return data ? bytes : 0; };
+  const kernels::EpilogueParams& e = p.epilogue;
+  return {kernels::divisor(tiles), 0, step(p.a.data, p.a.group_bytes), step(p.b.data, p.b.group_bytes), step(p.c.data, p.c.group_bytes), p.d.group_bytes, step(p.bias.data, p.bias.group_bytes), step(e.alpha.pointer, p.alpha_stride), step(e.beta.pointer, p.beta_stride),
+          p.k.value > 0 ? step(p.scale_a.data, p.scale_a.group_bytes) : 0, p.k.value > 0 ? step(p.scale_b.data, p.scale_b.group_bytes) : 0};
+}
+
 // Any matrix: a map of it is right but for what a kernel will replace.
 kernels::Lines any_lines(const void* address) { return {address, 16, 16, 1, 16}; }
 
@@ -93,8 +107,7 @@ kernels::TensorParams tensor_params(const Device& device, const core::ProblemTyp
   const Layout layout{type, config};
   kernels::TensorParams out{};
   out.problem = p;
-  const auto count = [](std::int64_t tiles) { return static_cast<kernels::u32>(tiles); };  // few enough, as was checked
-  out.walk = kernels::tile_walk(count(kernels::ceil_div(p.m, config.tile_m)), count(kernels::ceil_div(p.n, config.tile_n)), count(kernels::ceil_div(p.k, config.tile_k)), p.raster, config.cluster_m, config.cluster_n);
+  out.walk = walk_of(config, p);
   const std::int64_t depth = core::by_terms(type, config.family) ? kernels::term_count * kernels::term_depth(p.k, config.tile_k) : p.k;
   if (p.k > 0) {
     out.a = map_of(device, type.a, layout.tf32(), kernels::lines_of(p.a, p.m, depth, layout.mn_a()), layout.box_a(), products.count, products.a);
@@ -115,15 +128,20 @@ kernels::TensorParams batch_params(const Device& device, const core::ProblemType
   const bool swap = named.swap;
   const core::ProblemType type = core::kernel_type(described, named);
   const core::Config c = core::upright(named);
-  const kernels::GemmParams first = kernels::batch_product(p, 0, core::group_shape(described));
-  const kernels::SourceMatrix &a = swap ? p.b : p.a, &b = swap ? p.a : p.b, &scale_a = swap ? p.scale_b : p.scale_a, &scale_b = swap ? p.scale_a : p.scale_b;
+  const kernels::GemmParams first = kernels::group_params(p, 0, core::group_shape(described));
+  const kernels::SourceMatrix &a = swap ? p.b : p.a, &b = swap ? p.a : p.b;
   kernels::TensorParams out = tensor_params(device, type, c, swap ? kernels::transposed(first) : first, {p.groups, a.group_bytes, b.group_bytes, p.d.group_bytes});
-  // What is nowhere stays so: without a product there are no scales.
-  const auto step = [](const void* data, std::int64_t bytes) { return data ? bytes : 0; };
-  const kernels::GemmParams& one = out.problem;
-  out.batch = {kernels::divisor(out.walk.tiles), a.group_bytes != 0, b.group_bytes != 0, 0, p.d.group_bytes, step(one.bias, p.bias.group_bytes), step(one.epilogue.alpha.pointer, p.alpha_stride), step(one.epilogue.beta.pointer, p.beta_stride), step(one.scale_a.data, scale_a.group_bytes), step(one.scale_b.data, scale_b.group_bytes)};
+  out.batch = batch_of(p, out.walk.tiles);
+  if (swap) std::swap(out.batch.a, out.batch.b), std::swap(out.batch.scale_a, out.batch.scale_b);
   out.walk.tiles *= static_cast<kernels::u32>(p.groups);
   return out;
+}
+
+kernels::PlainParams plain_params(const core::Config& config, const kernels::GemmParams& p) { return {p, walk_of(config, p)}; }
+
+kernels::BatchedParams batched_params(const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& p) {
+  const kernels::PlainParams first = plain_params(config, kernels::group_params(p, 0, core::group_shape(type)));
+  return {first, batch_of(p, first.walk.tiles)};
 }
 
 kernels::PrepareParams prepare_params(const Device& device, const core::ProblemType& described, std::span<const core::Config> configs, const kernels::GroupedParams& p, void* workspace) {

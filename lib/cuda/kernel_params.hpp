@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that copy by tensor maps are given.
+// What kernels are given.
 #pragma once
 #include <span>
 
@@ -16,6 +16,10 @@ struct Products {
 kernels::TensorParams tensor_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GemmParams& params, const Products& products = {});
 // A batch that the copy engine serves, all as described.
 kernels::TensorParams batch_params(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params);
+
+// Of the kernels that need no tensor maps.
+kernels::PlainParams plain_params(const core::Config& config, const kernels::GemmParams& params);
+kernels::BatchedParams batched_params(const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params);
 
 // Groups that differ in m, and in where their parts of operands begin, alone, so that nothing has to be prepared: of which this is true `out` is told, but for whose groups are the kernel's. All as described.
 bool uniform_groups(const Device& device, const core::ProblemType& type, const core::Config& config, const kernels::GroupedParams& params, kernels::UniformGroups& out);
