@@ -10,7 +10,7 @@
 using namespace ggemm::kernels;
 
 using T = Traits;
-using Scheduler = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler, PlainScheduler>>;
+using Scheduler = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler, PlainScheduler<true>>>;
 
 // (A template, so that what a kernel does not take is not made.)
 template <class Tile>

@@ -459,7 +459,7 @@ ggemm_add_emulated_mutant("sums that stay are added once more" ${tail} epilogue/
 ggemm_add_emulated_mutant("who writes nothing does not count" ${tail} epilogue/slices.cuh "if (thread == 0) ptx::count_arrival(arrivals, others)" "" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("a share begins where its tile does" ${tail} tile/depth.cuh "tile == begin.tile ? begin.step : 0" "0u" --sizes 60x690x3100)
 ggemm_add_emulated_mutant("pieces of two tiles have one place" ${tail} tile/depth.cuh "deal.sharers % deal.cut ? cell : 0" "0u" --sizes 60x310x6200)
-ggemm_add_emulated_mutant("later pieces begin with the first step" sm80_f64_f64_f64_nt_128x128x16_w2x4_s3_kt_r2 tile/depth.cuh "static_cast<i32>(first) + part.first, part" "part.first, part" --sizes 250x380x1500)
+ggemm_add_emulated_mutant("later pieces begin with the first step" sm80_f64_f64_f64_nt_128x128x16_w2x4_s3_kt_r2 tile/depth.cuh "walk.first + other * walk.others + before" "other * walk.others + before" --sizes 250x380x1500)
 ggemm_add_emulated_mutant("pieces' sums are taken for each other" simt_f32_f32_f32_tn_128x256x32_w2x4_s2_kt_r2 epilogue/slices.cuh "EACH * c + (e ^ SWAP)" "EACH * c + e" --sizes 300x200x1300)
 ggemm_add_emulated_mutant("CTAs leave while others arrive at their barriers" ${pair} pipeline/ring.cuh "++at) wait_empty(at)" "++at) (void)0")
 ggemm_add_emulated_mutant("CTAs leave while others read their sums" sm90_bf16_bf16_f32_tn_64x64x64_w4x1_s4_c1x1x4_r1 "sm90.cu#2" "ptx::cluster_sync()" "(void)0")

@@ -22,7 +22,9 @@ class OnceScheduler {
   bool taken_ = false;
 };
 
-// One tile a CTA. (The host has worked out what to divide by: two divisions took a lone warp 400 clocks.)
+// One tile a CTA. (The host has worked out what to divide by: two divisions took a lone warp 400 clocks.) NARROW: one row or column of tiles is what is expected.
+// (Without it ptxas had gemv's loads of a row in another order, and rows of 8 f64 took 1.27 times as long: docs/performance.md, section 80.)
+template <bool NARROW>
 class PlainScheduler : public OnceScheduler {
  public:
   using Params = PlainParams;
@@ -32,7 +34,13 @@ class PlainScheduler : public OnceScheduler {
   GG_DEVICE const GemmParams& problem() const { return params_.problem; }
 
  private:
-  GG_DEVICE TileCoord tile() const { return walked_tile(blockIdx.x, params_.walk); }
+  GG_DEVICE TileCoord tile() const {
+    if constexpr (NARROW) {
+      if (params_.walk.tiles_m == 1) return {0, blockIdx.x};
+      if (params_.walk.tiles_n == 1) return {blockIdx.x, 0};
+    }
+    return walked_tile(blockIdx.x, params_.walk);
+  }
 
   const Params& params_;
 };

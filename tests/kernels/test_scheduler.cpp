@@ -396,10 +396,10 @@ TEST_CASE("schedulers: a CTA of a plain launch computes the tile of its own numb
         std::int64_t count = 0;
         REQUIRE(ggemm_tile_count(&grid, &count) == GGEMM_OK);
         for (blockIdx.x = 0; blockIdx.x < count; ++blockIdx.x, ++tiles) {
-          PlainScheduler scheduler(params);
           ggemm_tile tile = GGEMM_TILE_INIT;
           REQUIRE(ggemm_tile_at(&grid, blockIdx.x, &tile) == GGEMM_OK);
-          wrong += !scheduler.next() || scheduler.tile_row() != tile.tile_row || scheduler.tile_column() != tile.tile_col || scheduler.next();
+          const auto check = [&](auto scheduler) { wrong += !scheduler.next() || scheduler.tile_row() != tile.tile_row || scheduler.tile_column() != tile.tile_col || scheduler.next(); };
+          check(PlainScheduler<false>(params)), check(PlainScheduler<true>(params));
         }
       }
   CHECK(wrong == 0);
