@@ -155,7 +155,15 @@ Choice Engine::load(const Request& request, const core::Config& config, const ch
   // The copies are aligned, of other families too, and so is what their kernel is compiled for.
   core::ProblemType read = type;
   if (config.family != core::Family::sm90) read.unreachable &= static_cast<std::uint8_t>(~choice.copied);
-  choice.kernel = load_product(read, config, may_load);
+  try {
+    choice.kernel = load_product(read, config, may_load);
+  } catch (const core::Error& error) {
+    // What a capture finds loaded may be the kernel for aligned operands, which computes any.
+    const std::uint8_t unaligned = core::unaligned_operands(read, config);
+    if (error.status() != GGEMM_ERROR_NOT_PREPARED || !unaligned) throw;
+    read.unreachable &= static_cast<std::uint8_t>(~unaligned);
+    choice.kernel = load_product(read, config, may_load);
+  }
   if (!type.grouped && config.slices == core::tail_slices) choice.tail = tail_for(choice, request);
   if (type.grouped & core::checked_groups) choice.check = load(jit::render_check(facts().arch), kernels::check_threads, 0, 1, may_load);
   if (type.grouped & core::summed_rows) choice.sum = load(jit::render_sum(core::before_sums(type).d, type.d, facts().arch), kernels::sum_threads, 0, 1, may_load);

@@ -216,9 +216,13 @@ ProblemType compiled(const ProblemType& type, Family family) {
   return out;
 }
 
-std::uint8_t unaligned_operands(const ProblemType& type, Family family) {
-  if (family != Family::sm80 || (type.grouped & ~batch_groups) || type.gate || dtype_size(type.a) < 4 || type.compute == GGEMM_COMPUTE_TF32) return 0;
-  return static_cast<std::uint8_t>(type.unreachable & ~(type.unreachable >> 2) & (operand_a | operand_b));
+std::uint8_t unaligned_operands(const ProblemType& type, const Config& c) {
+  if (c.family != Family::sm80 || (type.grouped & ~batch_groups) || type.limited || type.gate || dtype_size(type.a) < 4 || type.compute == GGEMM_COMPUTE_TF32) return 0;
+  // A thread's elements are all in one column of the tile (kernels/pipeline/copy.cuh).
+  const int threads = 32 * c.warps_m * c.warps_n;
+  const auto even = [&](Major major, int span, std::uint8_t operand) { return threads % (major == Major::mn ? span : c.tile_k) == 0 && span * c.tile_k % threads == 0 ? operand : 0; };
+  const int made = even(type.major_a, c.tile_m, operand_a) | even(type.major_b, c.tile_n, operand_b);
+  return static_cast<std::uint8_t>(type.unreachable & ~(type.unreachable >> 2) & made);
 }
 
 bool lines_may_wait(const ProblemType& type, const Config& c) {

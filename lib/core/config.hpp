@@ -59,7 +59,7 @@ ProblemType before_sums(const ProblemType& type);
 // A batch's are plain ones, but of sm90 those for calls that the copy engine does not serve.
 ProblemType compiled(const ProblemType& type, Family family);
 // Of the sm80 family's kernels of plain products and batches (of `compiled`): operands of f64, and of f32 that is multiplied as f64, whose lines are no multiples of 16 bytes, for which they are compiled (kernels/traits.cuh: UNALIGNED).
-std::uint8_t unaligned_operands(const ProblemType& type, Family family);
+std::uint8_t unaligned_operands(const ProblemType& type, const Config& config);
 // Whether that kernel of groups is another one if ProblemType::lines_wait is set; plain ones that are not by_engine are so in any case. Not where the kernel computes the transposed product (`swap`), which was not tried, nor where it cuts large tiles of groups, which hold nothing.
 bool lines_may_wait(const ProblemType& type, const Config& config);
 

@@ -177,7 +177,7 @@ const char* form_name(ggemm_grouped_form form) { return forms[form]; }
 
 namespace {
 
-// What of this is known before a call brings pointers (cuda/tensor_params.cpp, uniform_groups).
+// What of this is known before a call brings pointers (cuda/kernel_params.cpp, uniform_groups).
 bool lie_apart(const GroupedProblem& p) {
   const auto told = [](const GroupedLayout& l) { return !l.pointers && is_constant(l.row_stride) && is_constant(l.col_stride); };
   const bool matrices = told(p.a) && told(p.b) && told(p.c) && told(p.d) && (!p.type.scale_a || told(p.scale_a)) && (!p.type.scale_b || told(p.scale_b)) && !(p.type.bias && p.bias.pointers);

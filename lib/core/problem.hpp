@@ -14,7 +14,7 @@ enum class Sum : std::uint8_t { f32 = 0, f64 = 1, i32 = 2 };
 // Along which index an operand is contiguous: k, or its other one (m for A, n for B). An operand with no unit stride counts as k.
 enum class Major : std::uint8_t { k = 0, mn = 1 };
 
-// What a kernel is compiled for, besides its configuration, and what else its choice depends on (unreachable, apart_groups). Bytes only, so that it can be hashed and compared as memory.
+// What a kernel is compiled for, besides its configuration, and what else its choice depends on (unreachable, of which unaligned_operands is compiled in, apart_groups). Bytes only, so that it can be hashed and compared as memory.
 struct ProblemType {
   std::uint8_t a, b, c, d, bias_dtype;  // ggemm_dtype; c and bias_dtype are resolved; bias_dtype is 0 without a bias
   std::uint8_t compute;                 // ggemm_compute
@@ -24,7 +24,7 @@ struct ProblemType {
   std::uint8_t bias;        // ggemm_bias
   std::uint8_t grouped;     // 0: plain; else grouped_call and others
   Major major_d;            // mn: D is contiguous along m, k: along n or along neither
-  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses; strided_a, strided_b: of these, those with no unit stride; too_long: a size above kernels::longest_side
+  std::uint8_t unreachable; // operand_a, operand_b: those that tensor maps cannot describe, by their strides or addresses (of a batch by strides and distances, of other groups unknown); strided_a, strided_b: of these, those with no unit stride; too_long: a size above kernels::longest_side
   std::uint8_t scale_a : 3, scale_b : 3, gate : 2;  // ggemm_scale_kind, ggemm_gate
   std::uint8_t limited : 1;  // to fewer CTAs at once than the device holds, or to as many
   std::uint8_t by_engine : 1;  // below; the choice does not depend on it, but the kernel of sm90 is another one (kernels/traits.cuh: BY_ENGINE)

@@ -28,7 +28,7 @@ Request render(const core::ProblemType& problem_type, const core::Config& named,
   // Of a plain product lines of D are known to be none for the engine, or it is stored by the kernel of that name. Of groups few have such, and others would have code that they do not need between what they do.
   const bool lines = core::lines_may_wait(type, config) && (!type.grouped || type.lines_wait);
   if (type.grouped && lines) request.name += "_lines";
-  const std::uint8_t unaligned = core::unaligned_operands(type, config.family);
+  const std::uint8_t unaligned = core::unaligned_operands(type, config);
   if (unaligned) request.name += unaligned == core::operand_a ? "_unaligned_a" : unaligned == core::operand_b ? "_unaligned_b" : "_unaligned";
   request.root = std::string(core::family_name(config.family)) + ".cu";
   request.arch = arch;

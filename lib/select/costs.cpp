@@ -17,8 +17,9 @@ using core::ProblemType;
 
 constexpr double shared_bytes_a_clock = 128;  // a multiprocessor's shared memory
 constexpr double l2_bytes_a_clock = 55;       // what L2 brings to one multiprocessor while all ask,
-constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 20, scattered_f64_large = 18, scattered_f32 = 30;  // and of operands that are not at multiples of 16 bytes,
-constexpr double line_f64 = 0.03, line_f32 = 0.04;  // whose copies among the products take a part of a step besides
+constexpr double scattered_bytes_a_clock = 7.5, scattered_f64 = 19, scattered_f64_large = 14.5, scattered_f32 = 12.5;  // and of operands that are not at multiples of 16 bytes;
+constexpr double among_f64 = 20, among_f64_large = 18, among_f32 = 30;  // where kernels are made for these, whose copies
+constexpr double line_f64 = 0.03, line_f32 = 0.04;                       // among the products take such a part of a step besides
 constexpr double fill_clocks = 9400, fill_as_stored = 6000, fill_widened = 2000;  // first tiles of the ring, last barrier, launch of a CTA; where f32 and f64 are multiplied as they are; where f32 becomes f64
 
 // Multiply-adds a clock and multiprocessor that the family reaches when nothing else holds it up. mma.sync reaches about 0.6 of what wgmma does on sm_90.
@@ -105,9 +106,10 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double multiply = bm * bn * bk / rate(type, c) + barrier;
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
+  const std::uint8_t lines = core::unaligned_operands(type, c);
   const auto brings = [&](double span, std::uint8_t operand) {
-    const bool scattered = c.family == Family::sm80 && (type.unreachable & operand);
-    return span * bk * size / (scattered ? (widened ? scattered_f32 : f64_mma ? (bm * bn < 128 * 64 ? scattered_f64 : scattered_f64_large) : scattered_bytes_a_clock) : l2_bytes_a_clock);
+    const bool scattered = c.family == Family::sm80 && (type.unreachable & operand), among = lines & operand;
+    return span * bk * size / (scattered ? (widened ? (among ? among_f32 : scattered_f32) : f64_mma ? (bm * bn < 128 * 64 ? (among ? among_f64 : scattered_f64) : among ? among_f64_large : scattered_f64_large) : scattered_bytes_a_clock) : l2_bytes_a_clock);
   };
   const double bring = brings(bm, core::operand_a) + brings(bn, core::operand_b);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
@@ -116,7 +118,6 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   const double beside = !unconverted ? 1 : (bm * bn <= 2048 ? 0.78 : bm * bn <= 4096 ? 0.84 : bm * bn > 16384 ? 0.83 : 1) * (std::max(bm, bn) >= 4 * std::min(bm, bn) ? 1.1 : 1);
   // Bytes along m or n are turned by threads.
   const double turned = c.family == Family::sm80 && size == 1 ? (type.major_a == core::Major::mn ? 2 : 1) * (type.major_b == core::Major::mn ? 1.8 : 1) : 1;
-  const std::uint8_t lines = core::unaligned_operands(type, c.family);
   const double by_lines = 1 + (widened ? line_f32 : line_f64) * (lines == (core::operand_a | core::operand_b) ? 2 : lines != 0);
   const double step = by_lines * turned * beside * (slowest + 0.04 * (multiply + feed + bring - slowest));
   const double store = bm * bn * (2.0 * 4 / shared_bytes_a_clock + static_cast<double>(core::dtype_size(type.d)) / 24);

@@ -306,24 +306,34 @@ TEST_CASE("config: a name with one character changed, left out or put in is refu
 }
 
 TEST_CASE("config: kernels for operands off 16 bytes are sm80's, of f64 and of f32 as f64, of plain products and batches") {
-  core::ProblemType type = core::parse_config("sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_r1").type;
-  CHECK(core::unaligned_operands(type, core::Family::sm80) == 0);
+  const auto [type0, tile] = core::parse_config("sm80_f64_f64_f64_tt_32x32x32_w2x2_s4_r1");
+  core::ProblemType type = type0;
+  CHECK(core::unaligned_operands(type, tile) == 0);
   for (const int which : {1, 2, 3}) {
     type.unreachable = static_cast<std::uint8_t>(which | core::too_long);
-    CHECK(core::unaligned_operands(type, core::Family::sm80) == which);
-    CHECK(core::unaligned_operands(type, core::Family::gemv) == 0);
+    CHECK(core::unaligned_operands(type, tile) == which);
+    core::Config other = tile;
+    other.family = core::Family::gemv;
+    CHECK(core::unaligned_operands(type, other) == 0);
   }
+  type.limited = 1;
+  CHECK(core::unaligned_operands(type, tile) == 0);
+  type.limited = 0;
   type.unreachable = core::operand_a | core::strided_a | core::operand_b;  // elements that are no neighbours
-  CHECK(core::unaligned_operands(type, core::Family::sm80) == core::operand_b);
+  CHECK(core::unaligned_operands(type, tile) == core::operand_b);
   type.grouped = core::batch_groups;
-  CHECK(core::unaligned_operands(type, core::Family::sm80) == core::operand_b);
+  CHECK(core::unaligned_operands(type, tile) == core::operand_b);
   for (const std::uint8_t grouped : {core::grouped_call, static_cast<std::uint8_t>(core::grouped_call | core::batch_groups)}) {
     type.grouped = grouped;
-    CHECK(core::unaligned_operands(type, core::Family::sm80) == 0);
+    CHECK(core::unaligned_operands(type, tile) == 0);
   }
   for (const char* const name : {"sm80_bf16_bf16_f32_tt_64x64x64_w2x2_s4_r1", "sm80_tf32_tf32_f32_tt_64x64x32_w2x2_s4_r1"}) {
-    core::ProblemType other = core::parse_config(name).type;
-    other.unreachable = core::operand_a;
-    CHECK(core::unaligned_operands(other, core::Family::sm80) == 0);
+    core::ParsedConfig other = core::parse_config(name);
+    other.type.unreachable = core::operand_a;
+    CHECK(core::unaligned_operands(other.type, other.config) == 0);
   }
+  // Lines that are longer than a CTA has threads.
+  core::ParsedConfig few = core::parse_config("sm80_f64_f64_f64_nn_128x32x16_w2x1_s2_r1");
+  few.type.unreachable = core::operand_a | core::operand_b;
+  CHECK(core::unaligned_operands(few.type, few.config) == core::operand_b);
 }

@@ -458,9 +458,20 @@ TEST_CASE("f32 and f64 in lines off 16 bytes have kernels of their own, for the 
     a.insert(a.begin(), 0);
     driver().add_memory(a.data(), a.size() * sizeof(double));
     whole.args.a = a.data() + 1;
+    std::ranges::fill(whole.d, 99.0);
     REQUIRE(ggemm_plan_run(plan, &whole.args, nullptr) == GGEMM_OK);
     driver().wait();
     CHECK(whole.right());
+    CHECK(std::string(driver().all_launches().back().kernel).find("_unaligned") == std::string::npos);
+    // So does what a capture finds loaded.
+    Stream stream;
+    stream.begin(1);
+    REQUIRE(ggemm_gemm(context.get(), &whole.desc, &whole.args, stream.get()) == GGEMM_OK);
+    stream.end();
+    std::ranges::fill(whole.d, 99.0);
+    stream.replay();
+    CHECK(whole.right());
+    stream.drop_graph();
     driver().remove_memory(a.data());
     ggemm_plan_destroy(plan);
   }

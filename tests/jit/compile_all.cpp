@@ -110,7 +110,7 @@ struct Form {
   core::Major major_d = core::Major::k;
   std::uint8_t unaligned = 0;
 };
-constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, core::Major::mn}, {0, false, core::Major::k, core::operand_a}, {0, false, core::Major::k, core::operand_b}, {0, false, core::Major::k, core::operand_a | core::operand_b}};
+constexpr Form forms[] = {{0}, {core::grouped_call}, {core::grouped_call | core::scattered_rows}, {core::grouped_call | core::scattered_rows | core::gathered_rows}, {0, true}, {core::grouped_call, true}, {core::grouped_call | core::batch_groups}, {core::grouped_call | core::batch_groups, true}, {core::grouped_call, false, core::Major::mn}, {0, false, core::Major::k, core::operand_a}, {0, false, core::Major::k, core::operand_b}, {0, false, core::Major::k, core::operand_a | core::operand_b}, {core::grouped_call | core::batch_groups, false, core::Major::k, core::operand_a | core::operand_b}};
 constexpr int form_count = sizeof forms / sizeof forms[0];
 
 // One way to fill in a problem's type.
@@ -171,7 +171,7 @@ std::vector<Variant> lines_variants() {
 bool made(const core::ProblemType& type, const core::Config& config, const core::DeviceFacts& facts) {
   if (config.family == core::Family::host || (type.by_engine && (config.family != core::Family::sm90 || config.slices > core::tail_slices))) return false;
   if (type.lines_wait && !core::lines_may_wait(type, config)) return false;
-  if (type.unreachable && !core::unaligned_operands(type, config.family)) return false;
+  if (type.unreachable && core::unaligned_operands(core::compiled(type, config.family), config) != type.unreachable) return false;
   if ((type.grouped & core::batch_groups) && (type.gate == GGEMM_GATE_HALVES || core::scaled_by_blocks(type))) return false;
   return !select::illegal(type, config, facts);
 }
@@ -202,7 +202,7 @@ std::vector<Task> named_tasks(const std::vector<const Arch*>& chosen) {
   std::vector<Task> out;
   std::set<std::string> taken;
   for (Task& task : all_tasks(chosen))
-    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "") + (task.type.lines_wait ? " lines" : "") + (task.type.unreachable ? " unaligned" : "")).second) out.push_back(std::move(task));
+    if (taken.insert(task.arch->name + (" " + core::kernel_name(task.type, task.config)) + (task.type.grouped & core::batch_groups ? " batch" : task.type.grouped ? " grouped" : "") + (task.type.by_engine ? " by engine" : "") + (task.type.lines_wait ? " lines" : "") + (task.type.unreachable ? " unaligned " + std::to_string(task.type.unreachable) : "")).second) out.push_back(std::move(task));
   return out;
 }
 
