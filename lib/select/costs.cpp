@@ -107,10 +107,15 @@ TileCosts loop_costs(const ProblemType& type, const Config& c, double at_once) {
   // Fragments are read once for each warp that needs them; SIMT threads share theirs in a warp by broadcast.
   const double feed = (f64_mma ? 0.6 : 1) * ((bm * c.warps_n + bn * c.warps_m) * bk * held + (bm + bn) * bk * held) / shared_bytes_a_clock;
   const std::uint8_t lines = core::unaligned_operands(type, c);
-  const auto brings = [&](double span, std::uint8_t operand) {
-    const bool scattered = c.family == Family::sm80 && (type.unreachable & operand), among = lines & operand;
-    return span * bk * size / (scattered ? (widened ? (among ? among_f32 : scattered_f32) : f64_mma ? (bm * bn < 128 * 64 ? (among ? among_f64 : scattered_f64) : among ? among_f64_large : scattered_f64_large) : scattered_bytes_a_clock) : l2_bytes_a_clock);
+  const auto bytes_a_clock = [&](std::uint8_t operand) {
+    const bool among = lines & operand;
+    if (c.family != Family::sm80 || !(type.unreachable & operand)) return l2_bytes_a_clock;
+    if (!f64_mma) return scattered_bytes_a_clock;
+    if (widened) return among ? among_f32 : scattered_f32;
+    if (bm * bn < 128 * 64) return among ? among_f64 : scattered_f64;
+    return among ? among_f64_large : scattered_f64_large;
   };
+  const auto brings = [&](double span, std::uint8_t operand) { return span * bk * size / bytes_a_clock(operand); };
   const double bring = brings(bm, core::operand_a) + brings(bn, core::operand_b);
   // Nothing hides behind itself: what is not the slowest still costs a part of its time.
   const double slowest = std::max({multiply, feed, bring});
