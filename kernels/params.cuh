@@ -259,7 +259,7 @@ struct GroupedParams {
 // first row in the groups' order.
 struct alignas(16) GroupFacts {
   GemmParams problem;
-  i32 reach;
+  i32 reach;          // this and the next: one word of group_word
   TensorStore store;
   i64 start;
   i64 reserved;  // 0: the whole is 32 words, one for each lane of a warp
@@ -284,31 +284,43 @@ GG_HD i32 first_line(const GroupLines& lines, i32 group, i32 start) { return gro
 // transposed product.
 struct UniformGroups {
   static constexpr int words = sizeof(GroupFacts) / sizeof(u64);
-  TensorMap a, b, d;  // of all groups' parts
-  ScaleLines scales;
-  GroupLines lines_a, lines_b, lines_d;
+  // What the first tile is found by, in one line of parameters or two: each line is a wait of its own.
   Source rows;           // of each group: its m, or, where swapped, its n
   i32 above, most;       // this kernel's are groups of more rows than `above`, and no more than `most`
   i32 other_tiles;       // of n, or, where swapped, of m
   i32 steps;             // of k
+  GroupLines lines_a, lines_b, lines_d;
   i32 swap;
+  TensorMap a, b, d;  // of all groups' parts
+  ScaleLines scales;
   u64 base[words], of_group[words], of_start[words];  // group_word
 };
 // A group's first row in the order of all groups (of rooms and batches, which are apart by the group's number, 0), and how many it has: fewer than 2^31 in all.
 struct GroupSpan {
   i32 start, rows;
 };
-GG_HD GroupSpan group_span(const UniformGroups& groups, i32 group) {
+GG_HD GroupSpan group_span(const UniformGroups& groups, SourceNumbers numbers) {
   const Source& rows = groups.rows;
-  if (rows.kind == 0) return {0, static_cast<i32>(rows.value)};
-  const auto number = [&rows](i32 g) { return static_cast<i32>(min_of(max_of(read_number(rows, g), 0), rows.value)); };
-  const i32 start = rows.mode == source_ends && group > 0 ? number(group - 1) : 0, end = number(group);
+  const auto number = [&rows](i64 read) { return static_cast<i32>(end_of(rows, read)); };
+  const i32 start = rows.mode == source_ends ? number(numbers.before) : 0, end = number(numbers.own);
   return {start, end > start ? end - start : 0};
 }
-// A word of the facts of a group, of which the first row is number `start`.
-GG_HD u64 group_word(const UniformGroups& groups, int word, i32 group, i32 start, i32 rows) {
-  if (word == (groups.swap ? 1 : 0)) return static_cast<u64>(rows);  // n, or m
-  return groups.base[word] + static_cast<u64>(group) * groups.of_group[word] + static_cast<u64>(start) * groups.of_start[word];
+GG_HD GroupSpan group_span(const UniformGroups& groups, i32 group) { return group_span(groups, read_numbers(groups.rows, group)); }
+// Whether no group behind this one has rows, in a ragged m. (Whatever ends say: up to a group that ends behind the last row each row was some group's.)
+GG_HD bool last_rows(const UniformGroups& groups, GroupSpan span) { return groups.rows.mode == source_ends && span.start + span.rows >= groups.rows.value; }
+// A word of the facts of a group: what it is made of, and what it is.
+struct GroupWord {
+  u64 base, of_group, of_start;
+};
+GG_HD GroupWord group_word(const UniformGroups& groups, int word) { return {groups.base[word], groups.of_group[word], groups.of_start[word]}; }
+GG_HD u64 group_word(const UniformGroups& groups, const GroupWord& parts, int word, i32 group, GroupSpan span) {
+  if (word == (groups.swap ? 1 : 0)) return static_cast<u64>(span.rows);  // n, or m
+  const u64 whole = parts.base + static_cast<u64>(group) * parts.of_group + static_cast<u64>(span.start) * parts.of_start;
+  // D's map ends with the last group.
+  constexpr int store_word = sizeof(GemmParams) / sizeof(u64);
+  static_assert(sizeof(GroupFacts) == sizeof(u64) * (store_word + 3), "reach and store, start, reserved");
+  const bool boxes = word == store_word && whole >> 32 == static_cast<u64>(TensorStore::inner_boxes) && last_rows(groups, span);
+  return boxes ? static_cast<u32>(whole) | static_cast<u64>(TensorStore::boxes) << 32 : whole;
 }
 
 // A group's tiles, as prepare.cu counts them for a kernel: cluster tiles, and tiles down, across and along k. One vector, since who looks for a tile waits for it.
@@ -329,18 +341,18 @@ struct GroupedTensorParams {
   static constexpr u32 none_left = 0x80000000;                // in `taken`: all tiles have been
   static constexpr i32 falls = static_cast<i32>(0x80000000);  // in all of `order`, or in none: the deeper groups come first
   const GroupRecord* records;  // nullptr: the groups are uniform
-  const GroupTiles* tiles;
-  const i32* order;  // which groups are computed one after the other (scheduler/groups.cuh); nullptr: as they come
   i32 groups, raster;
-  GroupRows rows;  // as in GroupedParams
-  void* sums;      // this and the next: as in SliceParams, where tiles that are left over are cut; nullptr: none is
-  u32* arrivals;
   u32* taken;      // nullptr: clusters take tiles by turns; else the one that is free takes the next, and counts it here. For clusters of one
   u32* cleared;    // `taken` of the next launch: is set to 0 before that may begin, and to none_left if it has no tiles; or nullptr
   i32 beside;      // 1: the launch ahead is of the same call, and computes other groups
   i32 early;       // 1: tiles are found from `sizes`
-  GroupSizes sizes;
   UniformGroups uniform;
+  const GroupTiles* tiles;
+  const i32* order;  // which groups are computed one after the other (scheduler/groups.cuh); nullptr: as they come
+  GroupRows rows;  // as in GroupedParams
+  void* sums;      // this and the next: as in SliceParams, where tiles that are left over are cut; nullptr: none is
+  u32* arrivals;
+  GroupSizes sizes;
 };
 
 // In the host's memory: what calls have met of operands of groups that the copy engine does not reach.

@@ -205,7 +205,9 @@ struct Plain {
     const u32 turn = p.terms->turn, words[2] = {p.terms->unusual[0], p.terms->unusual[1]};  // one way to memory, not two
     return turn ? words[1] : words[0];
   }
-  // What the producer can know while barriers are set up: its first tile. Warp 0.
+  static constexpr int PREFETCHER = 2;  // the warp that calls prefetch()
+  // What warp 0 can do while barriers are set up: it finds the producer's first tile. Its lanes, and those of ALSO_FIRST.
+  static constexpr int ALSO_FIRST = 0;
   struct First {
     ClusterTile tile{};
     DepthPart depth{};
@@ -304,21 +306,49 @@ struct Grouped {
     if (p.beside) ptx::launch_wait();
   }
 
-  // Tiles are found once barriers are set up.
+  // As Plain's: what the first tile is found by is asked for. It is found once barriers are set up, as all others are.
+  static constexpr int ALSO_FIRST = FINDER, PREFETCHER = 3;
   struct First {
-    GG_DEVICE void prepare(const Grouped& form) const {
-      Board::bring_near(form.p);
-      if (threadIdx.x != 0 || blockIdx.x != 0 || !form.p.cleared) return;
-      *form.p.cleared = 0;
-      __threadfence();
+    typename Board::Asked asked{};
+    GG_DEVICE void prepare(const Grouped& form) {
+      const Params& p = form.p;
+      Board::bring_near(p);
+      if (threadIdx.x == 0 && blockIdx.x == 0 && p.cleared) {
+        *p.cleared = 0;
+        __threadfence();
+      }
+      if (!finds_first(p)) return;
+      if (p.beside) ptx::launch_beside();
+      else ptx::launch_wait();
+      asked = Board::ask(p);
     }
   };
-  GG_DEVICE void produce(const Cta& cta, const First&) const {
+  // Whether the warp that asks for operands, too, finds the first tile: it asks for them as soon as the place is known.
+  GG_DEVICE static bool finds_first(const Params& p) { return INDEXED == 0 && Board::finds_first(p); }
+  GG_DEVICE void produce(const Cta& cta, const First& prepared) const {
     Shape::Cursor at;
+    typename Board::Cursor next;
+    // One thread: where the copy engine reaches both operands.
+    const auto bring = [&](const NotedTile& tile) {
+      Shape::Cursor to = at;
+      Producer::produce(tile.a, tile.b, p.uniform.scales, tile.group * p.uniform.scales.of_group, cta.ring, to, cta.address(), tile.row * T::BM, tile.column * T::BN, tile.turned, T::SLICED ? tile.first : 0, tile.depth, tile.depth, tile.half);
+    };
     // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
     const int finder = p.taken ? 0 : FINDER;
-    if (static_cast<int>(threadIdx.x) / 32 == finder) board.begin(p);
-    for (typename Board::Cursor next;; ++next) {
+    if (const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32); warp == 0 || warp == finder) {
+      if (finds_first(p)) {
+        const typename Board::First first = Board::first(p, prepared.asked);
+        if (warp == finder) board.begin(p, first);
+        if (first.place.group < 0) return;
+        if (warp == 0 && ptx::elect_one()) bring(first.place);
+        at.skip(first.place.depth);
+        board.release(next);
+        ++next;
+      } else if (warp == finder) {
+        board.begin(p);
+      }
+    }
+    for (;; ++next) {
       const int warp = ptx::renewed(static_cast<int>(threadIdx.x)) / 32;
       // Of uniform groups warp 0 asks for operands as soon as the place of a tile is known.
       const bool at_once = !p.records && INDEXED == 0;
@@ -339,9 +369,7 @@ struct Grouped {
         if (warp == 0) {
           if (ptx::elect_one()) {
             acquire();
-            const MappedLines a = note.a, b = note.b;
-            Shape::Cursor to = at;
-            Producer::produce(a, b, p.uniform.scales, note.group * p.uniform.scales.of_group, cta.ring, to, cta.address(), note.row * T::BM, note.column * T::BN, note.turned, T::SLICED ? note.first : 0, note.depth, note.depth, note.half);
+            bring(note);
           }
           at.skip(note.depth);
         } else if (T::BLOCK_SCALED && warp == Producer::SCALES_WARP) {
@@ -401,18 +429,15 @@ extern "C" __global__ void __cluster_dims__(Shape::CLUSTER, 1, 1) __launch_bound
   const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32);
   // Nothing is under way until the first box is asked for, and parameters come slowly: of the producers' warps each has one thing to do ahead.
   Form::First first;
-  if (warp == 0) {
-    first.prepare(form);
-  } else if (warp < PRODUCER_THREADS / 32 && threadIdx.x % 32 == 0) {
+  if (warp == 0 || warp == Form::ALSO_FIRST) first.prepare(form);
+  if (0 < warp && warp < PRODUCER_THREADS / 32 && ptx::renewed(static_cast<int>(threadIdx.x)) % 32 == 0) {  // (else a consumer keeps what follows from it, and spills)
     if (warp == 1) {
       cta.init();
       form.init();
       ptx::fence_barrier_init();
-    } else if (warp == 2) {
-      form.prefetch();
-    } else {
-      form.prefetch_others();
     }
+    if (warp == Form::PREFETCHER) form.prefetch();
+    if (warp == 3) form.prefetch_others();
   }
   __syncwarp();
   form.count();

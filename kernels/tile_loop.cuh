@@ -11,8 +11,7 @@ namespace ggemm::kernels {
 template <class T>
 using SchedulerOf = If<T::GROUPED, GroupedScheduler<T::BM, T::BN, T::GROUP_SHAPE>, If<T::BATCH, BatchScheduler, If<T::SLICED, CutScheduler<T>, PlainScheduler<false>>>>;
 
-// Where a CTA's tile lies, for its epilogue. KEPT: in shared memory, where each warp has it, as the mainloop has no registers for it, and working it out once more takes most of 1000 clocks;
-// but kernels that care which registers their sums have got worse ones by that.
+// Where a CTA's tile lies, for its epilogue. KEPT: in shared memory, where each warp has it, as the mainloop has no registers for it, and it is not worked out once more; but kernels that care which registers their sums have got worse ones by that.
 template <class Scheduler, int WARPS, bool KEPT>
 class TilePlace {
  public:

@@ -25,7 +25,7 @@ template <> struct UnsignedOf<8> { using type = u64; };
 
 // Tile: a SharedTile. K_OUTER: k runs along outer. THREADS of the CTA take part. PARTS: a tile's chunks are issued in so many parts.
 // HELD: chunks that a thread may hold in registers on the slow ways. OPERAND tells A's from B's. BY_INDEX: each row lies where it is said to.
-// LINES: of elements of 4 or 8 bytes whose rows are no multiples of CHUNK there is code for lines.
+// LINES: of elements of 4 or 8 bytes whose rows are no multiples of 16 bytes there is code for lines. CHUNK: bytes of a chunk, 16, or, in kernels for such operands, an element's (then there are no lines).
 template <int OPERAND, class Tile, bool K_OUTER, int THREADS, int PARTS, int HELD, bool BY_INDEX, bool LINES, int CHUNK = 16>
 class TileCopy {
   static_assert(!BY_INDEX || !K_OUTER, "a chunk is of one row");

@@ -54,6 +54,19 @@ GG_DEVICE i64 load_number(const void* p, i32 kind, i64 otherwise) {
   return kind == 1 ? narrow : otherwise;
 }
 
+// The same in two: it is asked for here, be there a barrier until it is needed.
+struct AskedNumber {
+  i32 narrow;
+  i64 wide;
+  GG_DEVICE i64 value(i32 kind) const { return kind == 1 ? narrow : wide; }
+};
+GG_DEVICE AskedNumber ask_number(const void* p, i32 kind, i64 otherwise) {
+  AskedNumber out{0, otherwise};
+  asm volatile("{ .reg .pred on; setp.eq.s32 on, %2, 1; @on ld.global.b32 %0, [%1]; }" : "+r"(out.narrow) : "l"(p), "r"(kind));
+  asm volatile("{ .reg .pred on; setp.eq.s32 on, %2, 2; @on ld.global.b64 %0, [%1]; }" : "+l"(out.wide) : "l"(p), "r"(kind));
+  return out;
+}
+
 // The 32 bits of high:low from bit `shift` on; 32 gives high. PTX ISA, "shf" (clamp mode).
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   u32 v;
@@ -77,6 +90,7 @@ GG_DEVICE i64 renewed(i64 x) {
   asm volatile("" : "+l"(x));
   return x;
 }
+GG_DEVICE u64 renewed(u64 x) { return static_cast<u64>(renewed(static_cast<i64>(x))); }
 template <class T>
 GG_DEVICE const T* renewed(const T* x) {
   asm volatile("" : "+l"(x));

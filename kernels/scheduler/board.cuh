@@ -9,8 +9,7 @@
 
 namespace ggemm::kernels {
 
-struct TileNote {
-  GroupFacts facts;
+struct NotedTile {
   MappedLines a, b, d;
   i32 start, rows;  // of uniform groups: the number of the group's first row, and how many there are
   i32 group;        // below 0: there are no more tiles
@@ -21,6 +20,10 @@ struct TileNote {
   i32 first, depth;  // of k: so many tiles from this one on
   u32 tile;         // where tiles may be cut along k: the cluster tile's number among those of all groups
 };
+// And what else is known of its group.
+struct TileNote : NotedTile {
+  GroupFacts facts;
+};
 
 // NOTES: more than tiles in work at once, by two where there is room (select::tile_notes). READERS: warps that read each note. (Every lane arrives at the notes' barriers for itself: so compute-sanitizer, too, sees in what order they are read and written.) BM x BN x BK: a CTA's tile; clusters of CM x CN take one each of neighbouring tiles. SWAP: the product is
 // the transposed one, and groups differ in n. CUT: or pieces of them along k (tile/depth.cuh), of uniform groups. HALVES: or the upper halves of them.
@@ -29,6 +32,7 @@ class TileBoard {
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
   struct Whole {
     i32 next, apart;  // tile to be found, and how far on the one after it is
+    i32 round;        // clusters(); nothing of it is kept through all tiles so
   };
   struct Pieces {
     PieceCursor pieces;
@@ -40,6 +44,7 @@ class TileBoard {
   struct Shared : If<CUT, Pieces, Whole> {
     TileNote notes[NOTES];
     SharedCursor cursor;
+    i32 left;  // so many groups may have tiles
     alignas(8) char barriers[Ring<NOTES>::BYTES];
     alignas(8) char placed[8 * NOTES];  // barriers: the place of a note's tile is known (of records: whose tile it is), its facts not yet
   };
@@ -83,22 +88,67 @@ class TileBoard {
     const i32 group = DeviceWarp::lane() * apart;
     if (!p.records && rows.kind && group < p.groups) ptx::prefetch(static_cast<const char*>(rows.data) + group * rows.byte_stride);
   }
+  // Once the launch may begin: asks for the numbers of the first 32 groups, a lane for each, be there a barrier until first() reads them.
+  struct Asked {
+    ptx::AskedNumber own, before;
+    GG_DEVICE GroupSpan span(const UniformGroups& groups) const { return group_span(groups, SourceNumbers{own.value(groups.rows.kind), before.value(groups.rows.kind)}); }
+  };
+  GG_DEVICE static Asked ask(const GroupedTensorParams& p) {
+    const Source& rows = p.uniform.rows;
+    const i32 group = DeviceWarp::lane();
+    const char* const at = static_cast<const char*>(rows.data) + group * rows.byte_stride;
+    return {ptx::ask_number(at, group < p.groups ? rows.kind : 0, rows.value), ptx::ask_number(at - rows.byte_stride, rows.mode == source_ends && 0 < group && group < p.groups ? rows.kind : 0, 0)};
+  }
   // All threads, before a barrier of all: counts the tiles of uniform groups, each of one, where they may be cut. (Such a launch begins when all before it have ended.)
   GG_DEVICE static void count(const GroupedTensorParams& p) {
     if constexpr (CUT) {
       const i32 group = static_cast<i32>(threadIdx.x);
-      if (counts(p) && group < p.groups) shared().counted[group] = static_cast<u16>(min_of(uniform_tiles(p.uniform, group), i32(many)));
+      if (counts(p) && group < p.groups) shared().counted[group] = static_cast<u16>(min_of(uniform_tiles(p.uniform, group_span(p.uniform, group).rows), i32(many)));
     }
   }
-  // The warp that finds the tiles, before the first.
+  // The CTA's first tile, as a warp finds it for itself where it may: what comes over the board comes later, and until the first box is asked for nothing is under way. The whole warp.
+  struct First {
+    NotedTile place;  // group: below 0: there is none
+    GroupCursor<DeviceWarp> cursor;
+    i32 left;  // as in Shared
+  };
+  GG_DEVICE static bool finds_first(const GroupedTensorParams& p) { return !CUT && !p.records && !takes(p); }
+  GG_DEVICE static First first(const GroupedTensorParams& p, const Asked& asked) {
+    const UniformGroups& u = p.uniform;
+    First out{};
+    GroupSpan span{};
+    const GroupTile found = out.cursor.find(static_cast<i32>(cluster()), p.groups, [&](i32 g) {
+      span = g < 32 ? asked.span(u) : group_span(u, g);
+      return uniform_tiles(u, span.rows);
+    });
+    out.left = __any_sync(0xffffffffu, last_rows(u, span)) ? static_cast<i32>(min_of(out.cursor.base + 32, p.groups)) : p.groups;
+    const int lane = found.group - out.cursor.base;
+    const GroupSpan own{DeviceWarp::at(span.start, lane), DeviceWarp::at(span.rows, lane)};
+    out.place.group = found.group < p.groups ? found.group : -1;
+    if (out.place.group < 0) return out;
+    lie_in(u, found.group, own, out.place);
+    place_in(uniform_grid(u, own.rows), own.rows, p.raster, found.tile, out.place);
+    return out;
+  }
+  // The warp that finds the tiles, before the first, or behind it, which is noted then.
   GG_DEVICE void begin(const GroupedTensorParams& p) const {
-    if (DeviceWarp::lane() == 0) shared().notes[NOTES - 1].group = -1;
     shared().cursor.start();
-    if constexpr (!CUT)
+    if (DeviceWarp::lane() != 0) return;
+    shared().notes[NOTES - 1].group = -1, shared().left = p.groups;
+    if constexpr (!CUT) start(static_cast<i32>(takes(p) ? cluster() | (ptx::seen_arrivals(p.taken) & Params::none_left) : cluster()));
+  }
+  GG_DEVICE void begin(const GroupedTensorParams& p, const First& first) const {
+    if constexpr (!CUT) {
+      shared().cursor.keep(first.cursor);
       if (DeviceWarp::lane() == 0) {
-        shared().next = static_cast<i32>(takes(p) ? cluster() | (ptx::seen_arrivals(p.taken) & Params::none_left) : cluster());
-        shared().apart = static_cast<i32>(clusters());
+        static_cast<NotedTile&>(shared().notes[0]) = first.place;
+        shared().left = first.left;
+        start(static_cast<i32>(cluster() + clusters()));
       }
+      ptx::barrier_arrive(placed(0));
+      ptx::barrier_arrive(ring_.full(0));
+      if (first.place.group < 0) tell_others(p);
+    }
   }
   // Who has read a note: where pieces meet.
   GG_DEVICE const SliceParams& slices() const { return shared().slices; }
@@ -118,6 +168,7 @@ class TileBoard {
     };
     const auto tiles_of = [&](i32 g) { return !p.records ? tiles_in(p, g) : p.early ? early_tiles(p.sizes, g).count : p.tiles[group_at(g)].count; };
     DepthPart depth{0, 0};
+    const i32 groups = shared().left;
     i32 next;
     GroupTile found;
     if constexpr (CUT) {
@@ -126,24 +177,24 @@ class TileBoard {
       for (bool dealt = shared().cursor.base >= 0;; dealt = true) {
         if (dealt) depth = next_piece(p, next);
         else next = 0;
-        found = shared().cursor.find(next, p.groups, tiles_of);
+        found = shared().cursor.find(next, groups, tiles_of);
         if (dealt) break;
         deal(p);
       }
     } else {
       next = shared().next;
       // (Below 0: none_left.)
-      found = {p.groups, 0};
-      if (next >= 0) found = shared().cursor.find(next, p.groups, tiles_of);
+      found = {groups, 0};
+      if (next >= 0) found = shared().cursor.find(next, groups, tiles_of);
     }
     ring_.wait_empty(at);
     TileNote& note = shared().notes[at.slot];
     __syncwarp();
-    const bool any = found.group < p.groups;
+    const bool any = found.group < groups;
     if (lane == 0) {
       if (any) found.group = group_at(found.group);
       if constexpr (!CUT) {
-        const i32 round = static_cast<i32>(clusters());
+        const i32 round = shared().round;
         i32 apart = shared().apart;
         // Clusters take turns to and fro, or the same ones always had the deeper tiles.
         if (falls && apart == round) apart = 2 * (round - static_cast<i32>(cluster())) - 1;
@@ -164,18 +215,14 @@ class TileBoard {
           grid = {static_cast<u32>(tiles.down), static_cast<u32>(tiles.across), tiles.steps}, down = !HALVES ? 0 : p.early ? number_of(SWAP ? p.sizes.n : p.sizes.m, read_numbers<true>(SWAP ? p.sizes.n : p.sizes.m, found.group)) : record.facts.problem.m;
           note.a = {&record.maps[0], 0}, note.b = {&record.maps[1], 0}, note.d = {&record.maps[2], 0};
         } else {
-          const UniformGroups& u = p.uniform;
-          const auto [start, rows] = group_span(u, found.group);
-          grid = uniform_grid(u, rows), down = rows;
-          note.rows = rows, note.start = start;
-          note.a = {&u.a, first_line(u.lines_a, found.group, start)}, note.b = {&u.b, first_line(u.lines_b, found.group, start)}, note.d = {&u.d, first_line(u.lines_d, found.group, start)};
+          const GroupSpan span = group_span(p.uniform, found.group);
+          grid = uniform_grid(p.uniform, span.rows), down = span.rows;
+          lie_in(p.uniform, found.group, span, note);
         }
-        const ClusterTile place = cluster_tile(static_cast<u32>(found.tile), grid.down, grid.across, p.raster, CM, CN, blockIdx.x % (CM * CN));
-        note.row = static_cast<i32>(place.at.row), note.column = static_cast<i32>(place.at.col), note.turned = place.turned;
-        note.half = HALVES && down - i64(note.row) * BM <= BM / 2;
-        if constexpr (!CUT) depth = {0, grid.steps};
-        if (p.records) depth.tiles = grid.steps;
-        note.first = depth.first, note.depth = depth.tiles, note.tile = static_cast<u32>(next);
+        place_in(grid, down, p.raster, found.tile, note);
+        if constexpr (CUT)
+          if (!p.records) note.first = depth.first, note.depth = depth.tiles;
+        note.tile = static_cast<u32>(next);
       }
     }
     __syncwarp();
@@ -185,12 +232,17 @@ class TileBoard {
   }
   // Another: adds the facts of the tile's group.
   GG_DEVICE void complete(const GroupedTensorParams& p, RingCursor<NOTES> at) const {
+    static_assert(UniformGroups::words == 32, "a lane brings a word");
+    const u32 lane = static_cast<u32>(ptx::renewed(DeviceWarp::lane()));  // no sign to be kept for 64 bits, and nothing through all tiles
+    GroupWord word{};
+    if (!p.records) {  // while the tile is found. By an address: of parameters that are named each lane's would come by itself
+      const GroupWord parts = group_word(*ptx::renewed(&p.uniform), static_cast<int>(lane));
+      word = {ptx::renewed(parts.base), ptx::renewed(parts.of_group), ptx::renewed(parts.of_start)};
+    }
     ptx::barrier_wait(placed(at.slot), at.phase);
     TileNote& note = shared().notes[at.slot];
-    const u32 lane = static_cast<u32>(ptx::renewed(DeviceWarp::lane()));  // no sign to be kept for 64 bits, and nothing through all tiles
-    static_assert(UniformGroups::words == 32, "a lane brings a word");
     if (note.group >= 0)
-      reinterpret_cast<u64*>(&note.facts)[lane] = p.records ? reinterpret_cast<const u64*>(&p.records[note.group].facts)[lane] : group_word(p.uniform, static_cast<int>(lane), note.group, note.start, note.rows);
+      reinterpret_cast<u64*>(&note.facts)[lane] = p.records ? reinterpret_cast<const u64*>(&p.records[note.group].facts)[lane] : group_word(p.uniform, word, static_cast<int>(lane), note.group, {note.start, note.rows});
     ptx::barrier_arrive(ring_.full(at.slot));
   }
 
@@ -208,6 +260,7 @@ class TileBoard {
       if (!__any_sync(0xffffffffu, others) && DeviceWarp::lane() == 0) ptx::set_bits(p.cleared, Params::none_left);
     }
   }
+  GG_DEVICE static void start(i32 next) { shared().next = next, shared().apart = shared().round = static_cast<i32>(clusters()); }
   GG_DEVICE static u32 cluster() { return blockIdx.x / (CM * CN); }
   GG_DEVICE static u32 clusters() { return gridDim.x / (CM * CN); }
   // How tiles are cut, once the cursor has found the first one. The whole warp.
@@ -255,11 +308,23 @@ class TileBoard {
     const u32 other = static_cast<u32>(u.other_tiles), own = (static_cast<u32>(rows) + ROWS - 1) / ROWS;
     return SWAP ? Grid{other, own, u.steps} : Grid{own, other, u.steps};
   }
-  GG_DEVICE static i32 uniform_tiles(const UniformGroups& u, i32 group) {
-    const i32 rows = group_span(u, group).rows;
+  GG_DEVICE static i32 uniform_tiles(const UniformGroups& u, i32 rows) {
     if (rows <= u.above || rows > u.most) return 0;
     const Grid grid = uniform_grid(u, rows);
     return static_cast<i32>(cluster_tiles(grid.down, grid.across, CM, CN));
+  }
+  // Which tile of its product the CTA's is; of so many rows, where that is asked.
+  GG_DEVICE static void place_in(Grid grid, i64 rows, i32 raster, i32 tile, NotedTile& out) {
+    const ClusterTile place = cluster_tile(static_cast<u32>(tile), grid.down, grid.across, raster, CM, CN, blockIdx.x % (CM * CN));
+    out.row = static_cast<i32>(place.at.row), out.column = static_cast<i32>(place.at.col), out.turned = place.turned;
+    out.half = HALVES && rows - i64(out.row) * BM <= BM / 2;
+    out.first = 0, out.depth = grid.steps;
+  }
+  // Where a uniform group's operands lie.
+  GG_DEVICE static void lie_in(const UniformGroups& u, i32 group, GroupSpan span, NotedTile& out) {
+    const UniformGroups* const maps = ptx::renewed(&u);  // else their addresses are kept through all tiles
+    out.start = span.start, out.rows = span.rows;
+    out.a = {&maps->a, first_line(u.lines_a, group, span.start)}, out.b = {&maps->b, first_line(u.lines_b, group, span.start)}, out.d = {&maps->d, first_line(u.lines_d, group, span.start)};
   }
   // Whether the tiles of all groups are counted at first; and those of a uniform group.
   GG_DEVICE static bool counts(const GroupedTensorParams& p) { return CUT && !p.records && p.groups <= most_counted_groups; }
@@ -267,7 +332,7 @@ class TileBoard {
     if constexpr (CUT) {
       if (const u16 tiles = counts(p) ? shared().counted[group] : many; tiles != many) return tiles;
     }
-    return uniform_tiles(p.uniform, group);
+    return uniform_tiles(p.uniform, group_span(p.uniform, group).rows);
   }
   GG_DEVICE static u32 placed(u32 slot) { return ptx::shared_address(shared().placed) + 8 * slot; }
 

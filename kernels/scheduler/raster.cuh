@@ -16,9 +16,9 @@ struct TileCoord {
 template <class Int>
 GG_HD TileCoord raster_tile(Int pid, typename IfType<true, Int, Int>::type tiles_m, typename IfType<true, Int, Int>::type tiles_n, i32 raster) {
   const Int height = static_cast<Int>(raster) < tiles_m ? static_cast<Int>(raster) : tiles_m;
-  const Int in_group = height * tiles_n, first = pid / in_group * height;
+  const Int in_group = height * tiles_n, group = pid < in_group ? 0 : pid / in_group, first = group * height;  // (a CTA's first tile is mostly of the first one, and waits for nothing so much as for a division)
   const Int rows = tiles_m - first < height ? tiles_m - first : height;
-  const Int rest = pid % in_group;
+  const Int rest = pid - group * in_group;
   return {static_cast<i64>(first + rest % rows), static_cast<i64>(rest / rows)};
 }
 

@@ -22,7 +22,7 @@ class OnceScheduler {
   bool taken_ = false;
 };
 
-// One tile a CTA. (The host has worked out what to divide by: two divisions took a lone warp 400 clocks.) NARROW: one row or column of tiles is what is expected.
+// One tile a CTA. (The host has worked out what to divide by: a division takes a lone warp 150 clocks.) NARROW: one row or column of tiles is what is expected.
 // (Without it ptxas had gemv's loads of a row in another order, and rows of 8 f64 took 1.27 times as long: docs/performance.md, section 80.)
 template <bool NARROW>
 class PlainScheduler : public OnceScheduler {
@@ -175,7 +175,7 @@ struct DeviceWarp {
 struct SharedCursor {
   i32 base, tiles_before, tiles_in, ends[32];
 
-  GG_DEVICE void start() { save(GroupCursor<DeviceWarp>{}); }
+  GG_DEVICE void start() { keep(GroupCursor<DeviceWarp>{}); }
   // As GroupCursor::find.
   template <class Count>
   GG_DEVICE GroupTile find(i32 tile, i32 groups, Count count) {
@@ -183,12 +183,10 @@ struct SharedCursor {
     GroupCursor<DeviceWarp> cursor{base, tiles_before, tiles_in, ends[ptx::renewed(DeviceWarp::lane())]};  // else its place is kept in a register from tile to tile
     __syncwarp();
     const GroupTile found = cursor.find(tile, groups, count);
-    save(cursor);
+    keep(cursor);
     return found;
   }
-
- private:
-  GG_DEVICE void save(const GroupCursor<DeviceWarp>& cursor) {
+  GG_DEVICE void keep(const GroupCursor<DeviceWarp>& cursor) {
     ends[ptx::renewed(DeviceWarp::lane())] = cursor.ends;
     if (DeviceWarp::lane() == 0) base = cursor.base, tiles_before = cursor.tiles_before, tiles_in = cursor.tiles_in;
   }

@@ -15,10 +15,10 @@ inline kernels::GroupFacts facts_of(const kernels::GroupedTensorParams& params, 
   if (params.records) return params.tiles[g].count > 0 ? params.records[g].facts : kernels::GroupFacts{};
   const kernels::UniformGroups& groups = params.uniform;
   const kernels::i32 group = static_cast<kernels::i32>(g);
-  const auto [start, rows] = kernels::group_span(groups, group);
-  if (rows <= groups.above || rows > groups.most) return {};
+  const kernels::GroupSpan span = kernels::group_span(groups, group);
+  if (span.rows <= groups.above || span.rows > groups.most) return {};
   std::array<kernels::u64, kernels::UniformGroups::words> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, static_cast<int>(i), group, start, rows);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, kernels::group_word(groups, static_cast<int>(i)), static_cast<int>(i), group, span);
   return std::bit_cast<kernels::GroupFacts>(words);
 }
 

@@ -2,10 +2,12 @@
 // The search for a tile's group, with the warp's 32 lanes as an array.
 #include "scheduler/groups.cuh"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -333,4 +335,30 @@ TEST_CASE("groups: elements of a matrix are known to meet exactly where two of t
   CHECK(elements_meet({nullptr, least, least}, 2, 2));
   CHECK_FALSE(elements_meet({nullptr, least, least / 2}, most, 2));
   CHECK(elements_meet({nullptr, least, least / 2}, 2, 3));
+}
+
+TEST_CASE("groups: D of the last rows of a ragged m is stored by whole boxes, as its map ends there; of others no box goes behind the group") {
+  UniformGroups groups{};
+  GroupFacts facts{};
+  groups.rows = {nullptr, 0, 100, 1, source_ends};
+  groups.swap = 1;
+  facts.reach = 3, facts.start = 7;
+  const auto told = [&](TensorStore store, i32 group, GroupSpan span) {
+    facts.store = store;
+    std::memcpy(groups.base, &facts, sizeof groups.base);
+    std::array<u64, UniformGroups::words> words;
+    for (int i = 0; i < UniformGroups::words; ++i) words[static_cast<std::size_t>(i)] = group_word(groups, group_word(groups, i), i, group, span);
+    GroupFacts out;
+    std::memcpy(&out, words.data(), sizeof out);
+    CHECK((out.reach == 3 && out.problem.n == span.rows && out.start == 7 + i64(span.start)));
+    return out.store;
+  };
+  std::fill(std::begin(groups.of_start), std::end(groups.of_start), 0);
+  groups.of_start[sizeof(GemmParams) / sizeof(u64) + 1] = 1;
+  CHECK(told(TensorStore::inner_boxes, 2, {40, 60}) == TensorStore::boxes);
+  CHECK(told(TensorStore::inner_boxes, 2, {40, 59}) == TensorStore::inner_boxes);
+  CHECK(told(TensorStore::inner_boxes, 2, {100, 0}) == TensorStore::boxes);
+  CHECK(told(TensorStore::threads, 2, {40, 60}) == TensorStore::threads);
+  groups.rows.mode = source_count;  // rooms: another's rows follow
+  CHECK(told(TensorStore::inner_boxes, 2, {0, 100}) == TensorStore::inner_boxes);
 }

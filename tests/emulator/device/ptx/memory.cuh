@@ -33,6 +33,12 @@ GG_DEVICE i64 load_number(const void* p, i32 kind, i64 otherwise) {
   return kind == 1 ? static_cast<i64>(*static_cast<const i32*>(p)) : *static_cast<const i64*>(p);
 }
 
+struct AskedNumber {
+  i64 number;
+  GG_DEVICE i64 value(i32) const { return number; }
+};
+GG_DEVICE AskedNumber ask_number(const void* p, i32 kind, i64 otherwise) { return {load_number<false>(p, kind, otherwise)}; }
+
 GG_DEVICE u32 funnel_right(u32 low, u32 high, u32 shift) {
   const u32 by = shift < 32 ? shift : 32;
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
@@ -86,6 +92,7 @@ GG_DEVICE void store_vector(void* p, Vector16 v) {
 
 GG_DEVICE int renewed(int x) { return x; }
 GG_DEVICE i64 renewed(i64 x) { return x; }
+GG_DEVICE u64 renewed(u64 x) { return x; }
 template <class T>
 GG_DEVICE const T* renewed(const T* x) { return x; }
 GG_DEVICE int of_first_lane(int x) { return __shfl_sync(0xffffffffu, x, 0); }
