@@ -312,7 +312,7 @@ GG_HD bool last_rows(const UniformGroups& groups, GroupSpan span) { return group
 struct GroupWord {
   u64 base, of_group, of_start;
 };
-GG_HD GroupWord group_word(const UniformGroups& groups, int word) { return {groups.base[word], groups.of_group[word], groups.of_start[word]}; }
+GG_HD GroupWord word_parts(const UniformGroups& groups, int word) { return {groups.base[word], groups.of_group[word], groups.of_start[word]}; }
 GG_HD u64 group_word(const UniformGroups& groups, const GroupWord& parts, int word, i32 group, GroupSpan span) {
   if (word == (groups.swap ? 1 : 0)) return static_cast<u64>(span.rows);  // n, or m
   const u64 whole = parts.base + static_cast<u64>(group) * parts.of_group + static_cast<u64>(span.start) * parts.of_start;

@@ -206,7 +206,7 @@ struct Plain {
     return turn ? words[1] : words[0];
   }
   static constexpr int PREFETCHER = 2;  // the warp that calls prefetch()
-  // What warp 0 can do while barriers are set up: it finds the producer's first tile. Its lanes, and those of ALSO_FIRST.
+  // What can be done while barriers are set up, by warp 0 and the warp ALSO_FIRST: the producer's first tile is found.
   static constexpr int ALSO_FIRST = 0;
   struct First {
     ClusterTile tile{};
@@ -312,37 +312,35 @@ struct Grouped {
     typename Board::Asked asked{};
     GG_DEVICE void prepare(const Grouped& form) {
       const Params& p = form.p;
-      Board::bring_near(p);
+      if (threadIdx.x < 32) Board::bring_near(p);
       if (threadIdx.x == 0 && blockIdx.x == 0 && p.cleared) {
         *p.cleared = 0;
         __threadfence();
       }
-      if (!finds_first(p)) return;
-      if (p.beside) ptx::launch_beside();
-      else ptx::launch_wait();
-      asked = Board::ask(p);
+      if (knows_first(p)) ptx::launch_wait(), asked = Board::ask(p);  // (and is no launch beside another then)
     }
   };
   // Whether the warp that asks for operands, too, finds the first tile: it asks for them as soon as the place is known.
-  GG_DEVICE static bool finds_first(const Params& p) { return INDEXED == 0 && Board::finds_first(p); }
+  GG_DEVICE static bool knows_first(const Params& p) { return INDEXED == 0 && Board::knows_first(p); }
   GG_DEVICE void produce(const Cta& cta, const First& prepared) const {
     Shape::Cursor at;
     typename Board::Cursor next;
-    // One thread: where the copy engine reaches both operands.
+    // One thread: where the copy engine reaches both operands. (Where they lie is read once, not for each step of k.)
     const auto bring = [&](const NotedTile& tile) {
+      const MappedLines a = tile.a, b = tile.b;
       Shape::Cursor to = at;
-      Producer::produce(tile.a, tile.b, p.uniform.scales, tile.group * p.uniform.scales.of_group, cta.ring, to, cta.address(), tile.row * T::BM, tile.column * T::BN, tile.turned, T::SLICED ? tile.first : 0, tile.depth, tile.depth, tile.half);
+      Producer::produce(a, b, p.uniform.scales, tile.group * p.uniform.scales.of_group, cta.ring, to, cta.address(), tile.row * T::BM, tile.column * T::BN, tile.turned, T::SLICED ? tile.first : 0, tile.depth, tile.depth, tile.half);
     };
     // Another warp than the one that asks for operands finds the tiles, so that it may be a tile ahead; not where CTAs take them, the later the more evenly.
     const int finder = p.taken ? 0 : FINDER;
     if (const int warp = ptx::of_first_lane(static_cast<int>(threadIdx.x) / 32); warp == 0 || warp == finder) {
-      if (finds_first(p)) {
+      if (knows_first(p)) {
         const typename Board::First first = Board::first(p, prepared.asked);
         if (warp == finder) board.begin(p, first);
-        if (first.place.group < 0) return;
+        if (first.place.group < 0) return;  // nothing of the ring is in use
         if (warp == 0 && ptx::elect_one()) bring(first.place);
         at.skip(first.place.depth);
-        board.release(next);
+        board.release(next);  // its note, which the two need not read
         ++next;
       } else if (warp == finder) {
         board.begin(p);

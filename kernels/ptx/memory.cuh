@@ -54,7 +54,7 @@ GG_DEVICE i64 load_number(const void* p, i32 kind, i64 otherwise) {
   return kind == 1 ? narrow : otherwise;
 }
 
-// The same in two: it is asked for here, be there a barrier until it is needed.
+// The same, asked for where this stands (the compiler would move it behind a barrier, to where it is read) and read later.
 struct AskedNumber {
   i32 narrow;
   i64 wide;

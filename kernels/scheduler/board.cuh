@@ -32,7 +32,7 @@ class TileBoard {
   static constexpr i32 none = 0x7fffffff;  // behind all tiles
   struct Whole {
     i32 next, apart;  // tile to be found, and how far on the one after it is
-    i32 round;        // clusters(); nothing of it is kept through all tiles so
+    i32 round;        // clusters(), here lest ptxas keep what follows from it in registers through all tiles
   };
   struct Pieces {
     PieceCursor pieces;
@@ -50,6 +50,8 @@ class TileBoard {
   };
 
  public:
+  static_assert(NOTES >= 2, "who finds the first tile for itself does not wait for its note, but for the next one's");
+
   // A place among the notes, counted over two rounds of them, the second one of phase 1. In one register: slot and phase are found anew, so that they are not kept through the mainloop.
   struct Cursor {
     int place = 0;
@@ -88,7 +90,7 @@ class TileBoard {
     const i32 group = DeviceWarp::lane() * apart;
     if (!p.records && rows.kind && group < p.groups) ptx::prefetch(static_cast<const char*>(rows.data) + group * rows.byte_stride);
   }
-  // Once the launch may begin: asks for the numbers of the first 32 groups, a lane for each, be there a barrier until first() reads them.
+  // Once the launch may begin: asks for the numbers of the first 32 groups, a lane for each. They may be on their way through a barrier, until first() reads them.
   struct Asked {
     ptx::AskedNumber own, before;
     GG_DEVICE GroupSpan span(const UniformGroups& groups) const { return group_span(groups, SourceNumbers{own.value(groups.rows.kind), before.value(groups.rows.kind)}); }
@@ -112,19 +114,26 @@ class TileBoard {
     GroupCursor<DeviceWarp> cursor;
     i32 left;  // as in Shared
   };
-  GG_DEVICE static bool finds_first(const GroupedTensorParams& p) { return !CUT && !p.records && !takes(p); }
+  GG_DEVICE static bool knows_first(const GroupedTensorParams& p) { return !CUT && !p.records && !takes(p); }
   GG_DEVICE static First first(const GroupedTensorParams& p, const Asked& asked) {
     const UniformGroups& u = p.uniform;
     First out{};
-    GroupSpan span{};
-    const GroupTile found = out.cursor.find(static_cast<i32>(cluster()), p.groups, [&](i32 g) {
-      span = g < 32 ? asked.span(u) : group_span(u, g);
-      return uniform_tiles(u, span.rows);
-    });
-    out.left = __any_sync(0xffffffffu, last_rows(u, span)) ? static_cast<i32>(min_of(out.cursor.base + 32, p.groups)) : p.groups;
+    GroupSpan span{};  // a lane's group's, of the last window looked at; behind the last group what it was
+    GroupTile found;
+    bool last;
+    // Window by window, for behind the last rows none has tiles.
+    do {
+      out.left = static_cast<i32>(min_of(out.left + 32, p.groups));
+      found = out.cursor.find(static_cast<i32>(cluster()), out.left, [&](i32 g) {
+        span = g < 32 ? asked.span(u) : group_span(u, g);
+        return uniform_tiles(u, span.rows);
+      });
+      last = __any_sync(0xffffffffu, last_rows(u, span)) || out.left == p.groups;
+    } while (found.group == out.left && !last);
+    out.place.group = found.group < out.left ? found.group : -1;
+    if (!last) out.left = p.groups;
     const int lane = found.group - out.cursor.base;
     const GroupSpan own{DeviceWarp::at(span.start, lane), DeviceWarp::at(span.rows, lane)};
-    out.place.group = found.group < p.groups ? found.group : -1;
     if (out.place.group < 0) return out;
     lie_in(u, found.group, own, out.place);
     place_in(uniform_grid(u, own.rows), own.rows, p.raster, found.tile, out.place);
@@ -236,7 +245,7 @@ class TileBoard {
     const u32 lane = static_cast<u32>(ptx::renewed(DeviceWarp::lane()));  // no sign to be kept for 64 bits, and nothing through all tiles
     GroupWord word{};
     if (!p.records) {  // while the tile is found. By an address: of parameters that are named each lane's would come by itself
-      const GroupWord parts = group_word(*ptx::renewed(&p.uniform), static_cast<int>(lane));
+      const GroupWord parts = word_parts(*ptx::renewed(&p.uniform), static_cast<int>(lane));
       word = {ptx::renewed(parts.base), ptx::renewed(parts.of_group), ptx::renewed(parts.of_start)};
     }
     ptx::barrier_wait(placed(at.slot), at.phase);

@@ -18,7 +18,7 @@ inline kernels::GroupFacts facts_of(const kernels::GroupedTensorParams& params, 
   const kernels::GroupSpan span = kernels::group_span(groups, group);
   if (span.rows <= groups.above || span.rows > groups.most) return {};
   std::array<kernels::u64, kernels::UniformGroups::words> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, kernels::group_word(groups, static_cast<int>(i)), static_cast<int>(i), group, span);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kernels::group_word(groups, kernels::word_parts(groups, static_cast<int>(i)), static_cast<int>(i), group, span);
   return std::bit_cast<kernels::GroupFacts>(words);
 }
 

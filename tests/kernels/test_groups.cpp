@@ -347,7 +347,7 @@ TEST_CASE("groups: D of the last rows of a ragged m is stored by whole boxes, as
     facts.store = store;
     std::memcpy(groups.base, &facts, sizeof groups.base);
     std::array<u64, UniformGroups::words> words;
-    for (int i = 0; i < UniformGroups::words; ++i) words[static_cast<std::size_t>(i)] = group_word(groups, group_word(groups, i), i, group, span);
+    for (int i = 0; i < UniformGroups::words; ++i) words[static_cast<std::size_t>(i)] = group_word(groups, word_parts(groups, i), i, group, span);
     GroupFacts out;
     std::memcpy(&out, words.data(), sizeof out);
     CHECK((out.reach == 3 && out.problem.n == span.rows && out.start == 7 + i64(span.start)));
