@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of k and the storing of a tile cost a CTA, from the device's facts. Numbers of the cost model that are no facts of a data sheet, of costs.cpp, deal.cpp and model.cpp, were fitted to times measured on an
+// What a step of k and the storing of a tile cost a CTA, from the device's facts. Numbers of the cost model that are no facts of a data sheet, of costs.cpp, deal.cpp, estimates.cpp and model.cpp, were fitted to times measured on an
 // H200 (docs/performance.md, "The cost model, fitted").
 #pragma once
 #include <limits>

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "select/footprint.hpp"
+
 namespace ggemm::select {
 namespace {
 
@@ -83,6 +85,13 @@ PieceDeal deal_pieces(const ProblemType& type, const Config& config, std::int64_
   const Cut best = best_cut(loop_costs(reached, config, static_cast<double>(at_once)), rest, steps, ctas);
   const kernels::u32 cut = static_cast<kernels::u32>(best.pieces > 1 ? rest : 0);
   return {kernels::depth_deal(static_cast<kernels::u32>(tiles) - cut, cut, cut ? static_cast<kernels::u32>(best.pieces) * cut : 1), static_cast<kernels::u32>(best.first)};
+}
+
+bool neighbours(const core::Config& config, double down, double across, int multiprocessors) {
+  constexpr int smaller = 128 * 128;  // larger ones in two rounds, limited by power, were 5% behind clusters
+  const bool sliced = config.slices > core::tail_slices;
+  const double rounds = config.tile_m * config.tile_n > smaller ? 1 : 2;
+  return config.family == core::Family::sm90 && cluster(config) == 1 && (sliced ? down * across > 1 : down > 1 && across > 1) && down * across * std::max<double>(1, config.slices) <= rounds * multiprocessors;
 }
 
 }  // namespace ggemm::select

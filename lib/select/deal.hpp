@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How k is cut for the tiles left over, and how their pieces are dealt out: by the cost model's arithmetic, for its estimates and again for each launch.
+// How k is cut for the tiles left over, how their pieces are dealt out, and tiles to GPCs: by the cost model's arithmetic, for its estimates and again for each launch.
 #pragma once
 #include <cmath>
 
@@ -35,5 +35,9 @@ struct PieceDeal {
   kernels::u32 first;
 };
 PieceDeal deal_pieces(const core::ProblemType& type, const core::Config& config, std::int64_t tiles, std::int64_t steps, std::int64_t multiprocessors, std::int64_t at_once);
+
+// Of one product's tiles, so many down and across as its kernel sees them, whether neighbours are dealt to one GPC, whose multiprocessors' requests for a line are joined on the way to L2: tiles without clusters, in one
+// round, or two of smaller ones, unless they are a single row or column; and slices of k so, unless there is one tile. Others are dealt to GPCs by turns. multiprocessors: no more than max_ctas.
+bool neighbours(const core::Config& config, double down, double across, int multiprocessors);
 
 }  // namespace ggemm::select

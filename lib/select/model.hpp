@@ -27,10 +27,6 @@ std::optional<core::Config> large_tiles(const core::ProblemType& type, const Siz
 // Whether a mean group is one of the larger ones, so that nearly all are.
 bool mostly_large(const core::Config& config, const Sizes& sizes);
 
-// Of one product's tiles, so many down and across as its kernel sees them, whether neighbours are dealt to one GPC, whose multiprocessors' requests for a line are joined on the way to L2: tiles without clusters, in one
-// round, or two of smaller ones, unless they are a single row or column; and slices of k so, unless there is one tile. Others are dealt to GPCs by turns. multiprocessors: no more than max_ctas.
-bool neighbours(const core::Config& config, double down, double across, int multiprocessors);
-
 struct Candidate {
   core::Config config;  // with its raster group
   double microseconds;  // by the model
