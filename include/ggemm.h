@@ -522,8 +522,9 @@ typedef struct ggemm_grouped_desc {
   ggemm_source m, n, k;    /**< sizes, as the form says */
   ggemm_grouped_matrix a, b, c, d; /**< c.dtype NONE: D's */
   ggemm_epilogue_desc epilogue;    /**< of every group */
-  int64_t expected_m, expected_n, expected_k; /**< mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
-                                                   rounding */
+  int64_t expected_m, expected_n, expected_k; /**< mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
+                                                   result beyond rounding. (RAGGED_M: with expected_m below m / groups some groups are taken to have
+                                                   none, and all are alike where the largest is as the mean) */
   const char* config;   /**< as in ggemm_gemm_desc */
   const char* tune_key; /**< as in ggemm_gemm_desc */
   /* From here on for other forms than GGEMM_GROUPS_POINTERS, which take a struct of at least this size. */

@@ -21,11 +21,18 @@ constexpr std::int64_t bucket(std::int64_t size) { return size <= 16 ? size : ro
 // Of one product's rows above 2048 no step is longer than a tile's rows, until there are 128 of them an octave: with 12608 counted as 13312 the last of the rounds of tiles would be another.
 constexpr std::int64_t rows_bucket(std::int64_t rows) { return rows <= 2048 ? bucket(rows) : rounded_up(rows, std::max(7, octave_of(rows) - 8)); }
 
-// What the largest group has above the mean, of all that the others could leave it: in quarters, from 1 (groups are alike) to 5 (it has all rows). 0: not known.
+// How unlike groups are, by the largest: 0: not known; they are alike, or it has up to some 2.5 times the mean; else what it has above the mean, of all that the others could leave it, in quarters (none or one of them: some have
+// many more rows than most), up to: it has all rows.
+constexpr int skew_alike = 1, skew_little = 2, skew_most = 7;
 constexpr std::int64_t skew_of(std::int64_t groups, double mean, std::int64_t largest) {
+  constexpr double alike = 1.25, little = 2.5;
   if (mean <= 0 || largest <= 0) return 0;
   const double others = (static_cast<double>(groups) - 1) * mean, above = static_cast<double>(largest) - mean;
-  return above <= 0 || others <= 0 ? 1 : 1 + static_cast<std::int64_t>(4 * (above < others ? above / others : 1) + 0.5);
+  if (above <= 0 || others <= 0) return skew_alike;
+  const auto quarters = static_cast<std::int64_t>(4 * (above < others ? above / others : 1) + 0.5);
+  if (quarters == 4) return skew_most;
+  const double times = static_cast<double>(largest) / mean;
+  return times <= alike ? skew_alike : times <= little ? skew_little : skew_little + 1 + quarters;
 }
 
 // Plain data without padding, made at every call: hashed and compared as memory.
@@ -57,11 +64,16 @@ inline std::uint64_t text_hash(const char* text) {
 }
 
 inline ProblemKey problem_key(const Problem& p) { return {p.type, 1, rows_bucket(p.m), p.n, p.k, 0, 0, p.max_ctas}; }
-// A mean is given as a whole number, and a few rows for many groups as one for each: of a ragged m there are no more in all than its matrix has.
-inline double mean_rows(const GroupedProblem& p) {
-  const double given = static_cast<double>(p.expected_m), groups = static_cast<double>(p.groups);
-  return p.m.mode == kernels::source_ends && p.m.value > 0 && static_cast<double>(p.m.value) < given * groups ? static_cast<double>(p.m.value) / groups : given;
+// Groups that have rows, as far as it is known: the mean is of these, and of a ragged m there are no more rows in all than its matrix has.
+inline std::int64_t groups_with_rows(const GroupedProblem& p) {
+  const std::int64_t rows = p.m.mode == kernels::source_ends ? p.m.value : 0;
+  if (p.expected_m <= 0 || rows <= 0) return p.groups;
+  const std::int64_t groups = (rows - 1) / p.expected_m + 1;
+  return groups < p.groups ? groups : p.groups;
 }
-inline ProblemKey problem_key(const GroupedProblem& p) { return {p.type, bucket(p.groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas, skew_of(p.groups, mean_rows(p), p.expected_largest_m)}; }
+inline ProblemKey problem_key(const GroupedProblem& p) {
+  const std::int64_t groups = groups_with_rows(p);
+  return {p.type, bucket(groups), bucket(p.expected_m), bucket(p.expected_n), bucket(p.expected_k), 0, 0, p.max_ctas, skew_of(groups, static_cast<double>(p.expected_m), p.expected_largest_m)};
+}
 
 }  // namespace ggemm::core

@@ -67,7 +67,7 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, doub
   // Where registers hold one set of what is promoted a consumer waits for its products, and the tensor cores at times for both consumers.
   const double rows = bm / (c.warps_m / 4), sums = rows / 64 * columns / 2;
   const bool one_set = promotes && !kernels::promoted_from_two_sets(static_cast<int>(sums), core::scaled_by_blocks(type));
-  const double waits = !one_set ? 1 : core::scaled_by_blocks(type) ? (rows > 64 ? 1.16 : columns > 128 ? 1.15 : 1.08) : rows > 64 ? (terms || type.grouped ? 1.26 : 1.21) : 1.15;
+  const double waits = !one_set ? 1 : core::scaled_by_blocks(type) ? (rows > 64 ? 1.16 : columns > 128 ? 1.15 : 1.08) : rows > 64 ? (terms ? 1.26 : 1.21) : 1.15;
   const double multiply = waits * wgmmas * std::max(columns / 2, (64 + columns) * 32 / shared_bytes_a_clock);
   // What wgmmas read of shared memory, and the copy engine writes there. Of those with 128 or 256 columns it is as if A came for nothing.
   const double read = wgmmas * (std::fmod(columns, 128) == 0 ? columns : 64 + columns) * 32, shared = even || terms || size != 2 ? 0 : (read + (bm + bn) * bk * size) / shared_bytes_a_clock;
@@ -89,7 +89,7 @@ TileCosts tensor_costs(const ProblemType& type, const Config& c, bool even, doub
   constexpr double beside = 0.15;  // of what hides behind the slower
   // 176 and 224 columns, measured with 16 bits and e4m3; by blocks, where each 16 or 32 of them may have a scale of their own, 176 with e4m3.
   const double uneven = columns > 128 && std::fmod(columns, 64) != 0 ? (core::scaled_by_blocks(type) ? 1.06 : c.teams > 1 ? 1.02 : 1.03) : 1;
-  const double square = promotes && c.tile_m == 128 && c.tile_n == 128 ? type.grouped ? 1.09 : core::scaled_by_blocks(type) ? 1.06 : 1 : 1;  // of e4m3, beside 128x192 in clusters
+  const double square = promotes && c.tile_m == 128 && c.tile_n == 128 ? type.grouped ? 1.07 : core::scaled_by_blocks(type) ? 1.06 : 1 : 1;  // of e4m3, beside 128x192 in clusters
   // A lone consumer that has two sets of sums, whose A's scales come by the copy engine (7 to 17% behind its transposed twin, whose A has a scale for 128 rows).
   const double lone = core::scaled_by_blocks(type) && !type.grouped && !one_set && c.warps_m * c.warps_n == 4 && kernels::scaled_by_lines(c.swap ? type.scale_b : type.scale_a) ? 1.12 : 1;
   // The more columns a lone consumer of one product has, the more hides behind its products.

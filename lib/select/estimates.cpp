@@ -69,12 +69,27 @@ int ctas_a_multiprocessor(const ProblemType& type, const Config& c, const core::
 
 bool whole_lines(const ProblemType& type, double m, double n) { return std::fmod((type.major_d == core::Major::mn ? m : n) * static_cast<double>(core::dtype_size(type.d)), 16) == 0; }
 
-double estimate_sm90(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) {
+namespace {
+
+// Cluster tiles of groups, by how their rows are spread.
+ClusterTiles tiles_of_all(const Config& c, const Spread& spread, double other, bool swap) {
+  ClusterTiles out{0, 0};
+  for (const auto& [groups, rows] : spread) {
+    const ClusterTiles each = cluster_tiles(c, ceil_div(swap ? other : rows, c.tile_m), ceil_div(swap ? rows : other, c.tile_n), false);
+    out.count += groups * each.count, out.turned += groups * each.count * each.turned;
+  }
+  out.turned /= std::max(1.0, out.count);
+  return out;
+}
+
+// m: of the mean group; spread: how rows are spread, or nullptr.
+double by_tensor_maps(const ProblemType& type, const Config& named, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even, const Spread* spread) {
   const Config c = core::upright(named);
   const double down = named.swap ? n : m, across = named.swap ? m : n;
   const bool apart = even && (type.grouped & core::apart_groups);  // which may differ in n too
-  const ClusterTiles all = cluster_tiles(c, tiles_along(down, c.tile_m, even && (apart || !named.swap)), tiles_along(across, c.tile_n, even && (apart || named.swap)), even, apart);
-  const double tiles = all.count * groups;
+  const ClusterTiles all = spread ? tiles_of_all(c, *spread, named.swap ? down : across, named.swap) : cluster_tiles(c, tiles_along(down, c.tile_m, even && (apart || !named.swap)), tiles_along(across, c.tile_n, even && (apart || named.swap)), even, apart);
+  const double tiles = spread ? all.count : all.count * groups;
+  const double tile_rows = spread ? spread->tile_rows(named.tile_m) / groups : 1;  // of a group
   const bool terms = core::by_terms(type, c.family);
   const double size = operand_size(type, c.family), bm = c.tile_m, bn = c.tile_n, columns = bn / c.warps_n, d = static_cast<double>(core::dtype_size(type.d));
   const bool plain = !even && !terms && !type.grouped;  // or a batch, by a kernel of plain products (where one group has all rows, even is false too, but type.grouped set)
@@ -117,7 +132,8 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   constexpr double exchange_bytes = 31;
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   // How many tiles groups have is a guess, and what is left over at the end with it.
-  const double rounds = even ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
+  const bool guessed = even && !(spread && spread->count == 1);
+  const double rounds = guessed ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   const bool sliced = c.slices > core::tail_slices;
   // Launch, barriers, first boxes, last store; and that CTAs wait for each other before the first.
   const double start_clocks = sliced ? 7050 : cluster(c) > 1 || even || terms || size != 2 ? 8800 : 8400;
@@ -126,10 +142,10 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const auto all_tiles = [&] {
     const double tile = steps * costs.step;
     if (c.slices == core::tail_slices && type.grouped) {
-      constexpr double counting = 1200;
+      constexpr double counting = 4500;  // and the first tile found by way of shared memory
       const bool large = kernels::large_tile(c.tile_m, c.tile_n);
-      if (even && large) return counting + larger_kernel * (rounds - saved_by_cutting(steps, clusters)) * (tile + costs.store);
-      const kernels::DepthDeal deal = even ? kernels::nothing_cut : deal_left_over(tiles, steps, clusters, large);
+      if (guessed && large) return counting + larger_kernel * (rounds - saved_by_cutting(steps, clusters)) * (tile + costs.store);
+      const kernels::DepthDeal deal = guessed ? kernels::nothing_cut : deal_left_over(tiles, steps, clusters, large);
       return counting + (large ? larger_kernel : 1) * (deal.cut ? tail_clocks(costs, tiles, steps, clusters, {deal.cut, deal.sharers}) : rounds * (tile + costs.store));
     }
     if (c.slices == core::tail_slices && tiles <= INT32_MAX && steps <= INT32_MAX) {
@@ -138,11 +154,12 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
       const Tail tail = best_tail(costs, static_cast<std::int64_t>(tiles), static_cast<std::int64_t>(steps), static_cast<std::int64_t>(clusters));
       return cuts * tail_clocks(costs, tiles, steps, clusters, tail) + (tail.cut && tiles < clusters ? less_than_one : 0);
     }
-    // A team stores while the other multiplies. In groups and batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
+    // A team stores while the other multiplies, which hides most of it; in batches, which find less of what they read in L2, that gained nothing, or next to it, wherever it was measured.
     // Where D's lines are none for the copy engine, if they are packed, threads take the longer, as the other's products keep shared memory busy: of many tiles that is more than what a team hides.
-    constexpr double beside_products = 7, many = 8, beside_other = 1.6;
+    constexpr double beside_products = 7, many = 8, beside_other = 1.6, not_hidden = 0.3;
     const double store = costs.store * (rounds <= many || whole_lines(type, m, n) ? 1 : beside_products);
     if (c.teams > 1 && !type.grouped && groups == 1) return rounds * std::max(tile, (tile + beside_other * store) / 2) + store;
+    if (c.teams > 1 && spread) return rounds * (tile + not_hidden * costs.store);
     if (sliced) return rounds * tile;
     // In batches of small products two CTAs of a multiprocessor wait beside each other, where two fit.
     constexpr double in_pairs = 0.6;
@@ -162,14 +179,17 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const double copies = elements == 0 ? 0 : std::max(elements * each / 2.8e6, plain ? lines * a_line : 0) + 2.5;
   constexpr double powered_mhz = 1880;  // what power leaves of the clock
   // Where some groups have many times the mean's rows, tiles of few rows read the other operand again for each.
-  const double few_rows = even && named.tile_m < 16 && m > 1 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && skewed_groups(groups, m) ? skewed_cost : 1);
+  const double few_rows = even && named.tile_m < 16 && m > 1 ? 1 + 0.04 * std::log2(16.0 / named.tile_m) : 1, skewed = few_rows * (even && named.tile_m <= 64 && !spread && skewed_groups(groups, m) ? skewed_cost : 1);
   // Tiles of more rows than groups have bring others' besides, the more the fewer columns they have; and of few columns there are many tiles.
   // (Of upper halves little is in vain, but where they have many times a group's rows: Zipf 1.1 to 1.17 with 4 rows, even 1.04 to 1.07.)
   const double in_vain = upper && named.tile_n >= 128 ? 1 + 0.1 * std::max(0.0, std::log2(16 / std::max(1.0, m))) : even && m < named.tile_m ? 1 + 0.15 * std::max(0.0, named.tile_m / static_cast<double>(named.tile_n) - 0.33) + (named.tile_n >= 128 ? 0 : named.tile_m <= 32 ? 0.02 : 0.08) : 1;
   // And of a plain product, less so, which shows where memory bounds it: the larger the tile, from 8 by 64 on.
   const double wide = !plain ? 1 : 1 + 0.02 * std::log2((m <= n ? named.tile_m : named.tile_n) / 8.0) + 0.02 * std::log2((m <= n ? named.tile_n : named.tile_m) / 64.0);
-  const double memory = plain ? 5.1e6 : 4.5e6;  // bytes a microsecond, more than there are, as the part of the lesser below comes on top
-  const double multiplied = skewed * clocks / powered_mhz, moved = wide * in_vain * skewed * bytes / memory + 0.25;
+  const double memory = plain ? 5.1e6 : spread ? 5.5e6 : 4.5e6;  // bytes a microsecond, more than there are, as the part of the lesser below comes on top
+  // Where groups have several rows of tiles, these read the other operand again.
+  constexpr double read_again = 0.1, most_again = 3;
+  const double again_read = spread ? 1 + read_again * std::min(most_again, tile_rows - 1) : 1;
+  const double multiplied = skewed * clocks / powered_mhz, moved = wide * in_vain * again_read * skewed * bytes / memory + 0.25;
   const double beside = plain ? 0.23 : 0.29;  // of the lesser of the two, which does not hide quite
   constexpr double leave_bytes = 26;
   const double summed = sliced ? (rounds * bm * bn * 4 / leave_bytes + sum_of_slices(tiles * cluster(c) * bm * bn, slices, facts.multiprocessors)) / powered_mhz : 0;
@@ -177,6 +197,11 @@ double estimate_sm90(const ProblemType& type, const Config& named, double groups
   const bool several_narrow = plain && !named.swap && named.tile_n < 64 && across > named.tile_n;
   return (several_narrow ? 0.7 : 0.4) + (several_narrow ? 1.06 : 1) * (summed + std::max(multiplied, moved) + beside * std::min(multiplied, moved)) + copies;
 }
+
+}  // namespace
+
+double estimate_sm90(const ProblemType& type, const Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even) { return by_tensor_maps(type, c, groups, m, n, k, facts, even, nullptr); }
+double estimate_sm90(const ProblemType& type, const Config& c, const Spread& spread, double n, double k, const core::DeviceFacts& facts) { return by_tensor_maps(type, c, spread.groups(), spread.mean(), n, k, facts, true, &spread); }
 
 namespace {
 

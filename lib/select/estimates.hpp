@@ -2,6 +2,7 @@
 // What a configuration should take, by its family: microseconds of so many products of m x n x k each. Fitted to times measured on an H200, as costs.hpp says.
 #pragma once
 #include "core/config.hpp"
+#include "select/spread.hpp"
 
 namespace ggemm::select {
 
@@ -23,6 +24,8 @@ inline bool skewed_groups(double groups, double m) { return m >= 32 && groups * 
 // even: of groups, whose sizes differ about the mean; else it is one product, which may be of a kernel for groups, or a batch.
 double estimate_by_family(const core::ProblemType& type, const core::Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even);
 double estimate_sm90(const core::ProblemType& type, const core::Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts, bool even);
+// Of groups that differ in m alone, so spread.
+double estimate_sm90(const core::ProblemType& type, const core::Config& c, const Spread& spread, double n, double k, const core::DeviceFacts& facts);
 // Families whose CTAs are not persistent, or take tiles by their number.
 double estimate_as_they_lie(const core::ProblemType& type, const core::Config& c, double groups, double m, double n, double k, const core::DeviceFacts& facts);
 

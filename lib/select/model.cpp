@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/key.hpp"
 #include "select/deal.hpp"
 #include "select/estimates.hpp"
 #include "select/space.hpp"
@@ -50,6 +51,10 @@ std::uint16_t best_slices(const ProblemType& type, Config config, const Sizes& s
   }
   return best;
 }
+
+// Where groups' sizes are not taken one by one, how often it is counted as if one had all rows: once in four times, where nothing is known; else as the skew says, which is of steps, so that what is best for groups that are
+// quite alike may be bad for those that are not.
+double part_of_one(int skew) { return skew == 0 ? 0.25 : skew <= core::skew_little ? 0.1 : std::max(0.1, (skew - core::skew_little - 1) / 4.0); }
 }  // namespace
 
 std::optional<Config> large_tiles(const ProblemType& type, const Sizes& given, const core::DeviceFacts& facts) {
@@ -92,17 +97,15 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
     return estimate_by_family(plain, c, groups, m, n, k, facts, false);
   }
   if (!type.grouped) return estimate_by_family(type, c, groups, m, n, k, facts, false);
-  // How rows are spread over the groups is mostly not known: they are counted as if one group had all of them once in four times. Where it is known, the skew says how often; once in ten where it is small, for
-  // it is one of steps, and what is best for groups that are quite alike may be bad for those that are not.
-  const double part = s.skew == 0 ? 0.25 : s.skew <= 2 ? 0.1 : (s.skew - 1) / 4.0;
+  // A mean of less than a row is given as one.
+  const double all = groups * (s.m == 1 && s.skew == 0 ? 0.5 : m), part = part_of_one(s.skew);
   const auto mean = [part](double even, double one) { return even * std::pow(one / even, part); };
-  // A mean of less than a row is given as one; unless one group has all, fewer are likely.
-  const double all = groups * (s.m == 1 && s.skew <= 2 ? 0.5 : m);
   // Groups are counted before the first tile is known; and before that, where they lie apart or are checked, their records are written.
-  const bool records = type.grouped & (core::apart_groups | core::checked_groups);
+  const bool apart = type.grouped & core::apart_groups, records = apart || type.grouped & core::checked_groups;
   // A batch whose lines lie off 16 bytes has records and copies for each of its products.
   constexpr double a_product = 0.04;
-  const double prepared = (records ? 5.5 : 3) + (type.grouped & core::batch_groups && unreached ? a_product * groups : 0);
+  const double prepared = c.family != Family::sm90 ? 0 : (records ? 5.5 : 3) + (type.grouped & core::batch_groups && unreached ? a_product * groups : 0);
+  const bool spread_known = s.skew && !apart;
   if (!c.large_above) {
     Config one = c;
     // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait. (With the estimate of its twin, which is ahead in the table, one that cuts is not the best.)
@@ -110,13 +113,23 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
     whole.slices = 0;
     const bool lines = kernels::large_tile(c.tile_m, c.tile_n) && core::lines_may_wait(type, whole) && !whole_lines(type, m, n);
     if (c.slices && (records || lines || s.groups > kernels::most_counted_groups)) one = whole;
-    return (c.family == Family::sm90 ? prepared : 0) + mean(estimate_by_family(type, one, groups, m, n, k, facts, true), estimate_by_family(type, one, 1, all, n, k, facts, false));
+    const double one_has_all = estimate_by_family(type, one, 1, all, n, k, facts, false);
+    if (s.skew && (s.skew == core::skew_most || s.groups == 1)) return prepared + one_has_all;
+    if (spread_known && c.family == Family::sm90) return prepared + estimate_sm90(type, one, spread_of(groups, m, s.skew), n, k, facts);
+    const double even = estimate_by_family(type, one, groups, m, n, k, facts, true);
+    return prepared + (spread_known ? even : mean(even, one_has_all));
   }
   // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.
   constexpr double one_launch_more = 11;
   const Config large = *large_tiles(type, given, facts);
   Config few = c;
   few.large_above = 0;
+  if (spread_known) {
+    constexpr double begins = 5;  // as each estimate has it; they begin together
+    const auto of = [&](const Config& config, const Spread& spread) { return spread.count ? estimate_sm90(type, config, spread, n, k, facts) : begins; };
+    const Spread spread = spread_of(groups, m, s.skew);
+    return prepared + one_launch_more + of(few, spread.of(0, c.large_above)) + of(large, spread.of(c.large_above, all)) - begins;
+  }
   const bool large_mean = mostly_large(c, s);
   const double shared = skewed_groups(groups, m) && !large_mean ? skewed_cost : 1;  // larger groups cost what they do in larger tiles
   return prepared + one_launch_more + mean(estimate_sm90(type, large_mean ? large : few, groups, m, n, k, facts, true) / shared, estimate_sm90(type, all > c.large_above ? large : few, 1, all, n, k, facts, false));

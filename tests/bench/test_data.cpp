@@ -107,11 +107,20 @@ TEST_CASE("matrices lie one after the other, aligned, with the padding and the o
   Case groups = one;
   groups.padding = groups.offset = 0;
   groups.layout = "nt";
-  groups.groups = {{3, 4, 5}, {0, 4, 5}, {300, 4, 5}};
+  groups.groups = {{3, 4, 5}, {0, 4, 6}, {300, 4, 5}};
   const Layout grouped = lay_out(groups);
   CHECK(grouped.a[1].base % 256 == 0);
   CHECK(grouped.a[2].base >= grouped.a[0].base + 15);
   CHECK(grouped.elements_a >= grouped.a[2].at(299, 4) + 1);
+  CHECK_FALSE(ragged_rows(groups, grouped));
+
+  // Where groups differ in m alone, as those of a layer of experts, A and D have one matrix for all of them.
+  groups.groups[1].k = 5;
+  const Layout ragged = lay_out(groups);
+  CHECK(ragged_rows(groups, ragged));
+  CHECK((ragged.a[1].base == 15 && ragged.a[2].base == 15 && ragged.elements_a == 303 * 5));
+  CHECK((ragged.d[1].base == 12 && ragged.elements_d == 303 * 4));
+  CHECK(ragged.b[1].base % 256 == 0);
 }
 
 TEST_CASE("right products pass the check in every dtype and layout") {

@@ -175,11 +175,13 @@ TEST_CASE("key: a grouped problem's key has the expected sizes in buckets and is
     return core::problem_key(core::check_problem(other)).skew;
   };
   CHECK((skew(0, 100) == 0 && skew(100, 0) == 0));
-  CHECK((skew(100, 1) == 1 && skew(100, 100) == 1 && skew(100, 499) == 1));  // less than an eighth of 3200 more
-  CHECK((skew(100, 501) == 2 && skew(100, 1299) == 2 && skew(100, 1301) == 3 && skew(100, 2500) == 4));
-  CHECK((skew(100, 3000) == 5 && skew(100, 3300) == 5 && skew(100, 1 << 30) == 5 && skew(INT64_MAX, INT64_MAX) == 1));
+  CHECK((skew(100, 1) == core::skew_alike && skew(100, 100) == core::skew_alike && skew(100, 125) == core::skew_alike));
+  CHECK((skew(100, 126) == core::skew_little && skew(100, 250) == core::skew_little));
+  CHECK((skew(100, 251) == core::skew_little + 1 && skew(100, 499) == core::skew_little + 1));  // less than an eighth of 3200 more
+  CHECK((skew(100, 501) == core::skew_little + 2 && skew(100, 1299) == core::skew_little + 2 && skew(100, 1301) == core::skew_little + 3 && skew(100, 2500) == core::skew_little + 4));
+  CHECK((skew(100, 3000) == core::skew_most && skew(100, 3300) == core::skew_most && skew(100, 1 << 30) == core::skew_most && skew(INT64_MAX, INT64_MAX) == core::skew_alike));
   other.m = ggemm_source{nullptr, 0, 100, GGEMM_SOURCE_CONST, 0}, other.expected_largest_m = 3300;
-  CHECK(core::problem_key(core::check_problem(other)).skew == 1);
+  CHECK(core::problem_key(core::check_problem(other)).skew == core::skew_alike);
   const core::Problem plain = core::check_problem(plain_desc(GGEMM_BF16, GGEMM_BF16, GGEMM_BF16, 104, 1024, 0));
   CHECK_FALSE(core::problem_key(plain).type == key.type);
 }

@@ -378,23 +378,29 @@ TEST_CASE("problem: i8 products stored as i32 take integer epilogues only") {
   CHECK_FALSE(accepts(clamp(0, 0.5)));
 }
 
-TEST_CASE("problem: few rows for many groups are told from rows that are spread by what there is in all") {
+TEST_CASE("problem: groups that have rows are counted by their mean and what there is in all, and only so many are chosen for") {
   alignas(8) std::int32_t ends[128] = {};
-  const auto skew = [&](std::int64_t rows, std::int64_t mean, std::int64_t largest) {
+  const auto key = [&](std::int64_t rows, std::int64_t mean, std::int64_t largest) {
     ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
     desc.form = GGEMM_GROUPS_RAGGED_M, desc.groups = 128;
     desc.a.dtype = desc.b.dtype = desc.d.dtype = GGEMM_BF16;
     desc.m = ggemm_const(rows), desc.n = ggemm_const(256), desc.k = ggemm_const(128);
     desc.ends = ggemm_i32_at(ends, 4);
     desc.expected_m = mean, desc.expected_largest_m = largest;
-    return core::problem_key(core::check_problem(desc)).skew;
+    return core::problem_key(core::check_problem(desc));
   };
-  CHECK(skew(8, 1, 8) == 5);
-  CHECK(skew(8, 1, 1) == 1);
-  CHECK(skew(128, 1, 1) == 1);
-  CHECK(skew(128, 1, 128) == 5);
-  CHECK(skew(1024, 4, 512) == 5);  // there may be room for more
-  CHECK(skew(8, 1, 0) == 0);
+  const auto is = [](const core::ProblemKey& key, std::int64_t groups, std::int64_t skew) { return key.groups == groups && key.skew == skew; };
+  CHECK(is(key(8, 1, 8), 8, core::skew_most));
+  CHECK(is(key(8, 1, 1), 8, core::skew_alike));
+  CHECK(is(key(128, 1, 1), 128, core::skew_alike));
+  CHECK(is(key(128, 1, 128), 128, core::skew_most));
+  CHECK(is(key(1024, 4, 512), 128, core::skew_most));  // there may be room for more
+  CHECK(is(key(8, 1, 0), 8, 0));
+  CHECK(is(key(1024, 16, 16), 64, core::skew_alike));  // each second has none
+  CHECK(is(key(1024, 1024, 1024), 1, core::skew_alike));
+  CHECK(is(key(9, 8, 8), 2, core::skew_alike));
+  CHECK(is(key(0, 8, 8), 128, core::skew_alike));
+  CHECK(is(key(1024, 0, 0), 128, 0));
 }
 
 TEST_CASE("problem: the class of groups says whether they lie apart, or differ in m and where they begin alone") {

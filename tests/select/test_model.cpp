@@ -8,6 +8,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "core/key.hpp"
 #include "core/problem_support.hpp"
 #include "devices.hpp"
 #include "select/deal.hpp"
@@ -213,7 +214,7 @@ TEST_CASE("model: the largest tiles of groups are cut along k where few rounds o
   }
   core::ProblemType fp8 = type_of(GGEMM_E4M3);
   fp8.grouped = core::grouped_call;
-  CHECK(cut(fp8, {8, 1024, 4096, 14336}));
+  CHECK(cut(fp8, {8, 1024, 4096, 14336, core::skew_little}));
 }
 
 TEST_CASE("model: twice the work takes twice the time where the device is full, and a group's work counts as often as there are groups") {
@@ -408,21 +409,24 @@ TEST_CASE("model: raster groups are powers of two from 1 to 16, and no more rows
 TEST_CASE("model: where it is known how rows are spread over groups, that is what counts") {
   core::ProblemType type = type_of(GGEMM_BF16);
   type.grouped = core::grouped_call;
-  const auto sizes = [](int skew) { return Sizes{32, 4, 4096, 7168, skew}; };
-  int wrong = 0, differ = 0;
+  const auto of = [&type](const Config& config, int skew) { return select::estimate(type, config, Sizes{32, 4, 4096, 7168, skew}, device(90)); };
+  int legal = 0, between = 0, fewer_tiles = 0, small = 0;
   for (const Config& config : select::table(type)) {
-    if (select::illegal(type, config, device(90))) continue;
-    double of[6];
-    for (int skew = 0; skew <= 5; ++skew) of[skew] = select::estimate(type, config, sizes(skew), device(90));
-    wrong += of[1] < of[5] ? of[0] < of[2] || of[0] > of[3] : of[0] > of[2] || of[0] < of[3];  // not known: as if one group had all rows once in four times
-    for (int skew = 2; skew <= 5; ++skew) wrong += of[1] < of[5] ? of[skew] < of[skew - 1] : of[skew] > of[skew - 1];
-    differ += of[1] != of[5];
+    if (select::illegal(type, config, device(90)) || config.family != Family::sm90 || config.large_above) continue;
+    const double alike = of(config, core::skew_alike), one = of(config, core::skew_most);
+    ++legal;
+    between += std::min(alike, one) <= of(config, core::skew_little + 3) * 1.05 && of(config, core::skew_little + 3) <= 1.05 * std::max(alike, one);
+    // One group has 128 rows then, so that one part of 32 of B is read; and tiles of few rows are many.
+    small += config.tile_m <= 16;
+    fewer_tiles += config.tile_m <= 16 && one < alike;
   }
-  CHECK(wrong == 0);
-  CHECK(differ > 0);
+  CHECK((legal > 30 && between == legal));
+  CHECK((small > 3 && fewer_tiles == small));
   // 128 tokens: four for each of 32 experts, or all for one.
-  CHECK(best(select::rank(type, sizes(1), device(90))).tile_m <= 32);
-  CHECK(best(select::rank(type, sizes(5), device(90))).tile_m >= 64);
+  const auto chosen = [&type](int skew) { return best(select::rank(type, {32, 4, 4096, 7168, skew}, device(90))); };
+  CHECK(chosen(core::skew_alike).tile_m <= 32);
+  CHECK(chosen(core::skew_most).tile_m >= 64);
+  CHECK(best(select::rank(type, {1, 128, 4096, 7168, core::skew_alike}, device(90))).tile_m >= 64);
 }
 
 TEST_CASE("model: lines that lie across L2's take longer, and less so where CTAs bring for each other; then such tiles are chosen") {

@@ -29,6 +29,11 @@ void place(Place how, const Case& one, std::vector<View>& views, std::int64_t& u
   used += how == Place::joined ? elements : aligned(elements);
 }
 
+// Whether the groups differ in m alone, if at all.
+bool differ_in_m(const std::vector<Size>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [&groups](const Size& s) { return s.n == groups[0].n && s.k == groups[0].k; });
+}
+
 // Which row of `rows` each of `count` rows is: each as often as any other, in ascending order within a group, as a router has them.
 std::vector<std::int32_t> drawn_index(std::int64_t count, std::int64_t rows, const std::vector<std::int32_t>& ends) {
   std::vector<std::int32_t> out;
@@ -72,9 +77,11 @@ Layout lay_out(const Case& one) {
   const std::vector<Size> groups = one.grouped() ? one.groups : std::vector<Size>{one.size};
   const bool ta = one.layout[0] == 't', tb = one.layout[1] == 't', ragged_k = one.form == Form::ragged_k;
   const bool gathered = one.form == Form::gathered, scattered = one.form == Form::scattered, masked = one.form == Form::masked;
-  const Place place_a = gathered ? Place::shared : scattered || ragged_k ? Place::joined : Place::apart;
+  // Tokens of all experts lie one behind the other, as a layer has them, whatever their length is a multiple of.
+  const bool ragged_m = one.form == Form::own && groups.size() > 1 && !ta && differ_in_m(groups);
+  const Place place_a = gathered ? Place::shared : scattered || ragged_k || ragged_m ? Place::joined : Place::apart;
   const Place place_b = ragged_k ? Place::joined : Place::apart;
-  const Place place_d = scattered ? Place::shared : gathered ? Place::joined : Place::apart;
+  const Place place_d = scattered ? Place::shared : gathered || ragged_m ? Place::joined : Place::apart;
   for (const Size& s : groups) {
     const std::int64_t rows_a = gathered ? one.rows : ta ? s.k : s.m, rows_b = tb ? s.n : s.k, rows_d = scattered ? one.rows : s.m;
     place(place_a, one, out.a, out.elements_a, rows_a, ta ? s.m : s.k, masked ? one.rows : rows_a);
@@ -111,12 +118,12 @@ std::vector<std::int32_t> group_ends(const Case& one) {
 }
 
 bool ragged_rows(const Case& one, const Layout& layout) {
-  if (one.form != Form::own || one.groups.size() < 2 || one.layout[0] == 't') return false;
+  if (one.form != Form::own || one.groups.size() < 2 || one.layout[0] == 't' || !differ_in_m(one.groups)) return false;
   const std::vector<std::int32_t> ends = group_ends(one);
   for (size_t g = 1; g < one.groups.size(); g++) {
     const auto follows = [&](const std::vector<View>& views) { return views[g].base == views[0].base + ends[g - 1] * views[0].ld && views[g].ld == views[0].ld; };
     const auto& b = layout.b;
-    if (one.groups[g].n != one.groups[0].n || one.groups[g].k != one.groups[0].k || !follows(layout.a) || !follows(layout.d)) return false;
+    if (!follows(layout.a) || !follows(layout.d)) return false;
     if (b[g].ld != b[0].ld || b[g].base - b[g - 1].base != distance(b)) return false;
   }
   return true;

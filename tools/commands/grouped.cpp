@@ -227,9 +227,10 @@ class DeviceJob {
       desc.epilogue.bias_dtype = job_.bias.dtype;
     }
     const auto mean = [this](auto value) {
-      std::int64_t sum = 0;
-      for (const Group& group : job_.groups) sum += value(group);
-      return mean_size(sum, static_cast<std::int64_t>(job_.groups.size()));
+      std::int64_t sum = 0, with_rows = 0;
+      for (const Group& group : job_.groups)
+        if (group.d.rows > 0) sum += value(group), ++with_rows;
+      return mean_size(sum, with_rows);
     };
     desc.expected_m = mean([](const Group& g) { return g.d.rows; });
     for (const Group& group : job_.groups) desc.expected_largest_m = std::max(desc.expected_largest_m, group.d.rows);

@@ -941,14 +941,17 @@ pub struct ggemm_grouped_desc {
     pub d: ggemm_grouped_matrix,
     /// of every group
     pub epilogue: ggemm_epilogue_desc,
-    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
- rounding*/
+    /** mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
+ result beyond rounding. (RAGGED\_M: with expected\_m below m / groups some groups are taken to have
+ none, and all are alike where the largest is as the mean)*/
     pub expected_m: i64,
-    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
- rounding*/
+    /** mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
+ result beyond rounding. (RAGGED\_M: with expected\_m below m / groups some groups are taken to have
+ none, and all are alike where the largest is as the mean)*/
     pub expected_n: i64,
-    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
- rounding*/
+    /** mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
+ result beyond rounding. (RAGGED\_M: with expected\_m below m / groups some groups are taken to have
+ none, and all are alike where the largest is as the mean)*/
     pub expected_k: i64,
     /// as in ggemm\_gemm\_desc
     pub config: *const ::core::ffi::c_char,
