@@ -22,7 +22,7 @@ constexpr int PRODUCER_THREADS = 128;
 constexpr int CONSUMERS = T::TEAMS * Shape::CONSUMERS;
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1 && !(T::LEAVES && Shape::BLOCKS * Shape::WN <= 128 && !Shape::PROMOTED);
 constexpr bool LARGE_CUT = T::GROUPED && T::SLICED && large_tile(T::BM, T::BN);  // beside its sums there is nothing to spare
-constexpr bool FEW_FOR_PRODUCERS = Shape::PROMOTED && (LARGE_CUT || !T::BLOCK_SCALED || !T::SLICED);
+constexpr bool FEW_FOR_PRODUCERS = Shape::PROMOTED && Shape::BLOCKS * Shape::WN > 128 && (LARGE_CUT || !T::BLOCK_SCALED || !T::SLICED);
 constexpr int PRODUCER_REGISTERS = !T::GROUPED ? 40 : FEW_FOR_PRODUCERS ? 72 : 88, CONSUMER_REGISTERS = (504 - PRODUCER_REGISTERS) / 16 * 8;
 static_assert(PRODUCER_REGISTERS % 8 == 0 && PRODUCER_REGISTERS + 2 * CONSUMER_REGISTERS == 504, "168 a thread, shared out anew");
 
