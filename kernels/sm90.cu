@@ -3,6 +3,7 @@
 #include "epilogue/reduce.cuh"
 #include "epilogue/slices.cuh"
 #include "epilogue/staged.cuh"
+#include "grouped_call.cuh"
 #include "mainloop/wgmma.cuh"
 #include "mainloop/wgmma_producer.cuh"
 #include "ptx/launch.cuh"

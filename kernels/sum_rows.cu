@@ -2,6 +2,7 @@
 // Rows that meet in a row of D: each row of D is the sum of those that go there, in their order, weighted, rounded once. They were computed before, into workspace.
 // GG_VALUE: the type that the epilogue computes in. GG_D: D's.
 #include "epilogue/value.cuh"
+#include "grouped_call.cuh"
 
 using namespace ggemm::kernels;
 

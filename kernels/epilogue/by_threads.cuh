@@ -3,6 +3,7 @@
 // else neighbouring threads take neighbouring elements.
 #pragma once
 #include "epilogue/slot.cuh"
+#include "grouped_call.cuh"
 #include "tile/vectors.cuh"
 
 namespace ggemm::kernels {

@@ -4,6 +4,7 @@
 #pragma once
 #include "epilogue/slot.cuh"
 #include "epilogue/sum_scale.cuh"
+#include "grouped_call.cuh"
 #include "tile/columns.cuh"
 #include "traits.cuh"
 

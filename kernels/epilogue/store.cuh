@@ -3,6 +3,7 @@
 #pragma once
 #include "epilogue/pack.cuh"
 #include "epilogue/sum_scale.cuh"
+#include "grouped_call.cuh"
 #include "ptx/async.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/memory.cuh"

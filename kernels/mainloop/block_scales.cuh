@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scales of blocks of k. They come through the ring, as the tiles that they are of: however far away they lie, and however many registers the sums take, they are there when a block's products are.
 #pragma once
+#include "grouped_call.cuh"
 #include "mainloop/wgmma_shape.cuh"
 #include "ptx/async.cuh"
 #include "tile/columns.cuh"

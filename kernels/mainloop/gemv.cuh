@@ -2,6 +2,7 @@
 // The mainloop of products that are narrow one way, of few rows of A or few columns of B: the thin operand, beside the wide one. All warps multiply the whole tile, each its part of k, straight from
 // global memory to registers, so that nothing lies between the launch and the loads. Their sums meet in shared memory at the end. sm_80 and up.
 #pragma once
+#include "grouped_call.cuh"
 #include "ptx/convert.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/mma.cuh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor-core mainloop of sm_80: a ring of STAGES tiles in shared memory, filled by cp.async STAGES - 1 tiles ahead, read by ldmatrix one k step ahead of the mma.
 #pragma once
+#include "grouped_call.cuh"
 #include "pipeline/copy.cuh"
 #include "tile/columns.cuh"
 #include "tile/fragment.cuh"

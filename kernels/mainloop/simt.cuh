@@ -2,6 +2,7 @@
 // The CUDA-core mainloop: any two dtypes, any strides, any alignment, sm_75 and up.
 // Operands that have the type of the sums come by cp.async, STAGES - 1 tiles ahead; others through registers, converted on their way into shared memory, one tile ahead.
 #pragma once
+#include "grouped_call.cuh"
 #include "pipeline/element_copy.cuh"
 #include "ptx/memory.cuh"
 #include "tile/columns.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One group of a grouped call as a plain product.
 #pragma once
-#include "params.cuh"
+#include "grouped_call.cuh"
 #include "tile/scales.cuh"
 
 namespace ggemm::kernels {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ggemm.h"
+#include "grouped_call.cuh"
 #include "params.cuh"
 #include "tile/scales.cuh"
 

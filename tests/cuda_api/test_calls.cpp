@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "grouped_call.cuh"
 #include "machine.hpp"
 #include "params.cuh"
 

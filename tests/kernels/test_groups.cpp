@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "params.cuh"
+#include "grouped_call.cuh"
 #include "scheduler/group_check.cuh"
 #include "scheduler/group_params.cuh"
 #include "support/rng.hpp"

@@ -20,19 +20,20 @@ LIB = {
     "api": {"core", "select", "jit", "cuda", "host", "engine"},
 }
 # Likewise for kernels/; "root" is a *.cu file. tile/types.cuh is the ground that all stand on and includes nothing. traits.cuh says what a
-# compilation is of, tile_loop.cuh is the composition that the *.cu files share; params.cuh has PTX for NVRTC alone.
+# compilation is of, tile_loop.cuh is the composition that the *.cu files share; grouped_call.cuh has PTX for NVRTC alone.
 KERNELS = {
     "ptx": set(),
     "tile": {"ptx"},
-    "params": {"tile", "ptx"},
+    "params": {"tile"},
+    "grouped_call": {"params", "ptx"},
     "lines": {"params"},
     "pipeline": {"params", "ptx", "tile"},
-    "scheduler": {"traits", "params", "pipeline", "tile", "ptx"},
-    "epilogue": {"traits", "params", "pipeline", "tile", "ptx"},
-    "mainloop": {"traits", "params", "pipeline", "tile", "ptx"},
+    "scheduler": {"traits", "params", "grouped_call", "pipeline", "tile", "ptx"},
+    "epilogue": {"traits", "params", "grouped_call", "pipeline", "tile", "ptx"},
+    "mainloop": {"traits", "params", "grouped_call", "pipeline", "tile", "ptx"},
     "traits": {"params", "epilogue", "tile"},
     "tile_loop": {"traits", "params", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
-    "root": {"tile_loop", "traits", "params", "lines", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
+    "root": {"tile_loop", "traits", "params", "grouped_call", "lines", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
 }
 GROUND = "tile/types.cuh"
 # Kernel headers that lib/ compiles for the CPU: anything but PTX.

@@ -38,7 +38,7 @@ Launch = struct_of(SOURCE / "tests/fake_driver/fake_driver.h", "fake_launch")
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t))
 def parameter_sizes(_, kernel, sizes):
-    """At least so many bytes, GemmParams or GroupedParams of kernels/params.cuh, are the one parameter of these kernels."""
+    """At least so many bytes, GemmParams of kernels/params.cuh or GroupedParams of kernels/grouped_call.cuh, are the one parameter of these kernels."""
     sizes[0] = 864 if b"_grouped" in kernel or b"_batch" in kernel else 232
     return 1
 
