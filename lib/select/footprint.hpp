@@ -19,7 +19,7 @@ inline bool f32_as_f64(const core::ProblemType& type, core::Family family) { ret
 inline bool by_f64_products(const core::ProblemType& type, core::Family family) { return (family == core::Family::sm80 && type.a == GGEMM_F64) || f32_as_f64(type, family); }
 
 // Bytes of dynamic shared memory that the kernel uses: the mainloop's ring and the epilogue's staging take turns in it (kernels/tile_loop.cuh), or lie
-// side by side (kernels/sm90.cu).
+// side by side (kernels/roles/cta.cuh).
 std::int64_t shared_bytes(const core::ProblemType& type, const core::Config& config);
 // And of static shared memory, where the grouped scheduler and the copies park what would cost registers; with the padding that aligns the dynamic part.
 std::int64_t static_shared_bytes(const core::ProblemType& type, const core::Config& config);

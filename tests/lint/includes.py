@@ -3,7 +3,7 @@
 """Checks that includes go one way.
 
 lib/:     api -> engine -> {select, jit, cuda, host} -> core
-kernels/: *.cu -> tile_loop -> {mainloop, epilogue, scheduler} -> {pipeline, tile} -> ptx
+kernels/: *.cu -> {tile_loop, roles} -> {mainloop, epilogue, scheduler} -> {pipeline, tile} -> ptx
 """
 import pathlib
 import re
@@ -20,7 +20,7 @@ LIB = {
     "api": {"core", "select", "jit", "cuda", "host", "engine"},
 }
 # Likewise for kernels/; "root" is a *.cu file. tile/types.cuh is the ground that all stand on and includes nothing. traits.cuh says what a
-# compilation is of, tile_loop.cuh is the composition that the *.cu files share; grouped_call.cuh has PTX for NVRTC alone.
+# compilation is of, tile_loop.cuh is the composition that the *.cu files share, roles/ that of sm90.cu; grouped_call.cuh has PTX for NVRTC alone.
 KERNELS = {
     "ptx": set(),
     "tile": {"ptx"},
@@ -33,11 +33,12 @@ KERNELS = {
     "mainloop": {"traits", "params", "grouped_call", "pipeline", "tile", "ptx"},
     "traits": {"params", "epilogue", "tile"},
     "tile_loop": {"traits", "params", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
-    "root": {"tile_loop", "traits", "params", "grouped_call", "lines", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
+    "roles": {"traits", "params", "grouped_call", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
+    "root": {"tile_loop", "roles", "traits", "params", "grouped_call", "lines", "mainloop", "epilogue", "scheduler", "pipeline", "tile", "ptx"},
 }
 GROUND = "tile/types.cuh"
 # Kernel headers that lib/ compiles for the CPU: anything but PTX.
-HOST_KERNELS = set(KERNELS) - {"ptx", "traits", "tile_loop", "root"}
+HOST_KERNELS = set(KERNELS) - {"ptx", "traits", "tile_loop", "roles", "root"}
 CUDA_HEADER = re.compile(r"(cuda\w*|nvrtc|cublas\w*)\.h$")
 
 

@@ -18,7 +18,8 @@ SOUND = {
     "kernels/tile/types.cuh": "",
     "kernels/ptx/a.cuh": '#include "tile/types.cuh"\n',
     "kernels/mainloop/a.cuh": '#include "params.cuh"\n#include "ptx/a.cuh"\n',
-    "kernels/a.cu": '#include "mainloop/a.cuh"\n',
+    "kernels/roles/a.cuh": '#include "mainloop/a.cuh"\n',
+    "kernels/a.cu": '#include "mainloop/a.cuh"\n#include "roles/a.cuh"\n',
 }
 
 
@@ -42,6 +43,7 @@ class Includes(unittest.TestCase):
             ("lib/core/a.hpp", "#include <cuda.h>\n", "declares what it needs"),
             ("lib/core/a.hpp", "  #  include <nvrtc.h>\n", "declares what it needs"),
             ("lib/core/a.hpp", '#include "ptx/a.cuh"\n', "for the GPU alone"),
+            ("lib/core/a.hpp", '#include "roles/a.cuh"\n', "for the GPU alone"),
             ("lib/core/a.hpp", '#include "a.hpp"\n', "not named from"),
             ("lib/select/a.hpp", '#include "jit/a.hpp"\n', "select must not include jit"),
             ("lib/jit/a.hpp", '#include "engine.hpp"\n', "jit must not include engine"),
@@ -52,6 +54,7 @@ class Includes(unittest.TestCase):
             ("kernels/tile/b.cuh", '#include "mainloop/a.cuh"\n', "tile must not include mainloop"),
             ("kernels/tile/types.cuh", '#include "ptx/a.cuh"\n', "includes nothing"),
             ("kernels/mainloop/a.cuh", '#include "a.cu"\n', "mainloop must not include root"),
+            ("kernels/mainloop/a.cuh", '#include "roles/a.cuh"\n', "mainloop must not include roles"),
             ("kernels/mainloop/a.cuh", "#include <cuda_fp16.h>\n", "no header of CUDA's"),
         ]:
             found = faults({name: text})
