@@ -547,7 +547,7 @@ ggemm_add_emulated_mutant("elements of a thread lie as its first one does" ${lin
 ggemm_add_emulated_mutant("copied element by element beyond the last line" ${lines} "pipeline/copy.cuh#2" "i * ROW_STEP < rows" "true" --kind plain --sizes 145x161x151)
 ggemm_add_emulated_mutant("the first tile is taken for one of the first group's" ${listed} scheduler/board.cuh "g < 32 ? asked.span(u)" "g < 32 ? group_span(u, 0)" ${uniform})
 ggemm_add_emulated_mutant("groups behind the first 32 are taken for empty" ${listed} scheduler/board.cuh "last_rows(u, span)) ||" "true) ||" --kind grouped --sizes ${groups_of_rounds})
-ggemm_add_emulated_mutant("the first note is not given back" ${listed} roles/grouped.cuh "board.release(next);  // its note" "// its note" --kind grouped --sizes ${groups_of_rounds})
+ggemm_add_emulated_mutant("the first note is not given back" ${listed} "roles/grouped.cuh#1" "board.release(next)" "(void)0" --kind grouped --sizes ${groups_of_rounds})
 ggemm_add_emulated_mutant("boxes of each group are stored as the last one's" ${listed} grouped_call.cuh "(TensorStore::inner_boxes) && last_rows(groups, span)" "(TensorStore::inner_boxes)" ${uniform} --seed 5 --per-kernel 32)
 set(edits_file ${CMAKE_CURRENT_BINARY_DIR}/emulator/edits.txt)
 file(WRITE ${edits_file} "${edits}")
