@@ -187,8 +187,8 @@ double by_tensor_maps(const ProblemType& type, const Config& named, double group
   const double wide = !plain ? 1 : 1 + 0.02 * std::log2((m <= n ? named.tile_m : named.tile_n) / 8.0) + 0.02 * std::log2((m <= n ? named.tile_n : named.tile_m) / 64.0);
   const double memory = plain ? 5.1e6 : spread ? 5.5e6 : 4.5e6;  // bytes a microsecond, more than there are, as the part of the lesser below comes on top
   // Where groups have several rows of tiles, these read the other operand again.
-  constexpr double read_again = 0.1, most_again = 3;
-  const double again_read = spread ? 1 + read_again * std::min(most_again, tile_rows - 1) : 1;
+  constexpr double read_again = 0.1;
+  const double again_read = spread ? 1 + read_again * (tile_rows - 1) : 1;
   const double multiplied = skewed * clocks / powered_mhz, moved = wide * in_vain * again_read * skewed * bytes / memory + 0.25;
   const double beside = plain ? 0.23 : 0.29;  // of the lesser of the two, which does not hide quite
   constexpr double leave_bytes = 26;

@@ -139,14 +139,13 @@ if wanted sanitizer; then
           $conformance --mode kernels --memory exact --family "$family" --kernels $kernels --per-kernel $products --work $size --scales $scales --workers 2 --seed "$seed" \
           --json "$work/sanitizer-$tool-$family.json" &
       done
-      wait
       for ((i = 0; i < ${#sanitized[@]}; ++i)); do
         options=${sanitized[i]#*: }
         [[ $tool = racecheck && $options = *"--scales 1x128"* ]] && continue
+        # A process is mostly its start, by one thread: one a core, and the next as soon as one ends.
+        while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
         step "sanitizer-$tool-listed.$i" $((budget / 3)) "$sanitizer" --tool $tool --error-exitcode 9 --print-limit 20 \
           $conformance --mode kernels --memory exact --kernels 1 --per-kernel 3 --scales whole --workers 1 $options --json "$work/sanitizer-$tool-listed.$i.json" &
-        # A process is mostly its start, by one thread: twice as many at a time.
-        ((i % (2 * processes) < 2 * processes - 1)) || wait
       done
       wait
     done
