@@ -123,6 +123,8 @@ double by_tensor_maps(const ProblemType& type, const Config& named, double group
   if (kernel.major_b == core::Major::mn) costs.step *= 1 + 0.25 * (whole_panels - 1);
   // More than in one product: between tiles, whose places are looked up, and by steps of D that are not held; and by 192 columns, beside 128 and 256.
   constexpr double between_tiles = 1000, uneven_apart = 1.04;
+  constexpr double across_16_bits = 1.02;  // 256x128 beside 128x256, both in clusters of two: 1 to 3% in six layers of many rows
+  if (spread && size == 2 && c.cluster_n == 2) costs.step *= across_16_bits;
   if (apart) costs.store += between_tiles, costs.step *= std::fmod(columns, 128) == 0 || columns < 128 ? 1 : uneven_apart;
   const double steps = ceil_div(ceil_div(k, c.tile_k), c.cluster_k * slices);
   // A cluster lies in one of the device's parts, whose multiprocessors larger ones do not use up, but where two CTAs fit on one.
