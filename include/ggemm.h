@@ -522,9 +522,9 @@ typedef struct ggemm_grouped_desc {
   ggemm_source m, n, k;    /**< sizes, as the form says */
   ggemm_grouped_matrix a, b, c, d; /**< c.dtype NONE: D's */
   ggemm_epilogue_desc epilogue;    /**< of every group */
-  int64_t expected_m, expected_n, expected_k; /**< mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
-                                                   result beyond rounding. (RAGGED_M: with expected_m below m / groups some groups are taken to have
-                                                   none, and all are alike where the largest is as the mean) */
+  int64_t expected_m, expected_n, expected_k; /**< mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+                                                   rounding. RAGGED_M with expected_largest_m: the mean of groups that have rows is the better hint,
+                                                   for then m / expected_m of them are taken to have some */
   const char* config;   /**< as in ggemm_gemm_desc */
   const char* tune_key; /**< as in ggemm_gemm_desc */
   /* From here on for other forms than GGEMM_GROUPS_POINTERS, which take a struct of at least this size. */
@@ -550,8 +550,8 @@ typedef struct ggemm_grouped_desc {
   ggemm_grouped_scale scale_a, scale_b; /**< of A and of B */
   int32_t max_ctas;   /**< as in ggemm_gemm_desc */
   uint32_t reserved1; /**< 0 */
-  int64_t expected_largest_m; /**< beside expected_m: rows of the largest group; 0: not known. As expected_m all (groups are alike), or as all groups'
-                                   rows (one has them all), or between */
+  int64_t expected_largest_m; /**< beside expected_m: rows of the largest group; 0: not known. As expected_m (groups, or those that have rows, are alike),
+                                   or as all groups' rows (one has them all), or between */
 } ggemm_grouped_desc;
 #define GGEMM_SOURCE_INIT_(v) { NULL, 0, (v), GGEMM_SOURCE_CONST, 0 }
 #define GGEMM_GROUPED_MATRIX_INIT_ { GGEMM_DTYPE_NONE, 0, GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_SOURCE_INIT_(GGEMM_PACKED), GGEMM_PACKED }

@@ -56,6 +56,7 @@ Request request_for(const core::GroupedProblem& p, const char* config, const cha
   r.key.config = core::text_hash(config);
   r.key.tune_key = core::text_hash(tune_key);
   r.sizes = {r.key.groups, r.key.m, r.key.n, r.key.k, static_cast<int>(r.key.skew)};
+  r.groups = core::bucket(p.groups);
   r.sum_bytes = core::sum_bytes(p.type, p.stored_m.value, p.n.value);
   return r;
 }
@@ -368,7 +369,7 @@ void Engine::run(const Choice& choice, const core::ProblemType& type, kernels::G
   device_->launch(*choice.kernel, std::min(tiles, choice.kernel->ctas(params.max_ctas)), stream, arguments, {.overlap = choice.waits()});
 }
 
-// What any call of the request's class takes at most: its sizes are the largest of the class.
+// What any call of the request's class takes at most that has no more groups: its sizes are the largest of the class.
 std::size_t Engine::workspace_bytes(const Choice& choice, const Request& request) const {
   if (choice.config.family != core::Family::sm90 && !choice.config.slices) return request.sum_bytes;
   return request.key.type.grouped ? group_workspace_bytes(choice, request) : tensor_workspace_bytes(choice, request);

@@ -73,6 +73,7 @@ struct Request {
   select::Sizes sizes;       // that the choice is made for; those of the key
   const char* config = nullptr;
   const char* tune_key = nullptr;
+  std::int64_t groups = 0;    // all of them, as a bucket: sizes are of those that have rows
   std::size_t sum_bytes = 0;  // of workspace, for rows of D that may meet
   bool may_be_by_engine = false, may_have_lines = false;  // of a description: core::may_be_by_engine, core::may_have_lines
   Request by_engine() const;

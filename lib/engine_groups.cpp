@@ -77,7 +77,7 @@ kernels::GroupNote* Engine::note_for(const Request& request) {
 }
 
 std::size_t Engine::group_workspace_bytes(const Choice& choice, const Request& request) const {
-  return request.sum_bytes + left_over_bytes(choice, request.key.max_ctas) + cuda::prepare_bytes(request.sizes.groups);
+  return request.sum_bytes + left_over_bytes(choice, request.key.max_ctas) + cuda::prepare_bytes(request.groups);
 }
 
 void Engine::call(const Request& request, const kernels::GroupedParams& params, void* stream) {

@@ -89,7 +89,7 @@ type Grouped struct {
 	// and nothing is written then.
 	Checked bool
 
-	// Mean sizes of the groups that have rows, for the choice of configuration; 0: not known. They never change a result beyond rounding.
+	// Mean sizes of a group (of ragged m with ExpectedLargestM better of the groups that have rows), for the choice of configuration; 0: not known. They never change a result beyond rounding.
 	ExpectedM, ExpectedN, ExpectedK int
 	// Rows of the largest group, beside ExpectedM; 0: not known. As many as ExpectedM where groups are alike, all groups' rows where one has them all.
 	ExpectedLargestM int

@@ -40,7 +40,7 @@ std::vector<select::Sizes> expected_sample(const core::GroupedProblem& p) {
   const auto size = [](const kernels::Source& source, std::int64_t expected) { return described(source) ? described(source) : expected; };
   const std::int64_t m = size(p.m, p.expected_m), n = size(p.n, p.expected_n), k = size(p.k, p.expected_k);
   if (m == 0 || n == 0 || k == 0) return {};
-  return select::sample_of({p.groups, m, p.type.gate ? std::max<std::int64_t>(2, n - n % 2) : n, k}, described(p.m) ? m : p.expected_largest_m);
+  return select::sample_of({core::groups_with_rows(p), m, p.type.gate ? std::max<std::int64_t>(2, n - n % 2) : n, k}, described(p.m) ? m : p.expected_largest_m);
 }
 
 // Of the product as it is computed, of options that speak of the one described.

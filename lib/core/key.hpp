@@ -38,10 +38,10 @@ constexpr std::int64_t skew_of(std::int64_t groups, double mean, std::int64_t la
 // Plain data without padding, made at every call: hashed and compared as memory.
 struct ProblemKey {
   ProblemType type{};
-  std::int64_t groups = 0, m = 0, n = 0, k = 0;  // m, and groups, as buckets; of a grouped problem the expected sizes
+  std::int64_t groups = 0, m = 0, n = 0, k = 0;  // m, and groups, as buckets; of a grouped problem those that have rows, as far as that is known, and the expected sizes
   std::uint64_t config = 0, tune_key = 0;        // hashes of the forced name and of the caller's own key; 0: none
   std::int64_t max_ctas = 0;                     // 0: no limit
-  std::int64_t skew = 0;                         // of groups, below
+  std::int64_t skew = 0;                         // of groups, above
   bool operator==(const ProblemKey&) const = default;
 };
 static_assert(sizeof(ProblemKey) == 80 && sizeof(ProblemType) == 16);
@@ -64,10 +64,11 @@ inline std::uint64_t text_hash(const char* text) {
 }
 
 inline ProblemKey problem_key(const Problem& p) { return {p.type, 1, rows_bucket(p.m), p.n, p.k, 0, 0, p.max_ctas}; }
-// Groups that have rows, as far as it is known: the mean is of these, and of a ragged m there are no more rows in all than its matrix has.
+// Groups that have rows, as far as it is known: where it is told how rows are spread over a ragged m, the mean is of these, and there are no more rows in all than the matrix has. (Not where the mean alone is told: calls whose
+// rows differ are then of one class.)
 inline std::int64_t groups_with_rows(const GroupedProblem& p) {
   const std::int64_t rows = p.m.mode == kernels::source_ends ? p.m.value : 0;
-  if (p.expected_m <= 0 || rows <= 0) return p.groups;
+  if (p.expected_m <= 0 || p.expected_largest_m <= 0 || rows <= 0) return p.groups;
   const std::int64_t groups = (rows - 1) / p.expected_m + 1;
   return groups < p.groups ? groups : p.groups;
 }

@@ -134,7 +134,7 @@ double by_tensor_maps(const ProblemType& type, const Config& named, double group
   constexpr double exchange_bytes = 31;
   const double exchange = c.cluster_k > 1 ? bm * bn * 4 * (1 + c.cluster_k / static_cast<double>(kernels::finishers(static_cast<int>(columns), c.cluster_k))) / exchange_bytes : 0;
   // How many tiles groups have is a guess, and what is left over at the end with it.
-  const bool guessed = even && !(spread && spread->count == 1);
+  const bool guessed = even && !(spread && spread->alike);
   const double rounds = guessed ? std::max(1.0, tiles / clusters + 0.5) : ceil_div(tiles * slices, clusters);
   const bool sliced = c.slices > core::tail_slices;
   // Launch, barriers, first boxes, last store; and that CTAs wait for each other before the first.

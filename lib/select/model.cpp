@@ -106,6 +106,7 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   constexpr double a_product = 0.04;
   const double prepared = c.family != Family::sm90 ? 0 : (records ? 5.5 : 3) + (type.grouped & core::batch_groups && unreached ? a_product * groups : 0);
   const bool spread_known = s.skew && !apart;
+  constexpr double begins = 5;  // a launch, as each estimate has it
   if (!c.large_above) {
     Config one = c;
     // Where D's lines are none for the copy engine, large tiles gain more by kernels in which these wait. (With the estimate of its twin, which is ahead in the table, one that cuts is not the best.)
@@ -116,8 +117,14 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
     const double one_has_all = estimate_by_family(type, one, 1, all, n, k, facts, false);
     if (s.skew && (s.skew == core::skew_most || s.groups == 1)) return prepared + one_has_all;
     if (spread_known && c.family == Family::sm90) return prepared + estimate_sm90(type, one, spread_of(groups, m, s.skew), n, k, facts);
-    const double even = estimate_by_family(type, one, groups, m, n, k, facts, true);
-    return prepared + (spread_known ? even : mean(even, one_has_all));
+    if (spread_known) {
+      // Part by part, as if one came after the other, in one launch.
+      double sum = 0;
+      const Spread spread = spread_of(groups, m, s.skew);
+      for (const auto& [count, rows] : spread) sum += std::max(0.0, estimate_by_family(type, one, count, rows, n, k, facts, true) - begins);
+      return begins + sum;
+    }
+    return prepared + mean(estimate_by_family(type, one, groups, m, n, k, facts, true), one_has_all);
   }
   // Two launches: the first operands come later by more than one takes, tiles are taken from a counter, and who had to wait for room comes last.
   constexpr double one_launch_more = 11;
@@ -125,7 +132,6 @@ double estimate(const ProblemType& type, const Config& c, const Sizes& given, co
   Config few = c;
   few.large_above = 0;
   if (spread_known) {
-    constexpr double begins = 5;  // as each estimate has it; they begin together
     const auto of = [&](const Config& config, const Spread& spread) { return spread.count ? estimate_sm90(type, config, spread, n, k, facts) : begins; };
     const Spread spread = spread_of(groups, m, s.skew);
     return prepared + one_launch_more + of(few, spread.of(0, c.large_above)) + of(large, spread.of(c.large_above, all)) - begins;

@@ -9,7 +9,7 @@
 
 namespace ggemm::select {
 
-// The sizes that a choice is made for. Plain: groups is 1. Grouped: the mean group, 0 where it is not known; skew: core::ProblemKey's.
+// The sizes that a choice is made for. Plain: groups is 1. Grouped: groups that have rows and the mean of these, 0 where it is not known; skew: core::ProblemKey's.
 struct Sizes {
   std::int64_t groups, m, n, k;
   int skew = 0;

@@ -39,7 +39,7 @@ Spread spread_of(double groups, double mean, int skew) {
     for (int i = 0; i < even; ++i) out.add(count / even, (i + 0.5) / even * 2 * each);
   };
   switch (groups > 1 ? skew : core::skew_alike) {
-    case core::skew_alike: out.add(groups, mean); break;
+    case core::skew_alike: out.add(groups, mean), out.alike = true; break;
     case core::skew_little: evenly(groups, mean); break;
     case core::skew_little + 1:
     case core::skew_little + 2: {

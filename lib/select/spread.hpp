@@ -13,6 +13,7 @@ struct Spread {
   static constexpr int most_parts = 12;
   std::array<Part, most_parts> parts{};
   int count = 0;
+  bool alike = false;  // all groups have as many
 
   const Part* begin() const { return parts.data(); }
   const Part* end() const { return parts.data() + count; }
@@ -33,7 +34,7 @@ struct Spread {
   }
 };
 
-// skew: core::skew_of's, 1 to core::most_skew.
+// skew: core::skew_of's, from core::skew_alike to core::skew_most.
 Spread spread_of(double groups, double mean, int skew);
 
 }  // namespace ggemm::select

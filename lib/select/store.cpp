@@ -42,7 +42,7 @@ std::string record_key(const core::ProblemKey& key, const char* tune_key, const 
   const core::ProblemType& t = key.type;
   std::string sizes = tune_key ? std::string(t.transposed ? "transposed, own key " : "own key ") + tune_key
                                : core::text("groups %lld m %lld n %lld k %lld", static_cast<long long>(key.groups), static_cast<long long>(key.m), static_cast<long long>(key.n), static_cast<long long>(key.k));
-  if (key.skew && !tune_key) sizes += core::text(" skew %lld", static_cast<long long>(key.skew));
+  if (key.skew && !tune_key) sizes += core::text(" spread %lld", static_cast<long long>(key.skew));
   std::string epilogue;
   if (t.scale_a || t.scale_b) epilogue += core::text(" scales %s %s", core::scale_name(t.scale_a), core::scale_name(t.scale_b));
   if (t.gate) epilogue += core::text(" gate %s", core::gate_name(t.gate));

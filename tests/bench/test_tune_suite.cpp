@@ -68,13 +68,13 @@ TEST_CASE("records are merged by key, sorted, and what is none is refused") {
   CHECK(commented.substr(commented.find('\n') + 1) == "# Of 5 tuning records, by `ggemm tune --suite`, the best.\n" + second.substr(second.find('\n') + 1));
   const std::string third = merged_records(second, {sample("c", "mid", 1.01, 1), sample("d", "mid", 1, 1)});
   CHECK(third.substr(third.find('\n') + 1) == "GPU X | key of a\tbetter\nGPU X | key of b\tbest_of_b\n");
-  // Nor does one of unknown skew serve where another is as good as the best.
+  // Nor does one of an unknown spread serve where another is as good as the best.
   const std::string unknown = "GPU X | key of a\tof_all\n";
   TunedRow known = sample("a", "mid", 1, 1);
-  known.key += " skew 5";
+  known.key += " spread 5";
   const std::string fourth = merged_records(unknown, {known});
-  CHECK(fourth.substr(fourth.find('\n') + 1) == unknown + "GPU X | key of a skew 5\tbest_of_a\n");
+  CHECK(fourth.substr(fourth.find('\n') + 1) == unknown + "GPU X | key of a spread 5\tbest_of_a\n");
   known.best = "of_all";
-  CHECK(merged_records(fourth, {known}).find("skew") == std::string::npos);
+  CHECK(merged_records(fourth, {known}).find("spread") == std::string::npos);
   CHECK_THROWS_AS(merged_records("a line without a tab\n", {}), ggemm::tools::Failure);
 }

@@ -395,7 +395,7 @@ TEST_CASE("problem: groups that have rows are counted by their mean and what the
   CHECK(is(key(128, 1, 1), 128, core::skew_alike));
   CHECK(is(key(128, 1, 128), 128, core::skew_most));
   CHECK(is(key(1024, 4, 512), 128, core::skew_most));  // there may be room for more
-  CHECK(is(key(8, 1, 0), 8, 0));
+  CHECK(is(key(8, 1, 0), 128, 0));  // not known how they are spread: calls of all numbers of rows are of one class
   CHECK(is(key(1024, 16, 16), 64, core::skew_alike));  // each second has none
   CHECK(is(key(1024, 1024, 1024), 1, core::skew_alike));
   CHECK(is(key(9, 8, 8), 2, core::skew_alike));

@@ -63,6 +63,43 @@ TEST_CASE("Groups are tuned as they lie: what says where each does is written ah
   CHECK(prepares([&](ggemm_grouped_desc& desc) { desc.checked = 1; }));
 }
 
+TEST_CASE("A plan and ggemm_prepare reserve the records of all groups, those that are taken to have no rows among them") {
+  nvrtc_or_skip();
+  Machine machine;
+  {
+    const TempFolder folder;
+    const ContextPointer context = make_context(cuda_options(folder.path()));
+    constexpr std::int64_t groups = 300, m = 320, n = 128, k = 256;
+    std::vector<std::int32_t> ends(groups);
+    std::vector<std::int8_t> a(m * k), b(n * k);
+    std::vector<std::int32_t> d(m * n);
+    const std::vector<void*> b_of(groups, b.data());
+    ggemm_grouped_desc desc = GGEMM_GROUPED_DESC_INIT;
+    desc.form = GGEMM_GROUPS_RAGGED_M, desc.groups = groups, desc.config = mapped_tile;
+    desc.a.dtype = desc.b.dtype = GGEMM_I8, desc.d.dtype = GGEMM_I32;
+    desc.m = ggemm_const(m), desc.n = ggemm_const(n), desc.k = ggemm_const(k);
+    desc.ends = ggemm_i32_at(ends.data(), 4);
+    desc.b.row_stride = ggemm_const(1), desc.b.col_stride = ggemm_const(k), desc.b.pointers = 1;  // so that there are records
+    desc.expected_m = desc.expected_largest_m = 32;                                              // of ten of them
+    ggemm_grouped_args args = GGEMM_GROUPED_ARGS_INIT;
+    args.a = a.data(), args.b = b_of.data(), args.d = d.data();
+    const ggemm_problem problem{nullptr, &desc};
+    for (const bool planned : {true, false}) {
+      Stream stream;
+      ggemm_plan* plan = nullptr;
+      REQUIRE((planned ? ggemm_plan_create_grouped(context.get(), &desc, &plan) : ggemm_prepare(context.get(), &problem, 1, nullptr, nullptr)) == GGEMM_OK);
+      stream.begin(0);
+      const ggemm_status status = planned ? ggemm_plan_run_grouped(plan, &args, stream.get()) : ggemm_grouped_gemm(context.get(), &desc, &args, stream.get());
+      INFO(ggemm_last_error());
+      CHECK(status == GGEMM_OK);
+      stream.end();
+      stream.drop_graph();
+      ggemm_plan_destroy(plan);
+    }
+  }
+  machine.check_clean();
+}
+
 TEST_CASE("Larger groups have a kernel of their own, which runs beside that of the others, or before it where CTAs are limited") {
   nvrtc_or_skip();
   Machine machine;

@@ -116,7 +116,7 @@ TEST_CASE("A record of groups of which it is not known how rows are spread serve
   desc.expected_largest_m = 1024;
   const std::string text = explained(context, desc);
   CHECK(text.find("(shipped record)\n") != std::string::npos);
-  CHECK(text.find("groups 4 m 480 n 480 k 480 skew 3") != std::string::npos);
+  CHECK(text.find("groups 4 m 480 n 480 k 480 spread 2") != std::string::npos);
   CHECK(machine.faults() == "");
 }
 

@@ -422,6 +422,14 @@ TEST_CASE("model: where it is known how rows are spread over groups, that is wha
   }
   CHECK((legal > 30 && between == legal));
   CHECK((small > 3 && fewer_tiles == small));
+  // Of the other families too: where one group has three quarters of all rows its tiles are many.
+  int others = 0, more = 0;
+  for (const Config& config : select::table(type)) {
+    if (select::illegal(type, config, device(80)) || config.family == Family::sm90 || std::min(config.tile_m, config.tile_n) > 16) continue;
+    const auto time = [&](int skew) { return select::estimate(type, config, {128, 16, 4096, 4096, skew}, device(80)); };
+    ++others, more += time(core::skew_most - 1) != time(core::skew_alike);
+  }
+  CHECK((others > 3 && more == others));
   // 128 tokens: four for each of 32 experts, or all for one.
   const auto chosen = [&type](int skew) { return best(select::rank(type, {32, 4, 4096, 7168, skew}, device(90))); };
   CHECK(chosen(core::skew_alike).tile_m <= 32);

@@ -71,7 +71,7 @@ std::optional<RecordKey> read_record_key(const std::string& text) {
   core::ProblemKey& key = out.problem;
   if (!(multiprocessors >> out.multiprocessors >> word) || word != "multiprocessors" || !read_type(parts[3], key.type)) return std::nullopt;
   if (!(sizes >> names[0] >> key.groups >> names[1] >> key.m >> names[2] >> key.n >> names[3] >> key.k)) return std::nullopt;
-  if (sizes >> word && (word != "skew" || !(sizes >> key.skew) || key.skew < 1 || key.skew > 5 || sizes >> word)) return std::nullopt;
+  if (sizes >> word && (word != "spread" || !(sizes >> key.skew) || key.skew < core::skew_alike || key.skew > core::skew_most || sizes >> word)) return std::nullopt;
   if (names[0] != "groups" || names[1] != "m" || names[2] != "n" || names[3] != "k") return std::nullopt;
   return out;
 }

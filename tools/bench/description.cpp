@@ -111,15 +111,15 @@ void Description::describe_groups(const Case& one, const Layout& layout, const G
     scale(x.scale_a, 'a', layout.scale_a);
     scale(x.scale_b, 'b', layout.scale_b);
   }
-  std::int64_t with_rows = 0;
+  std::int64_t counted = 0;
   for (const Size& group : one.groups) {
     sample_sizes_.insert(sample_sizes_.end(), {group.m, group.n, group.k});
-    if (group.m == 0) continue;
-    ++with_rows;
+    if (group.m == 0 && x.form == GGEMM_GROUPS_RAGGED_M) continue;  // the mean is of the others, as there are so many rows in all
+    ++counted;
     x.expected_m += group.m, x.expected_n += group.n, x.expected_k += group.k;
     x.expected_largest_m = std::max(x.expected_largest_m, group.m);
   }
-  for (std::int64_t* sum : {&x.expected_m, &x.expected_n, &x.expected_k}) *sum = tools::mean_size(*sum, with_rows);
+  for (std::int64_t* sum : {&x.expected_m, &x.expected_n, &x.expected_k}) *sum = tools::mean_size(*sum, counted);
 }
 
 void Description::force(const std::string& config) {

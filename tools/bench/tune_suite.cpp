@@ -202,10 +202,10 @@ std::string merged_records(const std::string& text, const std::vector<TunedRow>&
   }
   std::string made;
   for (const TunedRow& row : rows) {
-    // What the model chooses by itself, or as good as that, needs no record; unless one of groups whose skew is not known would serve it.
+    // What the model chooses by itself, or as good as that, needs no record; unless one of groups of which it is not known how rows are spread would serve it.
     constexpr double worth = 1.015;
-    const auto any = records.find(row.key.substr(0, row.key.rfind(" skew ")));
-    const bool other = row.key.find(" skew ") != std::string::npos && any != records.end() && any->second != row.best;
+    const auto any = records.find(row.key.substr(0, row.key.rfind(" spread ")));
+    const bool other = row.key.find(" spread ") != std::string::npos && any != records.end() && any->second != row.best;
     if (row.model_us > worth * row.best_us || other) records[row.key] = row.best;
     else records.erase(row.key);
     made = std::max(made, row.date + " at " + row.commit);

@@ -227,10 +227,10 @@ class DeviceJob {
       desc.epilogue.bias_dtype = job_.bias.dtype;
     }
     const auto mean = [this](auto value) {
-      std::int64_t sum = 0, with_rows = 0;
+      std::int64_t sum = 0, counted = 0;
       for (const Group& group : job_.groups)
-        if (group.d.rows > 0) sum += value(group), ++with_rows;
-      return mean_size(sum, with_rows);
+        if (group.d.rows > 0 || !split()) sum += value(group), ++counted;
+      return mean_size(sum, counted);
     };
     desc.expected_m = mean([](const Group& g) { return g.d.rows; });
     for (const Group& group : job_.groups) desc.expected_largest_m = std::max(desc.expected_largest_m, group.d.rows);

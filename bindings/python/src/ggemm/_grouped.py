@@ -77,8 +77,8 @@ def grouped_matmul(a: Any, b: Any, *, ends: Any = None, counts: Any = None, size
       matrix: a row of it (a column) for each of the operand's; blocks of group g begin at ends[g-1] // 128 + g, so it has size // 128 + groups of them. `Scale`
       says the kind and, with aligned, that blocks lie as in one matrix.
     alpha, beta: numbers; arrays of one element, or of one a group, on the device.
-    expected: mean m, n and k of the groups that have rows, and where known the largest group's m, which help the choice of a configuration and never change a
-        result beyond rounding.
+    expected: mean m, n and k of a group, and where known the largest group's m, which help the choice of a configuration and never change a result beyond
+        rounding. With `ends` and the largest the mean of groups that have rows is the better hint.
     checked: True: sizes, ends, counts, indices and pointers on the device are looked at before anything is computed; what is wrong raises ArgumentError,
       and nothing is written. It waits for the device. On the CPU that is the default, and False does without. An int32 array [4] on the device receives what is
       found instead (`Fault.read`), and nothing is waited for.

@@ -941,17 +941,17 @@ pub struct ggemm_grouped_desc {
     pub d: ggemm_grouped_matrix,
     /// of every group
     pub epilogue: ggemm_epilogue_desc,
-    /** mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
- result beyond rounding. (RAGGED\_M: with expected\_m below m / groups some groups are taken to have
- none, and all are alike where the largest is as the mean)*/
+    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+ rounding. RAGGED\_M with expected\_largest\_m: the mean of groups that have rows is the better hint,
+ for then m / expected\_m of them are taken to have some*/
     pub expected_m: i64,
-    /** mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
- result beyond rounding. (RAGGED\_M: with expected\_m below m / groups some groups are taken to have
- none, and all are alike where the largest is as the mean)*/
+    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+ rounding. RAGGED\_M with expected\_largest\_m: the mean of groups that have rows is the better hint,
+ for then m / expected\_m of them are taken to have some*/
     pub expected_n: i64,
-    /** mean sizes of the groups that have rows, for the choice of configuration; 0: not known. Never change a
- result beyond rounding. (RAGGED\_M: with expected\_m below m / groups some groups are taken to have
- none, and all are alike where the largest is as the mean)*/
+    /** mean sizes of a group, for the choice of configuration; 0: not known. Never change a result beyond
+ rounding. RAGGED\_M with expected\_largest\_m: the mean of groups that have rows is the better hint,
+ for then m / expected\_m of them are taken to have some*/
     pub expected_k: i64,
     /// as in ggemm\_gemm\_desc
     pub config: *const ::core::ffi::c_char,
@@ -995,8 +995,8 @@ pub struct ggemm_grouped_desc {
     pub max_ctas: i32,
     /// 0
     pub reserved1: u32,
-    /** beside expected\_m: rows of the largest group; 0: not known. As expected\_m all (groups are alike), or as all groups'
- rows (one has them all), or between*/
+    /** beside expected\_m: rows of the largest group; 0: not known. As expected\_m (groups, or those that have rows, are alike),
+ or as all groups' rows (one has them all), or between*/
     pub expected_largest_m: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]

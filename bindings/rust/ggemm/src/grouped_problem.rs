@@ -319,7 +319,7 @@ impl GroupedProblem {
         self
     }
 
-    /// Mean sizes of the groups that have rows, for the choice of configuration only; 0 where not known.
+    /// Mean sizes of a group (of a ragged m, where the largest is told too, better of the groups that have rows), for the choice of configuration only; 0 where not known.
     #[must_use]
     pub fn expected(mut self, m: usize, n: usize, k: usize) -> Self {
         self.desc.expected_m = self.sizes.take("expected_m", m);
